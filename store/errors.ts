@@ -1,0 +1,21 @@
+/** The one error class of the base layers. Messages read "cannot <verb> <thing>: <cause>". */
+export type StoreErrorCode =
+  | "UNAVAILABLE" // the engine or the disk cannot serve now; the same call may succeed later
+  | "CONFLICT" // a uniqueness rule
+  | "REFERENCED" // other records hang on this one
+  | "NOT_FOUND"
+  | "LIMIT" // a named bound was exceeded
+  | "CORRUPT" // what is on disk cannot be read
+  | "INVALID"; // the caller's input
+
+export class StoreError extends Error {
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    readonly fields: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "StoreError";
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The series store port: raw points in, columns and window aggregates out.
+ *
+ * Two engines implement it with the same answers: series-influx.ts (InfluxDB 2) and series-libsql.ts
+ * (embedded files). Times are integer microseconds since 1970-01-01T00:00:00Z everywhere.
+ */
+
+/** What a series holds; fixed by its data point, never by a value (booleans are read as 1/0 by aggregates). */
+export type Kind = "number" | "boolean" | "text";
+
+/** Names one series. References are interned by the caller: the same series is the same object. */
+export interface SeriesRef {
+  readonly tenant: number;
+  readonly productID: string;
+  readonly deviceID: string;
+  /** dataPointID, or `dataPointID~n` for the n-th data point of that name. */
+  readonly field: string;
+  readonly kind: Kind;
+}
+
+export interface Point {
+  readonly series: SeriesRef;
+  readonly time: number;
+  readonly value: number | boolean | string;
+  /** True when the server stamped the time: such points of different nodes never fall together. */
+  readonly serverStamped: boolean;
+}
+
+/** Points of one series, ascending by time, no time twice; booleans are 1 and 0. */
+export type Columns =
+  | { readonly kind: "number" | "boolean"; readonly times: Float64Array; readonly values: Float64Array }
+  | { readonly kind: "text"; readonly times: Float64Array; readonly values: string[] };
+
+export interface ReadRange {
+  /** First time taken; absent: from the first point. */
+  readonly start?: number;
+  /** First time not taken; absent: to the last point. */
+  readonly stop?: number;
+  /** At most this many points: the newest of the range (still ascending). */
+  readonly newest?: number;
+  /** At most this many points: the oldest of the range. Not together with `newest`. */
+  readonly oldest?: number;
+}
+
+/**
+ * increase: the sum over the window's points of the difference to the point before (also before the window
+ * and the range); after a fall the new value itself; the first stored point adds 0.
+ */
+export type Aggregate = "max" | "min" | "mean" | "sum" | "increase" | "first" | "last" | "count";
+
+export interface AggregateQuery {
+  readonly series: SeriesRef;
+  /**
+   * Ascending window edges in microseconds, whole milliseconds: window i is [edges[i], edges[i + 1]).
+   * The first and the last edge clip: they need not lie on the calendar.
+   */
+  readonly edges: readonly number[];
+  /**
+   * The calendar that made the edges, so that an engine may use its own windows where they are provably the
+   * same. Every inner edge is a start of `unit` in `timezone`.
+   */
+  readonly calendar: { readonly unit: WindowUnit; readonly timezone: string };
+  readonly aggregate: Aggregate;
+}
+
+export type WindowUnit = "minute" | "hour" | "day" | "week" | "month" | "year";
+
+export interface RefusedPoint {
+  readonly point: Point;
+  readonly reason: string;
+}
+
+export interface SeriesStore {
+  /** The journal id up to which every point is settled in this store; 0 when there is none. */
+  checkpoint(): Promise<number>;
+  /**
+   * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
+   * the points that the engine will never take. `through` is the journal id that this batch completes; the
+   * engine moves its checkpoint there once the points are durable. Calls may overlap (the caller bounds them);
+   * the checkpoint never passes a batch that has not succeeded.
+   * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
+   */
+  write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
+  /** Makes everything written durable and moves the checkpoint. */
+  flush(): Promise<void>;
+  read(series: SeriesRef, range: ReadRange): Promise<Columns>;
+  /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */
+  aggregate(query: AggregateQuery): Promise<(number | null)[]>;
+  /** The newest point of each series, null where there is none; same order as asked. */
+  latest(series: readonly SeriesRef[]): Promise<({ time: number; value: number | string } | null)[]>;
+  /** Removes every point of a device; restartable, safe to repeat. */
+  removeDevice(device: { tenant: number; productID: string; deviceID: string }): Promise<void>;
+  /** Removes every point of a field of a product where the engine can; a no-op where it cannot. */
+  removeField(field: { tenant: number; productID: string; field: string }): Promise<void>;
+  /** Removes points older than `time`, in small steps. */
+  removeBefore(time: number): Promise<void>;
+  /** Flushes, then releases everything. */
+  close(): Promise<void>;
+}
