@@ -1,0 +1,50 @@
+import type { Reason } from "./decode/reasons.js";
+
+/** Why a connection was refused or ended, or a delivery given up; labels of `tidemark_connections_ended_total`. */
+export type EndReason =
+  | "disconnect" // orderly
+  | "lost" // the socket closed without DISCONNECT
+  | "keep_alive"
+  | "taken_over"
+  | "thrown_out" // the device was blocked, changed its credentials, or is gone
+  | "protocol" // malformed or out of order
+  | "oversize"
+  | "connect_timeout"
+  | "credentials"
+  | "blocked"
+  | "client_id"
+  | "version"
+  | "sessions" // too many of one device
+  | "unavailable" // the service cannot take anything now
+  | "shutdown";
+
+export type DropReason = "slow_reader" | "queue_full";
+
+/** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
+export interface Meter {
+  messages: number;
+  messageBytes: number;
+  redelivered: number;
+  pointsStored: number;
+  connections: number;
+  readonly refused: Map<Reason, number>;
+  readonly ended: Map<EndReason, number>;
+  readonly dropped: Map<DropReason, number>;
+}
+
+export function createMeter(): Meter {
+  return {
+    messages: 0,
+    messageBytes: 0,
+    redelivered: 0,
+    pointsStored: 0,
+    connections: 0,
+    refused: new Map(),
+    ended: new Map(),
+    dropped: new Map(),
+  };
+}
+
+export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + by);
+}

@@ -1,0 +1,121 @@
+import type { Db, Statement } from "../store/db.js";
+import type { Journal, JournalReader } from "../store/journal.js";
+import { decodeRecord, type JournalRecord, recordKinds } from "../store/journal-record.js";
+
+/**
+ * The QoS 2 messages that a session has sent and not released. They belong to the journal's state: an id is
+ * checked before the append, and the set is rebuilt after a kill, so that no message is taken twice.
+ */
+export interface Unreleased {
+  /** The session's ids; one object for the life of the session. */
+  of(device: number, session: number): Map<number, UnreleasedState>;
+  clear(device: number, session: number): void;
+  touch(device: number, session: number): void;
+  /** Writes what has changed, with the journal id it stands for. */
+  save(): Promise<void>;
+}
+
+/** pending: not on disk yet; kept: on disk; inherited: of an earlier connection of the session. */
+export type UnreleasedState = "pending" | "kept" | "inherited";
+
+/** Sessions remembered; the one longest untouched goes first. */
+const sessionsMax = 100_000;
+
+const consumer = "sessions";
+
+/** Rebuilds the state from its last saved form and the journal behind it. */
+export async function openUnreleased(db: Db, journal: Journal, node: number): Promise<Unreleased> {
+  const sessions = new Map<string, Map<number, UnreleasedState>>();
+  const dirty = new Set<string>();
+
+  function of(device: number, session: number): Map<number, UnreleasedState> {
+    const key = `${device}/${session}`;
+    let ids = sessions.get(key);
+    if (ids === undefined) {
+      ids = new Map();
+      sessions.set(key, ids);
+      if (sessions.size > sessionsMax) forgetOldest();
+    }
+    return ids;
+  }
+
+  function forgetOldest(): void {
+    for (const [key, ids] of sessions) {
+      if (ids.size > 0 && sessions.size <= sessionsMax * 1.1) continue;
+      sessions.delete(key);
+      dirty.add(key);
+      if (sessions.size <= sessionsMax) return;
+    }
+  }
+
+  function replay(record: JournalRecord): void {
+    const ids = of(record.device, record.session);
+    if (record.kind === recordKinds.uplink && record.qos === 2) ids.set(record.messageID, "inherited");
+    else if (record.kind === recordKinds.release) ids.delete(record.messageID);
+    else if (record.kind === recordKinds.connect && record.flag) ids.clear();
+    else return;
+    dirty.add(`${record.device}/${record.session}`);
+  }
+
+  const rows = await db.all<{ device: number; session: number; messageID: number }>(
+    "select device, session, messageID from unreleased where node = ?",
+    [node],
+  );
+  for (const row of rows) of(row.device, row.session).set(row.messageID, "inherited");
+  const saved = await db.first<{ journalID: number }>(
+    "select journalID from checkpoint where node = ? and consumer = ?",
+    [node, consumer],
+  );
+  await replayBehind(await journal.read(saved?.journalID ?? 0), replay);
+
+  return {
+    of,
+    clear: (device, session) => {
+      if (sessions.delete(`${device}/${session}`)) dirty.add(`${device}/${session}`);
+    },
+    touch: (device, session) => {
+      dirty.add(`${device}/${session}`);
+    },
+    save: async () => {
+      // State and id are read together: every id in the state is at or below it once committed.
+      const journalID = journal.appendedID;
+      const changedKeys = [...dirty];
+      dirty.clear();
+      const statements = changedKeys.flatMap((key) => saveSession(node, key, sessions.get(key)));
+      await journal.waitFor(journalID - 1);
+      await db.write([
+        ...statements,
+        {
+          sql: `insert into checkpoint (node, consumer, journalID) values (?, ?, ?)
+            on conflict do update set journalID = excluded.journalID`,
+          args: [node, consumer, journalID],
+        },
+      ]);
+    },
+  };
+}
+
+function saveSession(
+  node: number,
+  key: string,
+  ids: ReadonlyMap<number, UnreleasedState> | undefined,
+): Statement[] {
+  const [device = 0, session = 0] = key.split("/").map(Number);
+  return [
+    {
+      sql: "delete from unreleased where node = ? and device = ? and session = ?",
+      args: [node, device, session],
+    },
+    ...[...(ids?.keys() ?? [])].map((messageID) => ({
+      sql: "insert into unreleased (node, device, session, messageID) values (?, ?, ?, ?)",
+      args: [node, device, session, messageID],
+    })),
+  ];
+}
+
+async function replayBehind(reader: JournalReader, replay: (record: JournalRecord) => void): Promise<void> {
+  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+    for (const at of batch.offsets) replay(decodeRecord(batch.buffer, at));
+  }
+  await reader.close();
+}

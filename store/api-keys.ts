@@ -1,0 +1,93 @@
+import { type Actor, changed } from "./changes.js";
+import type { Db } from "./db.js";
+import {
+  deleteRows,
+  getRow,
+  insertInto,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+} from "./table.js";
+import type { Role } from "./users.js";
+
+export interface ApiKey {
+  readonly id: number;
+  readonly tenant: number;
+  readonly tenantID: string;
+  readonly userIntID: number;
+  readonly username: string;
+  readonly name: string | null;
+  readonly appID: string;
+  readonly secretHash: string;
+  readonly role: Role;
+  readonly expiresAt: number | null;
+  readonly createAt: number;
+}
+
+const listing: Listing = {
+  select: "r.*, u.username, t.tenantID",
+  from: "api_key r join user u on u.id = r.userIntID join tenant t on t.id = r.tenant",
+  filters: {
+    name: { column: "r.name", type: "text" },
+    appID: { column: "r.appID", type: "text" },
+    role: { column: "r.role", type: "text" },
+    username: { column: "u.username", type: "text" },
+    userIntID: { column: "r.userIntID", type: "integer" },
+  },
+};
+
+export const apiKeyFilters = listing.filters;
+export const apiKeyIDs = { name: "api_key", column: "appID" } as const;
+
+export function listApiKeys(db: Db, tenant: number, request: PageRequest): Promise<Page<ApiKey>> {
+  return listRows<ApiKey>(db, listing, tenant, request);
+}
+
+/** @throws StoreError NOT_FOUND */
+export function getApiKey(db: Db, tenant: number, id: number): Promise<ApiKey> {
+  return getRow<ApiKey>(db, listing, tenant, id);
+}
+
+export function findApiKey(db: Db, appID: string): Promise<ApiKey | undefined> {
+  return db.first<ApiKey>(`select ${listing.select} from ${listing.from} where r.appID = ?`, [appID]);
+}
+
+export type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "role" | "expiresAt">;
+
+export async function createApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<ApiKey> {
+  const { secretHash: _, ...shown } = input;
+  const results = await db.write([
+    insertInto("api_key", { tenant: actor.tenant, ...input, createAt: now }),
+    changed(actor, now, "create", "api_key", null, shown),
+  ]);
+  return getApiKey(db, actor.tenant, Number(results[0]?.lastInsertRowid));
+}
+
+/** The key that the operator chose by configuration: made, or given the secret of this start. */
+export async function ensureApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<void> {
+  const found = await findApiKey(db, input.appID);
+  if (found === undefined) {
+    await createApiKey(db, actor, now, input);
+    return;
+  }
+  await db.write([
+    {
+      sql: "update api_key set secretHash = ?, role = ?, userIntID = ?, expiresAt = null where id = ?",
+      args: [input.secretHash, input.role, input.userIntID, found.id],
+    },
+    changed(actor, now, "update", "api_key", found.id),
+  ]);
+}
+
+export async function removeApiKeys(
+  db: Db,
+  actor: Actor,
+  now: number,
+  ids: readonly number[],
+): Promise<void> {
+  await db.write([
+    deleteRows("api_key", actor.tenant, ids),
+    ...ids.map((id) => changed(actor, now, "delete", "api_key", id)),
+  ]);
+}

@@ -1,0 +1,109 @@
+import type { Db, Statement } from "./db.js";
+import { type Listing, listRows, type Page, type PageRequest } from "./table.js";
+
+/** Who acts: the caller of the API, or the service itself. */
+export interface Actor {
+  readonly tenant: number;
+  readonly userIntID: number | null;
+  readonly username: string | null;
+}
+
+export interface Change {
+  readonly id: number;
+  readonly tenant: number;
+  readonly userIntID: number | null;
+  readonly username: string | null;
+  readonly at: number;
+  readonly action: "create" | "update" | "delete";
+  readonly entity: string;
+  readonly recordID: number;
+  readonly detail: string | null;
+}
+
+/**
+ * The row that every metadata write adds in its own transaction: audit log and feed of the directory. With
+ * `recordID` null it takes the id that the statement before it inserted.
+ */
+export function changed(
+  actor: Actor,
+  now: number,
+  action: Change["action"],
+  entity: string,
+  recordID: number | null,
+  detail: object | null = null,
+): Statement {
+  const args = [actor.tenant, actor.userIntID, actor.username, now, action, entity];
+  return {
+    sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
+      values (?, ?, ?, ?, ?, ?, ${recordID === null ? "last_insert_rowid()" : "?"}, ?)`,
+    args: [...args, ...(recordID === null ? [] : [recordID]), detail],
+  };
+}
+
+const listing: Listing = {
+  select: "r.id, r.tenant, r.userIntID, r.username, r.at, r.action, r.entity, r.recordID, r.detail",
+  from: "change r",
+  filters: {
+    username: { column: "r.username", type: "text" },
+    action: { column: "r.action", type: "text" },
+    entity: { column: "r.entity", type: "text" },
+    recordID: { column: "r.recordID", type: "integer" },
+  },
+};
+
+export const changeFilters = listing.filters;
+
+export function listChanges(db: Db, tenant: number, request: PageRequest): Promise<Page<Change>> {
+  return listRows<Change>(db, listing, tenant, request);
+}
+
+export interface ChangeFeed {
+  /** Reads what is new and resolves once every listener has seen it. */
+  poll(): Promise<void>;
+  close(): void;
+}
+
+/** Changes read in one step, so that a burst does not hold the loop. */
+const changesPerPoll = 500;
+
+/**
+ * Follows the change table from its present end. Local writes wake it at once; with a shared database it also
+ * looks every `intervalMs`.
+ */
+export async function openChangeFeed(
+  db: Db,
+  listener: (change: Change) => void | Promise<void>,
+  intervalMs: number,
+): Promise<ChangeFeed> {
+  let last = (await db.first<{ id: number }>("select coalesce(max(id), 0) id from change"))?.id ?? 0;
+  let running: Promise<void> | null = null;
+  let again = false;
+  const drain = async (): Promise<void> => {
+    do {
+      again = false;
+      const rows = await db.all<Change>("select * from change where id > ? order by id limit ?", [
+        last,
+        changesPerPoll,
+      ]);
+      for (const row of rows) {
+        await listener(row);
+        last = row.id;
+      }
+      if (rows.length === changesPerPoll) again = true;
+    } while (again);
+  };
+  const poll = (): Promise<void> => {
+    again = true;
+    running ??= drain().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  const wake = (): void => {
+    // A failed poll is made up for by the next: the position has not moved.
+    poll().catch(() => undefined);
+  };
+  db.onWrite(wake);
+  const timer = db.shared ? setInterval(wake, intervalMs) : undefined;
+  return { poll, close: () => clearInterval(timer) };
+}

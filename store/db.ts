@@ -1,0 +1,122 @@
+import { type Client, createClient, type InStatement, LibsqlError, type ResultSet } from "@libsql/client";
+import { StoreError } from "./errors.js";
+import { migrate } from "./migrations.js";
+
+/** What SQL parameters may be; objects and arrays are stored as JSON text. */
+export type SqlValue = string | number | boolean | null | Uint8Array | object;
+
+export interface Statement {
+  readonly sql: string;
+  readonly args?: readonly SqlValue[];
+}
+
+/** The metadata store: products, devices, users … and the change feed over them. */
+export interface Db {
+  all<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row[]>;
+  first<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row | undefined>;
+  /**
+   * Runs the statements in one transaction, all or none, and wakes the change feed.
+   * @throws StoreError CONFLICT (fields names the column), REFERENCED, UNAVAILABLE
+   */
+  write(statements: readonly Statement[]): Promise<ResultSet[]>;
+  /** Called after each committed write of this process. */
+  onWrite(listener: () => void): void;
+  /** True when other processes may write to the same metadata. */
+  readonly shared: boolean;
+  close(): void;
+}
+
+export interface DbOptions {
+  /** `file:` path or a remote libSQL address. */
+  readonly url: string;
+  readonly authToken?: string;
+  readonly shared: boolean;
+}
+
+/** Opens the metadata store and brings its schema up to date. */
+export async function openDb(options: DbOptions): Promise<Db> {
+  const local = options.url.startsWith("file:");
+  const client = createClient({
+    url: options.url,
+    ...(options.authToken === undefined ? {} : { authToken: options.authToken }),
+    // Pragmas reach one pooled connection only.
+    ...(local ? { concurrency: 1 } : {}),
+  });
+  if (local) await setPragmas(client, options.shared);
+  const listeners: (() => void)[] = [];
+  const run = <T>(action: () => Promise<T>): Promise<T> =>
+    action().catch((error: unknown) => {
+      throw toStoreError(error);
+    });
+  const db: Db = {
+    shared: options.shared,
+    all: <Row>(sql: string, args: readonly SqlValue[] = []) =>
+      run(async () => (await client.execute(bind({ sql, args }))).rows as unknown as Row[]),
+    first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
+    write: async (statements) => {
+      const results = await run(() => client.batch(statements.map(bind), "write"));
+      for (const listener of listeners) listener();
+      return results;
+    },
+    onWrite: (listener) => {
+      listeners.push(listener);
+    },
+    close: () => client.close(),
+  };
+  await migrate(db);
+  return db;
+}
+
+async function setPragmas(client: Client, shared: boolean): Promise<void> {
+  await client.execute("pragma journal_mode = wal");
+  await client.execute("pragma synchronous = full");
+  await client.execute("pragma foreign_keys = on");
+  // Waiting blocks the event loop, so only processes that share the file wait at all.
+  if (shared) await client.execute("pragma busy_timeout = 2000");
+  const foreignKeys = await client.execute("pragma foreign_keys");
+  if (Number(foreignKeys.rows[0]?.["foreign_keys"]) !== 1) {
+    throw new StoreError("UNAVAILABLE", "cannot open the metadata store: foreign keys stay off");
+  }
+}
+
+function bind(statement: Statement): InStatement {
+  return { sql: statement.sql, args: (statement.args ?? []).map(bindValue) };
+}
+
+/** libSQL aborts the process on ill-formed text and cuts text at NUL: neither may reach it. */
+function bindValue(value: SqlValue): string | number | null | Uint8Array {
+  if (value === null || typeof value === "number" || value instanceof Uint8Array) return value;
+  if (typeof value === "boolean") return value ? 1 : 0;
+  return cleanText(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+/** The text without NUL and with lone surrogates replaced. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "");
+}
+
+/** SQLite names an expression index, not its columns. */
+const indexFields: Readonly<Record<string, string>> = {
+  device_modbus: "modBusIndex",
+  data_stream_topic: "topic",
+};
+
+function toStoreError(error: unknown): unknown {
+  if (!(error instanceof LibsqlError)) return error;
+  const message = error.message;
+  const unique = /UNIQUE constraint failed: (?:index '(\w+)'|([\w., ]+))/.exec(message);
+  if (unique) {
+    const field = unique[1] ? (indexFields[unique[1]] ?? unique[1]) : (unique[2]?.split(".").at(-1) ?? "id");
+    return new StoreError("CONFLICT", `cannot store the record: ${field} exists already`, {
+      [field]: "exists already",
+    });
+  }
+  if (message.includes("FOREIGN KEY constraint failed")) {
+    return new StoreError("REFERENCED", "cannot change the record: other records refer to it");
+  }
+  const code = error.code;
+  if (/BUSY|LOCKED|FULL|IOERR|NETWORK|HRANA|SERVER_ERROR/.test(code)) {
+    return new StoreError("UNAVAILABLE", `cannot reach the metadata store: ${code}`, {}, { cause: error });
+  }
+  return error;
+}

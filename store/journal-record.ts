@@ -1,0 +1,144 @@
+import { crc32c } from "./crc32c.js";
+
+/** What a journal record is. Uplinks are events; the others carry the state of sessions. */
+export const recordKinds = { uplink: 1, connect: 2, disconnect: 3, release: 4 } as const;
+export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
+
+/** What the writer is given; the journal adds id, receipt time and stamp. */
+export interface JournalInput {
+  readonly kind: RecordKind;
+  readonly tenant: number;
+  /** Record id of the device or gateway. */
+  readonly device: number;
+  /** Number of the connection it came on; 0 where the protocol has none. */
+  readonly connection: number;
+  /** Hash of the client id: with the device it names the session. */
+  readonly session: number;
+  readonly messageID: number;
+  readonly qos: number;
+  readonly dup: boolean;
+  readonly retain: boolean;
+  /** connect: a clean session; disconnect: an orderly one; uplink: refused by a policy. */
+  readonly flag: boolean;
+  readonly ip: string;
+  readonly topic: string;
+  readonly payload: Uint8Array;
+}
+
+export interface JournalRecord extends JournalInput {
+  /** node × 2^43 + sequence */
+  readonly id: number;
+  /** Receipt, microseconds since 1970. */
+  readonly receivedAt: number;
+  /** The server stamp of its points: receipt, moved on so that no two messages of a node share one. */
+  readonly stamp: number;
+}
+
+/*
+ * Layout, little endian: length u32 (of the body), crc32c u32 (of the body), then the body:
+ * kind u8, flags u8, messageID u16, session u32, id f64, receivedAt f64, stamp f64, device f64,
+ * connection f64, tenant u32, ip length u8, reserved u8, topic length u16, ip, topic, payload.
+ */
+export const prefixBytes = 8;
+const bodyHeadBytes = 56;
+export const recordHeadBytes = prefixBytes + bodyHeadBytes;
+
+const flagBits = { qos: 0b11, dup: 0b100, retain: 0b1000, flag: 0b10000 } as const;
+
+/** An upper bound of a record's encoded size in bytes. */
+export function recordBytesMax(input: JournalInput): number {
+  return recordHeadBytes + input.ip.length * 3 + input.topic.length * 3 + input.payload.length;
+}
+
+/** Writes the record at `at`; the caller made room (recordBytesMax). Returns the offset behind it. */
+export function encodeRecord(
+  buffer: Buffer,
+  at: number,
+  input: JournalInput,
+  id: number,
+  receivedAt: number,
+  stamp: number,
+): number {
+  const body = at + prefixBytes;
+  const tail = body + bodyHeadBytes;
+  const ipBytes = buffer.write(input.ip, tail, "latin1");
+  const topicBytes = buffer.write(input.topic, tail + ipBytes, "utf8");
+  const payloadAt = tail + ipBytes + topicBytes;
+  buffer.set(input.payload, payloadAt);
+  const end = payloadAt + input.payload.length;
+  buffer[body] = input.kind;
+  buffer[body + 1] =
+    input.qos |
+    (input.dup ? flagBits.dup : 0) |
+    (input.retain ? flagBits.retain : 0) |
+    (input.flag ? flagBits.flag : 0);
+  buffer.writeUInt16LE(input.messageID, body + 2);
+  buffer.writeUInt32LE(input.session, body + 4);
+  buffer.writeDoubleLE(id, body + 8);
+  buffer.writeDoubleLE(receivedAt, body + 16);
+  buffer.writeDoubleLE(stamp, body + 24);
+  buffer.writeDoubleLE(input.device, body + 32);
+  buffer.writeDoubleLE(input.connection, body + 40);
+  buffer.writeUInt32LE(input.tenant, body + 48);
+  buffer[body + 52] = ipBytes;
+  buffer[body + 53] = 0;
+  buffer.writeUInt16LE(topicBytes, body + 54);
+  buffer.writeUInt32LE(end - body, at);
+  buffer.writeUInt32LE(crc32c(buffer, body, end), at + 4);
+  return end;
+}
+
+/** The record at `at`; its payload is a view of `buffer`. */
+export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
+  const body = at + prefixBytes;
+  const end = body + buffer.readUInt32LE(at);
+  const flags = buffer[body + 1] as number;
+  const ipAt = body + bodyHeadBytes;
+  const topicAt = ipAt + (buffer[body + 52] as number);
+  const payloadAt = topicAt + buffer.readUInt16LE(body + 54);
+  return {
+    kind: buffer[body] as RecordKind,
+    qos: flags & flagBits.qos,
+    dup: (flags & flagBits.dup) !== 0,
+    retain: (flags & flagBits.retain) !== 0,
+    flag: (flags & flagBits.flag) !== 0,
+    messageID: buffer.readUInt16LE(body + 2),
+    session: buffer.readUInt32LE(body + 4),
+    id: buffer.readDoubleLE(body + 8),
+    receivedAt: buffer.readDoubleLE(body + 16),
+    stamp: buffer.readDoubleLE(body + 24),
+    device: buffer.readDoubleLE(body + 32),
+    connection: buffer.readDoubleLE(body + 40),
+    tenant: buffer.readUInt32LE(body + 48),
+    ip: buffer.toString("latin1", ipAt, topicAt),
+    topic: buffer.toString("utf8", topicAt, payloadAt),
+    payload: buffer.subarray(payloadAt, end),
+  };
+}
+
+/** Fields that an index needs, read without decoding the rest. */
+export function peekRecord(
+  buffer: Buffer,
+  at: number,
+): { kind: number; id: number; device: number; tenant: number; stamp: number } {
+  const body = at + prefixBytes;
+  return {
+    kind: buffer[body] as number,
+    id: buffer.readDoubleLE(body + 8),
+    stamp: buffer.readDoubleLE(body + 24),
+    device: buffer.readDoubleLE(body + 32),
+    tenant: buffer.readUInt32LE(body + 48),
+  };
+}
+
+/** Size in bytes of the record at `at`, or 0 when the bytes up to `end` do not hold it whole. */
+export function recordSize(buffer: Buffer, at: number, end: number): number {
+  if (at + prefixBytes > end) return 0;
+  const size = prefixBytes + buffer.readUInt32LE(at);
+  return size < recordHeadBytes || at + size > end ? 0 : size;
+}
+
+/** True when the record at `at` is what was written. */
+export function isIntact(buffer: Buffer, at: number, size: number): boolean {
+  return crc32c(buffer, at + prefixBytes, at + size) === buffer.readUInt32LE(at + 4);
+}

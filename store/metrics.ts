@@ -1,0 +1,139 @@
+import { type Actor, changed } from "./changes.js";
+import type { Db } from "./db.js";
+import {
+  deleteRows,
+  getRow,
+  insertInto,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  updateRow,
+} from "./table.js";
+
+export interface Metric {
+  readonly id: number;
+  readonly tenant: number;
+  readonly productIntID: number;
+  readonly productID: string;
+  readonly metricName: string;
+  readonly metricType: number;
+  readonly dataPointIntID: number;
+  readonly dataPointName: string;
+  readonly aggregateType: number | null;
+  readonly aggregateData: number | null;
+  readonly chartType: number;
+  readonly expressions: string | null;
+  readonly isShow: number;
+  readonly productItemIntID: number | null;
+  readonly remark: string | null;
+  readonly userIntID: number | null;
+  readonly createUser: string | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+}
+
+const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
+const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
+
+const listing: Listing = {
+  select: "r.*, p.productID, d.dataPointName",
+  from: "metric r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
+  filters: {
+    productID: { column: "p.productID", type: "text" },
+    metricName: text("metricName"),
+    metricType: integer("metricType"),
+    dataPointIntID: integer("dataPointIntID"),
+    dataPointName: { column: "d.dataPointName", type: "text" },
+    aggregateType: integer("aggregateType"),
+    aggregateData: integer("aggregateData"),
+    chartType: integer("chartType"),
+    expressions: text("expressions"),
+    isShow: integer("isShow"),
+    remark: text("remark"),
+  },
+};
+
+export const metricFilters = listing.filters;
+export const metricIDs = { name: "metric", column: null } as const;
+
+export function listMetrics(db: Db, tenant: number, request: PageRequest): Promise<Page<Metric>> {
+  return listRows<Metric>(db, listing, tenant, request);
+}
+
+/** @throws StoreError NOT_FOUND */
+export function getMetric(db: Db, tenant: number, id: number): Promise<Metric> {
+  return getRow<Metric>(db, listing, tenant, id);
+}
+
+/** Every metric of a product, ascending by id. */
+export function metricsOf(db: Db, productIntID: number): Promise<Metric[]> {
+  return db.all<Metric>(
+    `select ${listing.select} from ${listing.from} where r.productIntID = ? order by r.id`,
+    [productIntID],
+  );
+}
+
+export type MetricInput = Partial<
+  Pick<
+    Metric,
+    | "metricName"
+    | "metricType"
+    | "dataPointIntID"
+    | "aggregateType"
+    | "aggregateData"
+    | "chartType"
+    | "expressions"
+    | "isShow"
+    | "productItemIntID"
+    | "remark"
+  >
+>;
+
+/** @throws StoreError CONFLICT on metricName */
+export async function createMetric(
+  db: Db,
+  actor: Actor,
+  now: number,
+  productIntID: number,
+  input: MetricInput,
+): Promise<Metric> {
+  const results = await db.write([
+    insertInto("metric", {
+      tenant: actor.tenant,
+      productIntID,
+      ...input,
+      userIntID: actor.userIntID,
+      createUser: actor.username,
+      createAt: now,
+    }),
+    changed(actor, now, "create", "metric", null, { productIntID, ...input }),
+  ]);
+  return getMetric(db, actor.tenant, Number(results[0]?.lastInsertRowid));
+}
+
+export async function updateMetric(
+  db: Db,
+  actor: Actor,
+  now: number,
+  id: number,
+  input: MetricInput,
+): Promise<Metric> {
+  await db.write([
+    updateRow("metric", actor.tenant, id, { ...input, updateAt: now }),
+    changed(actor, now, "update", "metric", id, input),
+  ]);
+  return getMetric(db, actor.tenant, id);
+}
+
+export async function removeMetrics(
+  db: Db,
+  actor: Actor,
+  now: number,
+  ids: readonly number[],
+): Promise<void> {
+  await db.write([
+    deleteRows("metric", actor.tenant, ids),
+    ...ids.map((id) => changed(actor, now, "delete", "metric", id)),
+  ]);
+}

@@ -1,0 +1,119 @@
+import { type Actor, changed } from "./changes.js";
+import type { Db } from "./db.js";
+import { shortID } from "./ids.js";
+import {
+  deleteRows,
+  getRow,
+  insertInto,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  updateRow,
+} from "./table.js";
+
+export interface Product {
+  readonly id: number;
+  readonly tenant: number;
+  readonly productID: string;
+  readonly productName: string;
+  readonly description: string | null;
+  readonly cloudProtocol: number;
+  readonly userIntID: number | null;
+  readonly createUser: string | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+  readonly deviceCount: number;
+  readonly dataPointCount: number;
+  readonly dataStreamCount: number;
+}
+
+const listing: Listing = {
+  select: `r.*,
+    (select count(*) from device d where d.productIntID = r.id and d.kind = 'device') deviceCount,
+    (select count(*) from data_point p where p.productIntID = r.id) dataPointCount,
+    (select count(*) from data_stream s where s.productIntID = r.id) dataStreamCount`,
+  from: "product r",
+  filters: {
+    productName: { column: "r.productName", type: "text" },
+    productID: { column: "r.productID", type: "text" },
+    description: { column: "r.description", type: "text" },
+    cloudProtocol: { column: "r.cloudProtocol", type: "integer" },
+  },
+};
+
+export const productFilters = listing.filters;
+export const productIDs = { name: "product", column: "productID" } as const;
+
+export function listProducts(db: Db, tenant: number, request: PageRequest): Promise<Page<Product>> {
+  return listRows<Product>(db, listing, tenant, request);
+}
+
+/** @throws StoreError NOT_FOUND */
+export function getProduct(db: Db, tenant: number, id: number): Promise<Product> {
+  return getRow<Product>(db, listing, tenant, id);
+}
+
+export async function findProduct(db: Db, tenant: number, productID: string): Promise<Product | undefined> {
+  return db.first<Product>(
+    `select ${listing.select} from ${listing.from} where r.tenant = ? and r.productID = ?`,
+    [tenant, productID],
+  );
+}
+
+export type ProductInput = Pick<Product, "productName" | "description" | "cloudProtocol">;
+
+/** @throws StoreError CONFLICT when the name is taken */
+export async function createProduct(
+  db: Db,
+  actor: Actor,
+  now: number,
+  input: ProductInput,
+): Promise<Product> {
+  const results = await db.write([
+    insertInto("product", {
+      tenant: actor.tenant,
+      productID: shortID(),
+      ...input,
+      userIntID: actor.userIntID,
+      createUser: actor.username,
+      createAt: now,
+    }),
+    changed(actor, now, "create", "product", null, input),
+  ]);
+  return getProduct(db, actor.tenant, Number(results[0]?.lastInsertRowid));
+}
+
+export async function updateProduct(
+  db: Db,
+  actor: Actor,
+  now: number,
+  id: number,
+  input: Partial<Pick<Product, "productName" | "description">>,
+): Promise<Product> {
+  await db.write([
+    updateRow("product", actor.tenant, id, { ...input, updateAt: now }),
+    changed(actor, now, "update", "product", id, input),
+  ]);
+  return getProduct(db, actor.tenant, id);
+}
+
+/** What a product owns goes with it. @throws StoreError REFERENCED when devices hang on one */
+export async function removeProducts(
+  db: Db,
+  actor: Actor,
+  now: number,
+  ids: readonly number[],
+): Promise<void> {
+  const owned = (table: string) => ({
+    sql: `delete from ${table} where tenant = ? and productIntID in (select value from json_each(?))`,
+    args: [actor.tenant, ids],
+  });
+  await db.write([
+    owned("metric"),
+    owned("data_stream"),
+    owned("data_point"),
+    deleteRows("product", actor.tenant, ids),
+    ...ids.map((id) => changed(actor, now, "delete", "product", id)),
+  ]);
+}

@@ -1,0 +1,162 @@
+import type { Db, SqlValue, Statement } from "./db.js";
+import { StoreError } from "./errors.js";
+
+/** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
+
+export type ColumnType = "text" | "integer" | "real" | "time";
+
+/** One listable entity: where its rows come from and which fields a caller may filter by. */
+export interface Listing {
+  /** Expressions of one row; columns are named as the record's fields. */
+  readonly select: string;
+  /** Tables and joins; the entity's own table has the alias `r`. */
+  readonly from: string;
+  /** Filter name → SQL expression and type. Text fields also take `<name>_like`. */
+  readonly filters: Readonly<Record<string, { readonly column: string; readonly type: ColumnType }>>;
+}
+
+export interface Filter {
+  readonly field: string;
+  readonly like: boolean;
+  readonly value: string | number;
+}
+
+export interface PageRequest {
+  readonly page: number;
+  readonly limit: number;
+  readonly filters: readonly Filter[];
+}
+
+export interface Page<Row> {
+  readonly items: Row[];
+  readonly count: number;
+  readonly truncated?: boolean;
+}
+
+/** Newest first. `scope` is a further literal condition with its arguments. */
+export async function listRows<Row>(
+  db: Db,
+  listing: Listing,
+  tenant: number,
+  request: PageRequest,
+  scope: Statement = { sql: "1" },
+): Promise<Page<Row>> {
+  const conditions = ["r.tenant = ?", `(${scope.sql})`];
+  const args: SqlValue[] = [tenant, ...(scope.args ?? [])];
+  for (const filter of request.filters) {
+    const column = listing.filters[filter.field]?.column;
+    if (column === undefined) continue;
+    conditions.push(filter.like ? `${column} like ? escape '\\'` : `${column} = ?`);
+    args.push(filter.like ? `%${escapeLike(String(filter.value))}%` : filter.value);
+  }
+  const where = conditions.join(" and ");
+  const total = await db.first<{ n: number }>(`select count(*) n from ${listing.from} where ${where}`, args);
+  const items = await db.all<Row>(
+    `select ${listing.select} from ${listing.from} where ${where} order by r.id desc limit ? offset ?`,
+    [...args, request.limit, (request.page - 1) * request.limit],
+  );
+  return { items, count: total?.n ?? 0 };
+}
+
+/** One row of the tenant, by record id. @throws StoreError NOT_FOUND */
+export async function getRow<Row>(db: Db, listing: Listing, tenant: number, id: number): Promise<Row> {
+  const row = await db.first<Row>(
+    `select ${listing.select} from ${listing.from} where r.tenant = ? and r.id = ?`,
+    [tenant, id],
+  );
+  if (row === undefined) throw notFound(String(id));
+  return row;
+}
+
+export function notFound(what: string): StoreError {
+  return new StoreError("NOT_FOUND", `cannot find the record: ${what}`);
+}
+
+/** `%` and `_` are ordinary characters of a filter. */
+function escapeLike(text: string): string {
+  return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
+}
+
+export function insertInto(table: string, record: Readonly<Record<string, SqlValue>>): Statement {
+  const columns = Object.keys(record);
+  return {
+    sql: `insert into ${table} (${columns.map(quote).join(", ")}) values (${columns.map(() => "?").join(", ")})`,
+    args: Object.values(record),
+  };
+}
+
+export function updateRow(
+  table: string,
+  tenant: number,
+  id: number,
+  record: Readonly<Record<string, SqlValue>>,
+): Statement {
+  const columns = Object.keys(record);
+  return {
+    sql: `update ${table} set ${columns.map((name) => `${quote(name)} = ?`).join(", ")} where tenant = ? and id = ?`,
+    args: [...Object.values(record), tenant, id],
+  };
+}
+
+export function deleteRows(table: string, tenant: number, ids: readonly number[]): Statement {
+  return {
+    sql: `delete from ${table} where tenant = ? and id in (select value from json_each(?))`,
+    args: [tenant, ids],
+  };
+}
+
+/** `enum` is a word of SQL. */
+function quote(column: string): string {
+  return column === "enum" ? `"enum"` : column;
+}
+
+/**
+ * Record ids for id texts: a canonical decimal is tried as record id first, otherwise the text is the string id
+ * in `column`. Repeated ids count once. @throws StoreError NOT_FOUND naming the first unknown one
+ */
+export async function resolveIDs(
+  db: Db,
+  table: { readonly name: string; readonly column: string | null; readonly scope?: string },
+  tenant: number,
+  texts: readonly string[],
+): Promise<number[]> {
+  const scope = table.scope ?? "1";
+  const numbers = texts.filter(isRecordID).map(Number);
+  const byNumber = new Set(
+    numbers.length === 0
+      ? []
+      : (
+          await db.all<{ id: number }>(
+            `select id from ${table.name} where tenant = ? and ${scope} and id in (select value from json_each(?))`,
+            [tenant, numbers],
+          )
+        ).map((row) => row.id),
+  );
+  const rest = texts.filter((text) => !(isRecordID(text) && byNumber.has(Number(text))));
+  const byText = new Map<string, number>();
+  // One bound parameter a text: json_each must never decode text from outside.
+  for (let at = 0; table.column !== null && at < rest.length; at += 500) {
+    const some = rest.slice(at, at + 500);
+    const rows = await db.all<{ id: number; text: string }>(
+      `select id, ${table.column} text from ${table.name}
+       where tenant = ? and ${scope} and ${table.column} in (${some.map(() => "?").join(", ")})`,
+      [tenant, ...some],
+    );
+    for (const row of rows) byText.set(row.text, row.id);
+  }
+  const ids = texts.map((text) => {
+    const id = isRecordID(text) && byNumber.has(Number(text)) ? Number(text) : byText.get(text);
+    if (id === undefined) throw notFound(text);
+    return id;
+  });
+  return [...new Set(ids)];
+}
+
+function isRecordID(text: string): boolean {
+  return /^[1-9]\d{0,15}$/.test(text) && Number(text) < 2 ** 53;
+}
+
+/** Stored JSON text → value; null stays null. */
+export function fromJson<T>(text: string | null): T | null {
+  return text === null ? null : (JSON.parse(text) as T);
+}
