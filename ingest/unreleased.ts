@@ -1,3 +1,4 @@
+import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db, Statement } from "../store/db.js";
 import type { Journal, JournalReader } from "../store/journal.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../store/journal-record.js";
@@ -9,6 +10,8 @@ import { decodeRecord, type JournalRecord, recordKinds } from "../store/journal-
 export interface Unreleased {
   /** The session's ids; one object for the life of the session. */
   of(device: number, session: number): Map<number, UnreleasedState>;
+  /** What an earlier connection of the session left, now marked inherited. */
+  inherit(device: number, session: number): void;
   clear(device: number, session: number): void;
   touch(device: number, session: number): void;
   /** Writes what has changed, with the journal id it stands for. */
@@ -62,14 +65,15 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
     [node],
   );
   for (const row of rows) of(row.device, row.session).set(row.messageID, "inherited");
-  const saved = await db.first<{ journalID: number }>(
-    "select journalID from checkpoint where node = ? and consumer = ?",
-    [node, consumer],
-  );
-  await replayBehind(await journal.read(saved?.journalID ?? 0), replay);
+  let savedID = await readCheckpoint(db, node, consumer);
+  await replayBehind(await journal.read(savedID), replay);
 
   return {
     of,
+    inherit: (device, session) => {
+      const ids = sessions.get(`${device}/${session}`);
+      for (const id of ids?.keys() ?? []) ids?.set(id, "inherited");
+    },
     clear: (device, session) => {
       if (sessions.delete(`${device}/${session}`)) dirty.add(`${device}/${session}`);
     },
@@ -79,18 +83,18 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
     save: async () => {
       // State and id are read together: every id in the state is at or below it once committed.
       const journalID = journal.appendedID;
+      if (journalID === savedID) return;
       const changedKeys = [...dirty];
-      dirty.clear();
       const statements = changedKeys.flatMap((key) => saveSession(node, key, sessions.get(key)));
-      await journal.waitFor(journalID - 1);
-      await db.write([
-        ...statements,
-        {
-          sql: `insert into checkpoint (node, consumer, journalID) values (?, ?, ?)
-            on conflict do update set journalID = excluded.journalID`,
-          args: [node, consumer, journalID],
-        },
-      ]);
+      dirty.clear();
+      try {
+        await journal.waitFor(journalID - 1);
+        await db.write([...statements, saveCheckpoint(node, consumer, journalID)]);
+        savedID = journalID;
+      } catch (error) {
+        for (const key of changedKeys) dirty.add(key);
+        throw error;
+      }
     },
   };
 }

@@ -1,0 +1,228 @@
+import type { Db } from "../../store/db.js";
+import { StoreError } from "../../store/errors.js";
+import type { Journal, JournalBatch, JournalReader } from "../../store/journal.js";
+import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import { quarantine } from "../../store/quarantine.js";
+import type { Point, SeriesStore } from "../../store/series.js";
+import { type DecodeRules, decodePoints } from "../decode/points.js";
+import type { Reason } from "../decode/reasons.js";
+import type { Directory } from "../directory.js";
+import { count, type Meter } from "../meter.js";
+import { createStopper, type Stopper } from "./stopper.js";
+
+export interface SeriesConsumerOptions {
+  readonly journal: Journal;
+  readonly series: SeriesStore;
+  readonly directory: Directory;
+  readonly db: Db;
+  readonly meter: Meter;
+  readonly rules: () => DecodeRules;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Writes under way at once. A device always takes the same lane, so its points stay in order. */
+  readonly lanes: number;
+  readonly onTrouble: (error: Error | null) => void;
+}
+
+/** Follows the journal and writes points. */
+export interface SeriesConsumer {
+  /** Journal id up to which every point can be read. */
+  readonly settledID: number;
+  /** Decodes the kept messages behind `afterID` once more; rewriting a point changes nothing. */
+  resettle(afterID: number): Promise<{ messages: number; points: number }>;
+  close(): Promise<void>;
+}
+
+/** Points of one write and lane: the size that both engines like. */
+const pointsPerWrite = 5000;
+/** Decoding yields to the event loop after this long. */
+const sliceMs = 4;
+const retryMs = { first: 200, longest: 10_000 } as const;
+
+export async function startSeriesConsumer(options: SeriesConsumerOptions): Promise<SeriesConsumer> {
+  const { journal, series } = options;
+  const from = await series.checkpoint();
+  if (from > journal.appendedID) {
+    throw new StoreError(
+      "CORRUPT",
+      `cannot start: the series store is at journal id ${from}, the journal ends at ${journal.appendedID}`,
+    );
+  }
+  let settledID = from;
+  const stopper = createStopper();
+  const writer = createWriter(options, stopper);
+
+  async function follow(reader: JournalReader): Promise<void> {
+    while (!stopper.stopped) {
+      const batch = await reader.next();
+      if (batch === null) {
+        await stopper.wait((wake) => void journal.waitFor(reader.lastID).then(wake));
+        continue;
+      }
+      await decodeBatch(options, batch, (points, through) =>
+        writer.write(points, through, () => {
+          settledID = Math.max(settledID, through);
+        }),
+      );
+    }
+    await reader.close();
+  }
+
+  const running = follow(await journal.read(from));
+  running.catch((error: unknown) =>
+    options.onTrouble(error instanceof Error ? error : new Error(String(error))),
+  );
+
+  return {
+    get settledID() {
+      return settledID;
+    },
+    resettle: async (afterID) => {
+      let messages = 0;
+      let points = 0;
+      const end = settledID;
+      const reader = await journal.read(afterID);
+      for (let batch = await reader.next(); batch !== null && !stopper.stopped; batch = await reader.next()) {
+        messages += batch.offsets.length;
+        await decodeBatch(options, batch, async (some) => {
+          points += some.length;
+          // The checkpoint stays where the follower has it.
+          await writer.write(some, 0, () => undefined);
+        });
+        if (reader.lastID >= end) break;
+      }
+      await reader.close();
+      await writer.idle();
+      return { messages, points };
+    },
+    close: async () => {
+      stopper.stop();
+      await running.catch(() => undefined);
+    },
+  };
+}
+
+/** Decodes a batch in slices; `write` gets the points up to a journal id, and holds back when it must. */
+async function decodeBatch(
+  options: SeriesConsumerOptions,
+  batch: JournalBatch,
+  write: (points: Point[], through: number) => Promise<void>,
+): Promise<void> {
+  const { directory, meter } = options;
+  const rules = options.rules();
+  const refuse = (reason: Reason, by: number): void => count(meter.refused, reason, by);
+  let points: Point[] = [];
+  let through = 0;
+  let sliceEnd = performance.now() + sliceMs;
+  for (const at of batch.offsets) {
+    const record = decodeRecord(batch.buffer, at);
+    through = record.id;
+    if (record.kind !== recordKinds.uplink || record.flag) continue;
+    const device = directory.peek(record.device) ?? (await directory.get(record.device));
+    if (device === undefined) refuse("device", 1);
+    else decodePoints(device, messageOf(record), rules, points, refuse);
+    if (points.length >= pointsPerWrite * options.lanes) {
+      await write(points, through);
+      points = [];
+    }
+    if (performance.now() > sliceEnd) {
+      await new Promise((resolve) => setImmediate(resolve));
+      sliceEnd = performance.now() + sliceMs;
+    }
+  }
+  if (through > 0) await write(points, through);
+}
+
+function messageOf(record: JournalRecord) {
+  return {
+    topic: record.topic,
+    payload: record.payload as Buffer,
+    receivedAt: record.receivedAt,
+    stamp: record.stamp,
+  };
+}
+
+interface Writer {
+  /** Resolves when there is room for the next; `settled` is called once these points can be read. */
+  write(points: readonly Point[], through: number, settled: () => void): Promise<void>;
+  idle(): Promise<void>;
+}
+
+/** Writes that wait behind the one under way, per lane. */
+const queuedWritesMax = 2;
+
+function createWriter(options: SeriesConsumerOptions, stopper: Stopper): Writer {
+  const lanes = Array.from({ length: options.lanes }, () => ({ tail: Promise.resolve(), queued: 0 }));
+  let room: (() => void) | null = null;
+  /** Settling follows the order of writes, whichever lane ends first. */
+  let settling: Promise<void> = Promise.resolve();
+
+  function enter(lane: (typeof lanes)[number], points: readonly Point[], through: number): Promise<void> {
+    lane.queued++;
+    const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper));
+    lane.tail = written.finally(() => {
+      lane.queued--;
+      room?.();
+    });
+    return lane.tail;
+  }
+
+  return {
+    write: async (points, through, settled) => {
+      const parts = split(points, lanes.length);
+      const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, through));
+      settling = Promise.all([settling, ...all]).then(() => {
+        if (stopper.stopped) return;
+        options.meter.pointsStored += points.length;
+        settled();
+      });
+      while (lanes.some((lane) => lane.queued > queuedWritesMax) && !stopper.stopped) {
+        await stopper.wait((wake) => {
+          room = wake;
+        });
+      }
+    },
+    idle: () => settling,
+  };
+}
+
+/** One part a lane; a device keeps its lane. */
+function split(points: readonly Point[], lanes: number): readonly (readonly Point[])[] {
+  if (lanes === 1) return [points];
+  const parts: Point[][] = Array.from({ length: lanes }, () => []);
+  for (const point of points) (parts[laneOf(point.series.deviceID, lanes)] as Point[]).push(point);
+  return parts;
+}
+
+function laneOf(deviceID: string, lanes: number): number {
+  let hash = deviceID.length;
+  for (let at = 0; at < deviceID.length; at++) hash = (hash * 31 + deviceID.charCodeAt(at)) | 0;
+  return (hash >>> 0) % lanes;
+}
+
+/** Tries until the store has taken the points; what it will never take goes to the quarantine. */
+async function writeUntilStored(
+  options: SeriesConsumerOptions,
+  points: readonly Point[],
+  through: number,
+  stopper: Stopper,
+): Promise<void> {
+  for (
+    let pauseMs: number = retryMs.first;
+    !stopper.stopped;
+    pauseMs = Math.min(pauseMs * 2, retryMs.longest)
+  ) {
+    try {
+      const refused = await options.series.write(points, through);
+      options.onTrouble(null);
+      if (refused.length > 0) {
+        count(options.meter.refused, "series", refused.length);
+        await quarantine(options.db, options.now(), refused);
+      }
+      return;
+    } catch (error) {
+      options.onTrouble(error instanceof Error ? error : new Error(String(error)));
+      await stopper.wait((wake) => void setTimeout(wake, pauseMs));
+    }
+  }
+}

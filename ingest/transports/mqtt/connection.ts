@@ -1,0 +1,428 @@
+import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
+import mqttPacket, {
+  type IConnectPacket,
+  type IPublishPacket,
+  type ISubscribePacket,
+  type IUnsubscribePacket,
+  type Packet,
+  type Parser,
+} from "mqtt-packet";
+import { type Accept, type Origin, packetBytesMax, payloadBytesMax, sessionOf } from "../../accept.js";
+import type { DeviceEntry } from "../../directory.js";
+import { count, type EndReason, type Meter } from "../../meter.js";
+import type { Presence } from "../../presence.js";
+import { messageKey, type Taken } from "../../redelivery.js";
+import type { Session, Sessions } from "../../sessions.js";
+import { isTopicFilter, isTopicName } from "../../topics.js";
+import type { Unreleased } from "../../unreleased.js";
+import { createDeliveries, type Deliveries } from "./deliveries.js";
+import { createFrameWatch } from "./framing.js";
+import { createOutbox, type Outbox } from "./outbox.js";
+
+/** What every connection of the endpoint shares. */
+export interface MqttContext {
+  readonly accept: Accept;
+  readonly sessions: Sessions;
+  readonly presence: Presence;
+  readonly unreleased: Unreleased;
+  readonly meter: Meter;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | EndReason>;
+  takenBefore(origin: Origin): Promise<Taken>;
+  hold(device: number): void;
+  release(device: number): void;
+  /** The connection has bytes to flush at the end of the commit. */
+  markDirty(connection: MqttConnection): void;
+  /** The connection has stopped reading until the journal has room. */
+  markPaused(connection: MqttConnection): void;
+  onClosed(connection: MqttConnection): void;
+}
+
+/** CONNECT and what a stranger may send before it is answered. */
+const connectBytesMax = 16 * 1024;
+export const connectTimeoutMs = 10_000;
+/** Taken and not acknowledged, per connection; beyond either it is not read. */
+const inFlightMessagesMax = 1000;
+const inFlightBytesMax = 1024 * 1024;
+const clientIDLengthMax = 256;
+const subscriptionsMax = 1000;
+
+const firstBytes = { puback: 0x40, pubrec: 0x50, pubrel: 0x62, pubcomp: 0x70 } as const;
+const pingresp = Buffer.from([0xd0, 0]);
+
+/** CONNACK return codes, MQTT 3.1.1 §3.2.2.3. */
+const returnCodes: Partial<Record<EndReason, number>> = {
+  version: 1,
+  client_id: 2,
+  unavailable: 3,
+  sessions: 3,
+  shutdown: 3,
+  credentials: 4,
+  blocked: 5,
+};
+
+/** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
+export class MqttConnection implements Session {
+  readonly subscriptions = new Map<string, number>();
+  readonly #context: MqttContext;
+  readonly #socket: Socket;
+  readonly #parser: Parser;
+  readonly #frames = createFrameWatch();
+  readonly #outbox: Outbox;
+  readonly #deliveries: Deliveries;
+  /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
+  #waiting: Packet[] | null = null;
+  #state: "new" | "connecting" | "open" | "closed" = "new";
+  #origin: Origin | null = null;
+  #clientID = "";
+  #token = "";
+  #taken: Taken | null = null;
+  #cleanSession = true;
+  #inFlightMessages = 0;
+  #inFlightBytes = 0;
+  #paused = false;
+  #keepAliveMs = connectTimeoutMs;
+  #heardAt: number;
+
+  constructor(context: MqttContext, socket: Socket) {
+    this.#context = context;
+    this.#socket = socket;
+    this.#outbox = createOutbox(socket);
+    this.#deliveries = createDeliveries(this.#outbox, context.meter);
+    this.#parser = mqttPacket.parser({ protocolVersion: 4 });
+    this.#heardAt = context.now();
+    this.#parser.on("packet", (packet: Packet) => this.#take(packet));
+    this.#parser.on("error", () => this.end("protocol"));
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("error", () => this.#close("lost"));
+    socket.on("close", () => this.#close("lost"));
+  }
+
+  get clientID(): string {
+    return this.#clientID;
+  }
+
+  get token(): string {
+    return this.#token;
+  }
+
+  get entry(): DeviceEntry {
+    return this.#opened().device;
+  }
+
+  get isPaused(): boolean {
+    return this.#paused && this.#state !== "closed";
+  }
+
+  deliver(topic: string, payload: Uint8Array, qos: number): void {
+    this.#deliveries.deliver(topic, payload, qos);
+    this.#context.markDirty(this);
+  }
+
+  /** Ends the connection from our side; before CONNACK the client is told why. */
+  end(reason: EndReason): void {
+    if (this.#state === "closed") return;
+    const code = returnCodes[reason];
+    if (this.#state === "connecting" && code !== undefined) this.#connack(code);
+    this.#outbox.flush();
+    this.#close(reason);
+    this.#socket.end();
+    // A peer that never closes its half is cut off.
+    setTimeout(() => this.#socket.destroy(), 1000).unref();
+  }
+
+  flush(): void {
+    this.#outbox.flush();
+  }
+
+  /** Reads on when both its own window and the journal have room again. */
+  resumeIfRoom(): void {
+    if (!this.#paused || this.#state === "closed" || this.#isFull(0.5)) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+
+  /** Called every second: ends a connection that has been silent too long [MQTT-3.1.2-24]. */
+  checkSilence(now: number): void {
+    if (this.#paused || this.#waiting !== null) {
+      this.#heardAt = now;
+    } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
+      this.end(this.#state === "open" ? "keep_alive" : "connect_timeout");
+    }
+  }
+
+  #opened(): Origin {
+    if (this.#origin === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
+    return this.#origin;
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#state === "closed") return;
+    this.#heardAt = this.#context.now();
+    const bytesMax = this.#state === "open" ? packetBytesMax : connectBytesMax;
+    if (!this.#frames.inspect(chunk, bytesMax)) return this.end("oversize");
+    try {
+      this.#parser.parse(chunk);
+    } catch {
+      this.end("protocol");
+    }
+    this.#outbox.flush();
+    if (this.#isFull(1)) this.#pause();
+  }
+
+  #isFull(share: number): boolean {
+    return (
+      this.#waiting !== null ||
+      this.#inFlightMessages > inFlightMessagesMax * share ||
+      this.#inFlightBytes > inFlightBytesMax * share ||
+      this.#context.accept.full
+    );
+  }
+
+  #pause(): void {
+    if (this.#paused || this.#state === "closed") return;
+    this.#paused = true;
+    this.#socket.pause();
+    this.#context.markPaused(this);
+  }
+
+  #take(packet: Packet): void {
+    if (this.#waiting !== null) {
+      this.#waiting.push(packet);
+    } else if (this.#state === "new") {
+      if (packet.cmd === "connect") this.#connect(packet);
+      else this.end("protocol");
+    } else if (this.#state === "open") {
+      this.#handle(packet);
+    }
+  }
+
+  #handle(packet: Packet): void {
+    switch (packet.cmd) {
+      case "publish":
+        return this.#publish(packet);
+      case "puback":
+      case "pubcomp":
+        return this.#deliveries.acknowledged(packet.messageId ?? 0);
+      case "pubrec":
+        return this.#deliveries.received(packet.messageId ?? 0);
+      case "pubrel":
+        return this.#pubrel(packet.messageId ?? 0);
+      case "subscribe":
+        return this.#subscribe(packet);
+      case "unsubscribe":
+        return this.#unsubscribe(packet);
+      case "pingreq":
+        return this.#outbox.push(pingresp);
+      case "disconnect":
+        this.#close("disconnect");
+        this.#socket.end();
+        return;
+      default:
+        // A second CONNECT [MQTT-3.1.0-2], or a packet that only servers send.
+        return this.end("protocol");
+    }
+  }
+
+  /** Holds back what follows until `action` has ended, so that the order of packets is kept. */
+  #wait(action: () => Promise<void>): void {
+    const waiting: Packet[] = [];
+    this.#waiting = waiting;
+    this.#pause();
+    action()
+      .catch(() => this.end("unavailable"))
+      .finally(() => {
+        this.#waiting = null;
+        for (const [i, packet] of waiting.entries()) {
+          this.#take(packet);
+          const again = this.#waiting as Packet[] | null;
+          if (again !== null) {
+            again.push(...waiting.slice(i + 1));
+            break;
+          }
+        }
+        this.#outbox.flush();
+        this.resumeIfRoom();
+      });
+  }
+
+  #connect(packet: IConnectPacket): void {
+    this.#state = "connecting";
+    if (packet.protocolVersion === 5 || packet.protocolVersion === 3) return this.#refuseVersion(packet);
+    const clientID = packet.clientId === "" && packet.clean !== false ? randomUUID() : packet.clientId;
+    if (clientID === "" || clientID.length > clientIDLengthMax) return this.end("client_id");
+    this.#wait(async () => {
+      const { accept } = this.#context;
+      const token = packet.password?.toString("utf8");
+      const found = accept.full ? "unavailable" : await this.#context.authenticate(packet.username, token);
+      if (this.#state !== "connecting") return;
+      if (typeof found === "string") return this.end(found);
+      this.#clientID = clientID;
+      this.#token = token ?? "";
+      this.#open(found, packet);
+    });
+  }
+
+  #refuseVersion(packet: IConnectPacket): void {
+    if (packet.protocolVersion === 5) {
+      // A 5.0 client understands only its own CONNACK: 0x84 Unsupported Protocol Version.
+      const connack = { cmd: "connack", reasonCode: 0x84, sessionPresent: false } as const;
+      this.#outbox.push(mqttPacket.generate(connack, { protocolVersion: 5 }));
+      this.#state = "new";
+    }
+    this.end("version");
+  }
+
+  #open(device: DeviceEntry, packet: IConnectPacket): void {
+    const { accept, sessions, presence, unreleased } = this.#context;
+    const ip = this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    const session = sessionOf(this.#clientID);
+    const keepAlive = packet.keepalive ?? 0;
+    this.#cleanSession = packet.clean !== false;
+    // The session that this one takes over ends before this one is on record.
+    this.#origin = { device, connection: 0, session, ip };
+    if (!sessions.open(this)) {
+      this.#origin = null;
+      return this.end("sessions");
+    }
+    const connection = accept.connect({ device, session, ip }, this.#clientID, keepAlive, this.#cleanSession);
+    this.#origin = { device, connection, session, ip };
+    if (this.#cleanSession) unreleased.clear(device.id, session);
+    else unreleased.inherit(device.id, session);
+    this.#keepAliveMs = keepAlive * 1500;
+    this.#context.hold(device.id);
+    presence.connected(device.id, ip, keepAlive, this.#context.now());
+    this.#context.meter.connections++;
+    this.#state = "open";
+    this.#connack(0);
+  }
+
+  #connack(returnCode: number): void {
+    this.#outbox.push(Buffer.from([0x20, 2, 0, returnCode]));
+  }
+
+  #publish(packet: IPublishPacket): void {
+    const payload = packet.payload as Buffer;
+    if (!isTopicName(packet.topic)) return this.end("protocol");
+    if (payload.length > payloadBytesMax) return this.end("oversize");
+    if (packet.qos === 1 && packet.dup && this.#taken === null) return this.#recallThen(packet);
+    if (packet.qos === 2) return this.#publishTwice(packet, payload);
+    const messageID = packet.messageId ?? 0;
+    if (
+      packet.qos === 1 &&
+      packet.dup &&
+      this.#taken?.has(messageKey({ messageID, topic: packet.topic, payload }))
+    ) {
+      this.#context.meter.redelivered++;
+      return this.#outbox.acknowledge(firstBytes.puback, messageID);
+    }
+    this.#append(packet, payload, packet.qos === 1 ? firstBytes.puback : null);
+  }
+
+  /** The first DUP of a connection: what the one before had sent is looked up in the journal. */
+  #recallThen(packet: IPublishPacket): void {
+    this.#wait(async () => {
+      this.#taken = await this.#context.takenBefore(this.#opened());
+    });
+    this.#waiting?.push(packet);
+  }
+
+  /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
+  #publishTwice(packet: IPublishPacket, payload: Buffer): void {
+    const id = packet.messageId ?? 0;
+    const { device, session } = this.#opened();
+    const unreleased = this.#context.unreleased.of(device.id, session);
+    const state = unreleased.get(id);
+    // Without DUP an inherited id is a new message: this client has begun a new session.
+    const redelivered = state === "kept" || (state === "inherited" && packet.dup);
+    if (redelivered) {
+      this.#context.meter.redelivered++;
+      return this.#outbox.acknowledge(firstBytes.pubrec, id);
+    }
+    if (state === "pending") return;
+    unreleased.set(id, "pending");
+    this.#context.unreleased.touch(device.id, session);
+    this.#append(packet, payload, firstBytes.pubrec, () => unreleased.set(id, "kept"));
+  }
+
+  #pubrel(id: number): void {
+    const origin = this.#opened();
+    const unreleased = this.#context.unreleased.of(origin.device.id, origin.session);
+    if (!unreleased.has(id)) return this.#outbox.acknowledge(firstBytes.pubcomp, id);
+    this.#context.accept.release(origin, id, () => {
+      unreleased.delete(id);
+      this.#context.unreleased.touch(origin.device.id, origin.session);
+      this.#acknowledge(firstBytes.pubcomp, id);
+    });
+  }
+
+  #append(packet: IPublishPacket, payload: Buffer, answer: number | null, kept?: () => void): void {
+    const origin = this.#opened();
+    const messageID = packet.messageId ?? 0;
+    const { topic, qos, dup, retain } = packet;
+    const bytes = payload.length;
+    this.#inFlightMessages++;
+    this.#inFlightBytes += bytes;
+    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID }, () => {
+      this.#inFlightMessages--;
+      this.#inFlightBytes -= bytes;
+      kept?.();
+      if (answer !== null) this.#acknowledge(answer, messageID);
+      this.#context.sessions.publish(origin.device.id, topic, payload, qos);
+    });
+  }
+
+  #acknowledge(firstByte: number, messageID: number): void {
+    if (this.#state === "closed") return;
+    this.#outbox.acknowledge(firstByte, messageID);
+    this.#context.markDirty(this);
+  }
+
+  #subscribe(packet: ISubscribePacket): void {
+    const granted = packet.subscriptions.map(({ topic, qos }) => {
+      const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
+      if (!isTopicFilter(topic) || !room) return 0x80;
+      this.subscriptions.set(topic, qos);
+      return qos;
+    });
+    this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
+    for (const { topic, qos } of packet.subscriptions) {
+      if (topic === "$time") this.#deliveries.deliver("$time", clock(this.#context.now()), qos);
+    }
+  }
+
+  #unsubscribe(packet: IUnsubscribePacket): void {
+    for (const topic of packet.unsubscriptions) this.subscriptions.delete(topic);
+    this.#outbox.push(
+      mqttPacket.generate({ cmd: "unsuback", messageId: packet.messageId ?? 0, granted: [] }),
+    );
+  }
+
+  #close(reason: EndReason): void {
+    if (this.#state === "closed") return;
+    const wasOpen = this.#state === "open";
+    this.#state = "closed";
+    count(this.#context.meter.ended, reason);
+    if (wasOpen) this.#leave(reason);
+    this.#context.onClosed(this);
+  }
+
+  #leave(reason: EndReason): void {
+    const origin = this.#opened();
+    const { accept, sessions, presence, unreleased, meter } = this.#context;
+    accept.disconnect(origin, reason === "disconnect");
+    sessions.close(this);
+    presence.disconnected(origin.device.id);
+    this.#context.release(origin.device.id);
+    // Of a clean session nothing outlives the connection, unless another one has taken it over.
+    if (this.#cleanSession && reason !== "taken_over") unreleased.clear(origin.device.id, origin.session);
+    meter.connections--;
+  }
+}
+
+/** The clock as topic `$time` serves it: milliseconds since 1970. */
+function clock(now: number): Buffer {
+  return Buffer.from(JSON.stringify({ time: now }));
+}

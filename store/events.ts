@@ -1,0 +1,319 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
+import {
+  countsBySegment,
+  indexedSegments,
+  offsetsIn,
+  openEventIndexFile,
+  type Scope,
+} from "./event-index.js";
+import type { IndexRequest } from "./event-index.worker.js";
+import { createSegmentIndex, type Log, logs, type SegmentIndex } from "./event-postings.js";
+import type { Journal, RecordPeek } from "./journal.js";
+import { decodeRecord, type JournalRecord, recordSize } from "./journal-record.js";
+import { recordBytesLimit, type Segment } from "./journal-segment.js";
+
+/** The log over the journal's segments: what came up, and who came and went, newest first. */
+export interface EventLog {
+  list(query: EventQuery): Promise<EventPage>;
+  /** The newest records of a device of every log, newest first. */
+  history(device: number, recordsMax: number): Promise<JournalRecord[]>;
+  /** The journal reports here: records as they become durable, segments as they close. */
+  onRecord(segment: Segment, position: number, record: RecordPeek): void;
+  onSegmentClosed(segment: Segment): void;
+  /** Binds the journal and indexes what earlier runs left. */
+  attach(journal: Journal): Promise<void>;
+  forget(segment: Segment): void;
+  close(): Promise<void>;
+}
+
+export interface EventQuery {
+  readonly log: Log;
+  readonly tenant: number;
+  /** Record ids; null means every device of the tenant. */
+  readonly devices: readonly number[] | null;
+  readonly page: number;
+  readonly limit: number;
+  /** Looked at record by record: such a list is bounded by `scanRowsMax`. */
+  readonly matches?: (record: JournalRecord) => boolean;
+}
+
+export interface EventPage {
+  readonly items: JournalRecord[];
+  readonly count: number;
+  readonly truncated: boolean;
+}
+
+/** Rows that a filter on topic or IP may look at before it says so. */
+export const scanRowsMax = 100_000;
+
+/** One segment as a list sees it. */
+interface Source {
+  readonly segment: Segment;
+  readonly count: number;
+  offsets(skip: number, count: number): Promise<number[]> | number[];
+}
+
+const readRows = 1000;
+
+export async function openEventLog(path: string, onTrouble: (error: Error) => void): Promise<EventLog> {
+  const client = await openEventIndexFile(path);
+  const indexed = new Set(await indexedSegments(client));
+  /** Indexes of segments that the file does not cover yet: the newest, and those being written. */
+  const live = new Map<Segment, SegmentIndex>();
+  const worker = startWorker(path);
+  let journal: Journal | null = null;
+
+  function liveOf(segment: Segment): SegmentIndex {
+    let index = live.get(segment);
+    if (index === undefined) {
+      index = createSegmentIndex();
+      live.set(segment, index);
+    }
+    return index;
+  }
+
+  function endOf(segment: Segment): number {
+    const all = journal?.segments ?? [];
+    return all[all.indexOf(segment) + 1]?.firstID ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  async function indexSegment(segment: Segment): Promise<void> {
+    if (!indexed.has(segment.firstID)) {
+      await worker.ask({ kind: "index", segment: { ...segment }, endID: endOf(segment) });
+      indexed.add(segment.firstID);
+    }
+    live.delete(segment);
+  }
+
+  function onSegmentClosed(segment: Segment): void {
+    indexSegment(segment).catch((error: unknown) => onTrouble(asError(error)));
+  }
+
+  async function sources(scope: Scope, owners: readonly number[], log: Log): Promise<Source[]> {
+    const stored = new Map(
+      (await countsBySegment(client, scope, owners, log)).map((row) => [row.firstID, row.count]),
+    );
+    const all = [...(journal?.segments ?? [])].reverse();
+    return all.flatMap((segment): Source[] => {
+      const index = live.get(segment);
+      if (index !== undefined) return [liveSource(segment, index, scope, owners, log)];
+      const count = stored.get(segment.firstID) ?? 0;
+      if (count === 0) return [];
+      return [
+        {
+          segment,
+          count,
+          offsets: (skip, take) => offsetsIn(client, scope, owners, log, segment.firstID, skip, take),
+        },
+      ];
+    });
+  }
+
+  async function list(query: EventQuery): Promise<EventPage> {
+    const scope: Scope = query.devices === null ? "tenant" : "device";
+    const found = await sources(scope, query.devices ?? [query.tenant], query.log);
+    return query.matches === undefined ? listPlain(found, query) : listMatching(found, query, query.matches);
+  }
+
+  return {
+    list,
+    history: async (device, recordsMax) => {
+      const both = await Promise.all(
+        [logs.events, logs.connects].map(async (log) =>
+          takeNewest(await sources("device", [device], log), 0, recordsMax),
+        ),
+      );
+      return both
+        .flat()
+        .sort((a, b) => b.id - a.id)
+        .slice(0, recordsMax);
+    },
+    onRecord: (segment, position, record) => {
+      liveOf(segment).add(position, record.kind, record.device, record.tenant);
+    },
+    onSegmentClosed,
+    attach: async (opened) => {
+      journal = opened;
+      const present = new Set(opened.segments.map((segment) => segment.firstID));
+      for (const firstID of indexed) {
+        if (!present.has(firstID)) await worker.ask({ kind: "forget", firstID });
+      }
+      for (const segment of opened.segments.slice(0, -1)) {
+        if (!indexed.has(segment.firstID)) await indexSegment(segment);
+      }
+    },
+    forget: (segment) => {
+      indexed.delete(segment.firstID);
+      live.delete(segment);
+      worker
+        .ask({ kind: "forget", firstID: segment.firstID })
+        .catch((error: unknown) => onTrouble(asError(error)));
+    },
+    close: async () => {
+      await worker.close();
+      client.close();
+    },
+  };
+}
+
+function liveSource(
+  segment: Segment,
+  index: SegmentIndex,
+  scope: Scope,
+  owners: readonly number[],
+  log: Log,
+): Source {
+  const count = scope === "device" ? index.countOfDevice : index.countOfTenant;
+  const walk = scope === "device" ? index.ofDevice : index.ofTenant;
+  return {
+    segment,
+    count: owners.reduce((sum, owner) => sum + count(log, owner), 0),
+    offsets: (skip, take) => {
+      const [only] = owners;
+      if (owners.length === 1 && only !== undefined) return walk(log, only, skip, take);
+      const all = owners.flatMap((owner) => walk(log, owner, 0, skip + take));
+      return all.sort((a, b) => b - a).slice(skip, skip + take);
+    },
+  };
+}
+
+async function listPlain(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
+  const count = sources.reduce((sum, source) => sum + source.count, 0);
+  const items = await takeNewest(sources, (query.page - 1) * query.limit, query.limit);
+  return { items, count, truncated: false };
+}
+
+async function takeNewest(sources: readonly Source[], skip: number, limit: number): Promise<JournalRecord[]> {
+  const items: JournalRecord[] = [];
+  let toSkip = skip;
+  for (const source of sources) {
+    if (items.length >= limit) break;
+    if (toSkip >= source.count) {
+      toSkip -= source.count;
+      continue;
+    }
+    const offsets = await source.offsets(toSkip, limit - items.length);
+    toSkip = 0;
+    items.push(...(await readAt(source.segment, offsets)));
+  }
+  return items;
+}
+
+/** Looks at rows newest first, at most `scanRowsMax`; the count is what was found up to there. */
+async function listMatching(
+  sources: readonly Source[],
+  query: EventQuery,
+  matches: (record: JournalRecord) => boolean,
+): Promise<EventPage> {
+  const from = (query.page - 1) * query.limit;
+  const items: JournalRecord[] = [];
+  let count = 0;
+  let looked = 0;
+  for (const source of sources) {
+    for (let skip = 0; skip < source.count; skip += readRows) {
+      if (looked >= scanRowsMax) return { items, count, truncated: true };
+      const offsets = await source.offsets(skip, Math.min(readRows, scanRowsMax - looked));
+      looked += offsets.length;
+      for (const record of await readAt(source.segment, offsets)) {
+        if (!matches(record)) continue;
+        if (count >= from && items.length < query.limit) items.push(record);
+        count++;
+      }
+    }
+  }
+  return { items, count, truncated: false };
+}
+
+/** Bytes read at once where records lie close together. */
+const spanBytesMax = 256 * 1024;
+
+/** The records at the offsets, in their order (newest first: descending). */
+async function readAt(segment: Segment, offsets: readonly number[]): Promise<JournalRecord[]> {
+  if (offsets.length === 0) return [];
+  // Retention may have unlinked the segment since it was listed.
+  const file = await open(segment.path, "r").catch(() => null);
+  if (file === null) return [];
+  try {
+    const records: JournalRecord[] = [];
+    for (let at = 0; at < offsets.length; ) {
+      const newest = offsets[at] as number;
+      let last = at;
+      while (last + 1 < offsets.length && newest - (offsets[last + 1] as number) < spanBytesMax) last++;
+      const oldest = offsets[last] as number;
+      const span = await readSpan(file, segment, oldest, newest);
+      for (; at <= last; at++) {
+        const start = (offsets[at] as number) - oldest;
+        if (recordSize(span, start, span.length) > 0) records.push(decodeRecord(span, start));
+      }
+    }
+    return records;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Bytes from the oldest record to the end of the newest; most records are small, so guess and read on. */
+async function readSpan(file: FileHandle, segment: Segment, oldest: number, newest: number): Promise<Buffer> {
+  const guess = newest - oldest + 4096;
+  for (const size of [guess, newest - oldest + recordBytesLimit]) {
+    const buffer = Buffer.allocUnsafe(Math.min(size, segment.bytes - oldest));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, oldest);
+    if (recordSize(buffer, newest - oldest, bytesRead) > 0) return buffer.subarray(0, bytesRead);
+  }
+  return Buffer.alloc(0);
+}
+
+interface IndexWorker {
+  ask(request: IndexRequest): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One request at a time; a crash of the worker fails what it was asked and what follows. */
+function startWorker(path: string): IndexWorker {
+  const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), { workerData: { path } });
+  worker.unref();
+  let settle: ((error: Error | null) => void) | null = null;
+  let failed: Error | null = null;
+  const end = (error: Error | null): void => {
+    settle?.(error);
+    settle = null;
+  };
+  const answer = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (failed !== null) reject(failed);
+      else settle = (error) => (error === null ? resolve() : reject(error));
+    });
+  worker.on("message", (message: { error: string | null }) => {
+    end(message.error === null ? null : new Error(message.error));
+  });
+  worker.on("error", (error) => {
+    failed = error;
+    end(error);
+  });
+  worker.on("exit", () => {
+    failed ??= new Error("cannot index segments: the worker has ended");
+    end(null);
+  });
+  let tail: Promise<unknown> = answer();
+  const ask = (request: IndexRequest): Promise<void> => {
+    const asked = tail.then(() => {
+      const answered = answer();
+      worker.postMessage(request);
+      return answered;
+    });
+    tail = asked.catch(() => undefined);
+    return asked;
+  };
+  return {
+    ask,
+    close: async () => {
+      await ask({ kind: "close" }).catch(() => undefined);
+      await worker.terminate();
+    },
+  };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
