@@ -1,0 +1,98 @@
+import { StoreError } from "../store/errors.js";
+import type { WindowUnit } from "../store/series.js";
+import { readRequestTime } from "./time-text.js";
+import { windowEnd, windowsBefore } from "./windows.js";
+import { type Zone, zone } from "./zone.js";
+
+/** `real` is raw points; the others are calendar windows. */
+export type TimeUnit = "real" | WindowUnit;
+
+export const timeUnits = ["real", "minute", "hour", "day", "week", "month", "year"] as const;
+
+export interface RangeRequest {
+  readonly time_unit?: string | undefined;
+  readonly startTime?: string | undefined;
+  readonly endTime?: string | undefined;
+}
+
+/** Microseconds; an absent bound is open. `newest` caps an open range of raw points. */
+export interface Range {
+  readonly unit: TimeUnit;
+  readonly zone: Zone;
+  readonly start?: number;
+  readonly stop?: number;
+  readonly newest?: number;
+}
+
+/** How many windows a range has when the request does not say, the current, unfinished one included. */
+const defaultWindows: Readonly<Record<WindowUnit, number>> = {
+  minute: 60,
+  hour: 24,
+  day: 30,
+  week: 12,
+  month: 12,
+  year: 5,
+};
+
+/** Points of `real` without a start. */
+const newestDefault = 100;
+
+/**
+ * Resolves a request's range. Windows: without endTime up to the end of the current window, without startTime
+ * as many windows before as the unit's default. `real`: without endTime no upper bound, without startTime the
+ * newest 100 points before it. `now` in milliseconds.
+ * @throws StoreError INVALID naming each wrong parameter
+ */
+export function resolveRange(
+  request: RangeRequest,
+  unitDefault: TimeUnit,
+  timezone: string,
+  now: number,
+): Range {
+  const place = zone(timezone);
+  const unit = readUnit(request.time_unit, unitDefault);
+  const start = readBound(request.startTime, place, "startTime");
+  const stop = readBound(request.endTime, place, "endTime");
+  const range = unit === "real" ? realRange(start, stop) : windowRange(unit, place, start, stop, now);
+  if (range.start !== undefined && range.stop !== undefined && range.start >= range.stop) {
+    throw new StoreError("INVALID", "cannot answer a range that ends before it starts", {
+      [stop === undefined ? "startTime" : "endTime"]: "the range must end after it starts",
+    });
+  }
+  return { unit, zone: place, ...range };
+}
+
+function readUnit(text: string | undefined, absent: TimeUnit): TimeUnit {
+  if (text === undefined || text === "") return absent;
+  const unit = timeUnits.find((one) => one === text);
+  if (unit !== undefined) return unit;
+  throw new StoreError("INVALID", "cannot use the time_unit", {
+    time_unit: `must be one of ${timeUnits.join(", ")}`,
+  });
+}
+
+function readBound(text: string | undefined, place: Zone, parameter: string): number | undefined {
+  return text === undefined || text === "" ? undefined : readRequestTime(text, place, parameter);
+}
+
+type Bounds = Pick<Range, "start" | "stop" | "newest">;
+
+function realRange(start: number | undefined, stop: number | undefined): Bounds {
+  return {
+    ...(start === undefined ? { newest: newestDefault } : { start }),
+    ...(stop === undefined ? {} : { stop }),
+  };
+}
+
+function windowRange(
+  unit: WindowUnit,
+  place: Zone,
+  start: number | undefined,
+  stop: number | undefined,
+  now: number,
+): Bounds {
+  const end = stop ?? windowEnd(unit, place, now) * 1000;
+  // The window that the end cuts, or that ends there, is the last of the default ones.
+  const lastMs = Math.ceil(end / 1000) - 1;
+  return { start: start ?? windowsBefore(unit, place, lastMs, defaultWindows[unit] - 1) * 1000, stop: end };
+}

@@ -1,0 +1,124 @@
+import { StoreError } from "../store/errors.js";
+import type { WindowUnit } from "../store/series.js";
+import { wallMs, type Zone } from "./zone.js";
+
+/**
+ * Calendar windows of a time zone, one implementation for both engines. Instants in milliseconds. A window
+ * begins where its calendar unit begins on the wall clock; weeks on Monday. Where the clock goes back within a
+ * minute or an hour, the repeated part is a window of its own with the same label.
+ */
+
+export const windowsMax = 10_000;
+
+/** Window i is [edges[i], edges[i + 1]); its label is the wall time of the calendar start, as if it were UTC. */
+export interface Windows {
+  readonly edges: readonly number[];
+  readonly labels: readonly number[];
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** Wall-clock milliseconds → start of the unit on the wall clock. */
+const floors: Readonly<Record<WindowUnit, (wall: number) => number>> = {
+  minute: (wall) => Math.floor(wall / minuteMs) * minuteMs,
+  hour: (wall) => Math.floor(wall / hourMs) * hourMs,
+  day: (wall) => Math.floor(wall / dayMs) * dayMs,
+  // 1970-01-05 was a Monday.
+  week: (wall) => Math.floor((wall - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs,
+  month: (wall) => startOf(wall, (year, month) => [year, month]),
+  year: (wall) => startOf(wall, (year) => [year, 0]),
+};
+
+/** The start of a unit on the wall clock → the start of the unit `count` further on. */
+const steps: Readonly<Record<WindowUnit, (wall: number, count: number) => number>> = {
+  minute: (wall, count) => wall + count * minuteMs,
+  hour: (wall, count) => wall + count * hourMs,
+  day: (wall, count) => wall + count * dayMs,
+  week: (wall, count) => wall + count * 7 * dayMs,
+  month: (wall, count) => startOf(wall, (year, month) => [year, month + count]),
+  year: (wall, count) => startOf(wall, (year) => [year + count, 0]),
+};
+
+function startOf(wall: number, change: (year: number, month: number) => readonly [number, number]): number {
+  const date = new Date(wall);
+  const [year, month] = change(date.getUTCFullYear(), date.getUTCMonth());
+  return wallMs({ year, month: month + 1, day: 1, hour: 0, minute: 0, second: 0 });
+}
+
+const isShort = (unit: WindowUnit): boolean => unit === "minute" || unit === "hour";
+
+/** The first instant of the unit that holds `utc`. */
+export function windowStart(unit: WindowUnit, zone: Zone, utc: number): number {
+  const wall = floors[unit](utc + zone.offsetAt(utc));
+  if (!isShort(unit)) return firstInstant(zone, wall);
+  const start = wall - zone.offsetAt(utc);
+  // A change of the clock within the unit begins a part of its own.
+  return zone.offsetAt(start) === zone.offsetAt(utc) ? start : zone.nextChange(start, utc + 1);
+}
+
+/** The first instant of the unit after the one that holds `utc`. */
+export function windowEnd(unit: WindowUnit, zone: Zone, utc: number): number {
+  const offset = zone.offsetAt(utc);
+  const wall = floors[unit](utc + offset);
+  if (isShort(unit)) {
+    const end = steps[unit](wall, 1) - offset;
+    return zone.nextChange(utc, end);
+  }
+  for (let count = 1; ; count++) {
+    const end = firstInstant(zone, steps[unit](wall, count));
+    // A day that the zone has skipped begins and ends at one instant.
+    if (end > utc) return end;
+  }
+}
+
+/** The start of the window `count` before the one that holds `utc`. */
+export function windowsBefore(unit: WindowUnit, zone: Zone, utc: number, count: number): number {
+  if (isShort(unit)) {
+    let start = windowStart(unit, zone, utc);
+    for (let i = 0; i < count; i++) start = windowStart(unit, zone, start - 1);
+    return start;
+  }
+  const wall = floors[unit](utc + zone.offsetAt(utc));
+  return firstInstant(zone, steps[unit](wall, -count));
+}
+
+/** The first instant at or after a wall-clock midnight: where midnight is missing, the end of the gap. */
+function firstInstant(zone: Zone, wall: number): number {
+  const instant = zone.fromWall(wall);
+  const missing = instant + zone.offsetAt(instant) !== wall;
+  return missing ? zone.nextChange(instant - dayMs, instant) : instant;
+}
+
+/** Length that no window of the unit falls below by much; to refuse a huge range before counting it out. */
+const shortestMs: Readonly<Record<WindowUnit, number>> = {
+  minute: minuteMs,
+  hour: hourMs,
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 28 * dayMs,
+  year: 365 * dayMs,
+};
+
+/**
+ * The windows of [start, stop): the first and last edge are the range's own, labels are whole calendar starts.
+ * @throws StoreError LIMIT beyond `windowsMax` windows
+ */
+export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: number): Windows {
+  const tooMany = () =>
+    new StoreError("LIMIT", `cannot answer more than ${windowsMax} windows a metric`, {
+      time_unit: `at most ${windowsMax} windows: shorten the range or take a longer unit`,
+    });
+  if ((stop - start) / shortestMs[unit] > windowsMax * 1.2 + 10) throw tooMany();
+  const edges = [start];
+  const labels: number[] = [];
+  for (let at = start; at < stop; ) {
+    if (labels.length === windowsMax) throw tooMany();
+    const end = Math.min(windowEnd(unit, zone, at), stop);
+    labels.push(floors[unit](at + zone.offsetAt(at)));
+    edges.push(end);
+    at = end;
+  }
+  return { edges, labels };
+}

@@ -1,0 +1,135 @@
+import { z } from "@hono/zod-openapi";
+
+/** A listener's port: a number (0 takes a free one), or null when it is switched off. */
+export type Port = number | null;
+
+export interface Config {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly mqttPort: Port;
+  readonly dataDir: string;
+  readonly apiKey: { readonly appID: string; readonly appSecret: string } | null;
+  readonly adminPassword: string | null;
+  readonly masterKey: Uint8Array | null;
+  readonly timezone: string;
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly nodeNumber: number;
+  readonly eventRetentionDays: number;
+  readonly eventRetentionBytes: number;
+  readonly journalBacklogBytes: number;
+  readonly freeBytesMin: number;
+  readonly pointRetentionDays: number;
+  readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
+  readonly influx: {
+    readonly url: string;
+    readonly token: string;
+    readonly org: string;
+    readonly bucket: string;
+  } | null;
+  /** Bench only: acknowledge and journal, but write no points. */
+  readonly holdSeries: boolean;
+}
+
+/** Every value that is wrong, each with one sentence. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "ConfigError";
+  }
+}
+
+const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const port = z
+  .union([z.literal("off"), whole(0, 65_535)])
+  .transform((value): Port => (value === "off" ? null : value));
+const bytes = whole(0, 2 ** 50);
+const knownZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const schema = z.object({
+  HOST: z.string().min(1).default("127.0.0.1"),
+  HTTP_PORT: whole(0, 65_535).default(8080),
+  MQTT_PORT: port.default(1883),
+  DATA_DIR: z.string().min(1).default("./data"),
+  API_KEY: z
+    .string()
+    .regex(/^[^:\s]{1,64}:\S{16,256}$/, "must be appID:appSecret, the secret of 16 characters or more")
+    .optional(),
+  ADMIN_PASSWORD: z.string().min(8, "must have 8 characters or more").optional(),
+  MASTER_KEY: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits")
+    .optional(),
+  TIMEZONE: z.string().refine(knownZone, "must be an IANA time zone such as Asia/Shanghai").default("UTC"),
+  API_VARIANT: z.literal("A", "must be A; variant B is not served by this version").default("A"),
+  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  NODE_NUMBER: whole(0, 999).default(0),
+  EVENT_RETENTION_DAYS: whole(1, 36_500).default(30),
+  EVENT_RETENTION_BYTES: bytes.default(10 * 2 ** 30),
+  JOURNAL_BACKLOG_BYTES: bytes.default(20 * 2 ** 30),
+  FREE_BYTES_MIN: bytes.default(512 * 10 ** 6),
+  POINT_RETENTION_DAYS: whole(0, 365_000).default(0),
+  LIBSQL_URL: z.string().min(1).optional(),
+  LIBSQL_AUTH_TOKEN: z.string().optional(),
+  INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
+  INFLUX_TOKEN: z.string().min(1).optional(),
+  INFLUX_ORG: z.string().min(1).optional(),
+  INFLUX_BUCKET: z.string().min(1).default("tidemark"),
+  TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
+});
+
+/** Reads the environment; the only place that does. An empty value counts as unset. @throws ConfigError */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const parsed = schema.safeParse(set);
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
+  }
+  const env = parsed.data;
+  const problems = missingTogether(env);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
+  return Object.freeze({
+    host: env.HOST,
+    httpPort: env.HTTP_PORT,
+    mqttPort: env.MQTT_PORT,
+    dataDir: env.DATA_DIR,
+    apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
+    adminPassword: env.ADMIN_PASSWORD ?? null,
+    masterKey: env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex"),
+    timezone: env.TIMEZONE,
+    logLevel: env.LOG_LEVEL,
+    nodeNumber: env.NODE_NUMBER,
+    eventRetentionDays: env.EVENT_RETENTION_DAYS,
+    eventRetentionBytes: env.EVENT_RETENTION_BYTES,
+    journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
+    freeBytesMin: env.FREE_BYTES_MIN,
+    pointRetentionDays: env.POINT_RETENTION_DAYS,
+    libsql:
+      env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
+    influx:
+      env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
+        ? null
+        : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
+  });
+}
+
+/** Settings that make sense only together. */
+function missingTogether(env: z.infer<typeof schema>): string[] {
+  const problems: string[] = [];
+  if (env.LIBSQL_URL !== undefined && env.MASTER_KEY === undefined) {
+    problems.push("MASTER_KEY: is required with LIBSQL_URL, for every process must open the same secrets");
+  }
+  for (const name of ["INFLUX_TOKEN", "INFLUX_ORG"] as const) {
+    if (env.INFLUX_URL !== undefined && env[name] === undefined)
+      problems.push(`${name}: is required with INFLUX_URL`);
+  }
+  return problems;
+}

@@ -1,0 +1,157 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { findApiKey } from "../../store/api-keys.js";
+import type { Actor } from "../../store/changes.js";
+import type { Db } from "../../store/db.js";
+import { hashGenerated, verifySecret } from "../../store/secrets.js";
+import { findSession } from "../../store/sessions.js";
+import type { Role } from "../../store/users.js";
+import { ApiError } from "./errors.js";
+
+/** Who calls: always bound to one tenant. */
+export interface Caller extends Actor {
+  readonly tenantID: string;
+  readonly userIntID: number;
+  readonly username: string;
+  readonly role: Role;
+}
+
+/** What a route asks of its caller. */
+export type Access = "public" | "read" | "write" | "command" | "admin";
+
+const granted: Readonly<Record<Role, ReadonlySet<Access>>> = {
+  admin: new Set<Access>(["read", "write", "command", "admin"]),
+  operator: new Set<Access>(["read", "write", "command"]),
+  viewer: new Set<Access>(["read"]),
+};
+
+export function mayCall(role: Role, access: Access): boolean {
+  return access === "public" || granted[role].has(access);
+}
+
+export interface Authenticator {
+  /** @throws ApiError AUTH_FAILED, LOGIN_REQUIRED, TOO_MANY_REQUESTS */
+  caller(authorization: string | undefined, address: string): Promise<Caller>;
+  /** Forgets every remembered credential: a user, a key or a session has changed. */
+  forget(): void;
+  readonly failures: Backoff;
+}
+
+const rememberedMs = 60_000;
+const rememberedMax = 10_000;
+
+export function createAuthenticator(db: Db, now: () => number): Authenticator {
+  const cacheKey = randomBytes(32);
+  const remembered = new Map<string, { caller: Caller; until: number }>();
+  const failures = createBackoff(now);
+
+  async function verify(authorization: string, address: string): Promise<{ caller: Caller; until: number }> {
+    const key = apiKeyOf(authorization);
+    if (key === null) return fromSession(authorization.replace(/^Bearer\s+/i, ""));
+    const backoffKey = `${address} ${key.appID}`;
+    failures.check(backoffKey);
+    const found = await findApiKey(db, key.appID);
+    const right = found !== undefined && (await verifySecret(key.appSecret, found.secretHash));
+    if (!right || (found.expiresAt !== null && found.expiresAt <= now())) {
+      failures.failed(backoffKey);
+      throw denied();
+    }
+    failures.succeeded(backoffKey);
+    const { tenant, tenantID, userIntID, username, role } = found;
+    return {
+      caller: { tenant, tenantID, userIntID, username, role },
+      until: Math.min(now() + rememberedMs, found.expiresAt ?? Number.POSITIVE_INFINITY),
+    };
+  }
+
+  async function fromSession(token: string): Promise<{ caller: Caller; until: number }> {
+    const found = await findSession(db, hashGenerated(token));
+    if (found === undefined) throw denied();
+    if (found.expiresAt <= now()) {
+      throw new ApiError("LOGIN_REQUIRED", "the session has expired, log in again", { token: "expired" });
+    }
+    const { tenant, tenantID, userIntID, username, role } = found;
+    return {
+      caller: { tenant, tenantID, userIntID, username, role },
+      until: Math.min(now() + rememberedMs, found.expiresAt),
+    };
+  }
+
+  return {
+    failures,
+    forget: () => remembered.clear(),
+    caller: async (authorization, address) => {
+      if (authorization === undefined) throw denied();
+      const digest = createHmac("sha256", cacheKey).update(authorization).digest("base64");
+      const known = remembered.get(digest);
+      if (known !== undefined && known.until > now()) return known.caller;
+      const verified = await verify(authorization, address);
+      if (remembered.size >= rememberedMax) remembered.clear();
+      remembered.set(digest, verified);
+      return verified.caller;
+    },
+  };
+}
+
+function denied(): ApiError {
+  return new ApiError(
+    "AUTH_FAILED",
+    "missing or wrong credentials",
+    { token: "missing or wrong" },
+    { "WWW-Authenticate": "Bearer" },
+  );
+}
+
+/** `Basic base64(appID:appSecret)` or `Bearer appID:appSecret`; null for a session's bearer token. */
+function apiKeyOf(authorization: string): { appID: string; appSecret: string } | null {
+  const [, scheme = "", rest = ""] = /^(\S+)\s+(.*)$/.exec(authorization) ?? [];
+  const kind = scheme.toLowerCase();
+  if (kind !== "basic" && kind !== "bearer") throw denied();
+  const text = kind === "basic" ? Buffer.from(rest, "base64").toString("utf8") : rest;
+  const at = text.indexOf(":");
+  if (at < 0) {
+    if (kind === "basic") throw denied();
+    return null;
+  }
+  return { appID: text.slice(0, at), appSecret: text.slice(at + 1) };
+}
+
+/** Slows down guessing: after some failures of one (address, name) each further one doubles the wait. */
+export interface Backoff {
+  /** @throws ApiError TOO_MANY_REQUESTS while the wait lasts */
+  check(key: string): void;
+  failed(key: string): void;
+  succeeded(key: string): void;
+}
+
+const freeFailures = 5;
+const waitMsMax = 300_000;
+const backoffKeysMax = 10_000;
+
+export function createBackoff(now: () => number): Backoff {
+  const failures = new Map<string, { count: number; until: number }>();
+  return {
+    check: (key) => {
+      const waitMs = (failures.get(key)?.until ?? 0) - now();
+      if (waitMs <= 0) return;
+      throw new ApiError(
+        "TOO_MANY_REQUESTS",
+        "too many failed attempts, try again later",
+        {},
+        {
+          "Retry-After": String(Math.ceil(waitMs / 1000)),
+        },
+      );
+    },
+    failed: (key) => {
+      const count = (failures.get(key)?.count ?? 0) + 1;
+      const waitMs = count < freeFailures ? 0 : Math.min(1000 * 2 ** (count - freeFailures), waitMsMax);
+      failures.delete(key);
+      failures.set(key, { count, until: now() + waitMs });
+      const oldest = failures.keys().next().value;
+      if (failures.size > backoffKeysMax && oldest !== undefined) failures.delete(oldest);
+    },
+    succeeded: (key) => {
+      failures.delete(key);
+    },
+  };
+}

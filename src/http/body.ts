@@ -1,0 +1,31 @@
+import { ApiError } from "./errors.js";
+
+export const jsonBytesMax = 1024 * 1024;
+
+/** The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger */
+export async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
+  const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the body is larger than ${bytesMax} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST */
+export async function readJsonBody(request: Request): Promise<unknown> {
+  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") {
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be application/json");
+  }
+  const bytes = await readBody(request, jsonBytesMax);
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new ApiError("BAD_REQUEST", "the body is not JSON");
+  }
+}

@@ -1,0 +1,73 @@
+import { StoreError, type StoreErrorCode } from "../../store/errors.js";
+
+/** errorCode → status, decisions of the interface's open "Errors" chapter. */
+export const errorStatus = {
+  BAD_REQUEST: 400,
+  PARAMETER_INVALID: 400,
+  DATA_EXISTED: 400,
+  REFERENCED_ERROR: 400,
+  AUTH_FAILED: 401,
+  LOGIN_REQUIRED: 401,
+  PERMISSION_DENIED: 403,
+  RESOURCE_LIMITED: 403,
+  DATA_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_ACCEPTABLE: 406,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  FORMAT_INVALID: 422,
+  TOO_MANY_REQUESTS: 429,
+  INTERNAL_ERROR: 500,
+  SERVICE_UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatus;
+
+/** An answer other than success; `errors` maps fields to what is wrong with them. */
+export class ApiError extends Error {
+  constructor(
+    readonly errorCode: ErrorCode,
+    message: string,
+    readonly errors: Readonly<Record<string, string>> = {},
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+const storeCodes: Readonly<Record<StoreErrorCode, ErrorCode>> = {
+  UNAVAILABLE: "SERVICE_UNAVAILABLE",
+  CONFLICT: "DATA_EXISTED",
+  REFERENCED: "REFERENCED_ERROR",
+  NOT_FOUND: "DATA_NOT_FOUND",
+  LIMIT: "PARAMETER_INVALID",
+  CORRUPT: "INTERNAL_ERROR",
+  INVALID: "PARAMETER_INVALID",
+};
+
+const retryAfterSeconds = "5";
+
+/** What a caller is told of any error. What we did not foresee says nothing about our inside. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (!(error instanceof StoreError))
+    return new ApiError("INTERNAL_ERROR", "the service failed; the log has it");
+  const errorCode = storeCodes[error.code];
+  if (errorCode === "INTERNAL_ERROR") return new ApiError(errorCode, "the service failed; the log has it");
+  if (errorCode === "SERVICE_UNAVAILABLE") {
+    return new ApiError(
+      errorCode,
+      "the service cannot do this now, try again later",
+      {},
+      {
+        "Retry-After": retryAfterSeconds,
+      },
+    );
+  }
+  return new ApiError(errorCode, error.message, error.fields);
+}
+
+export function invalid(errors: Readonly<Record<string, string>>): ApiError {
+  return new ApiError("PARAMETER_INVALID", `invalid: ${Object.keys(errors).join(", ")}`, errors);
+}

@@ -1,0 +1,118 @@
+import { z } from "@hono/zod-openapi";
+import { ApiError, invalid } from "./errors.js";
+
+/** Field types of request bodies. Numeric text is accepted for every integer and float. */
+
+const numericText = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+
+const toNumber = (value: unknown): unknown =>
+  typeof value === "string" && numericText.test(value) ? Number(value) : value;
+
+export function integer(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER) {
+  const schema = z.preprocess(toNumber, z.number().int().min(min).max(max));
+  return schema.openapi({ type: "integer", ...(min > Number.MIN_SAFE_INTEGER ? { minimum: min } : {}) });
+}
+
+export function float(min = -Number.MAX_VALUE, max = Number.MAX_VALUE) {
+  return z.preprocess(toNumber, z.number().min(min).max(max)).openapi({ type: "number" });
+}
+
+/** One of some codes. */
+export function code(...values: readonly number[]) {
+  const schema = z.preprocess(
+    toNumber,
+    z.number().refine((value) => values.includes(value), `must be one of ${values.join(", ")}`),
+  );
+  return schema.openapi({ type: "integer", enum: [...values] });
+}
+
+/** A whole range of codes, ends included. */
+export function codes(first: number, last: number) {
+  return code(...Array.from({ length: last - first + 1 }, (_, i) => first + i));
+}
+
+export const nameLengthMax = 255;
+export const textLengthMax = 4096;
+
+/** A name: not empty, at most 255 characters, no control characters. */
+export const name = z
+  .string()
+  .trim()
+  .min(1, "must not be empty")
+  .max(nameLengthMax)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  .regex(/^[^\u0000-\u001f\u007f]*$/, "must not hold control characters");
+
+export const text = z.string().max(textLengthMax);
+
+export const jsonLengthMax = 16_384;
+
+/** Any JSON value within bounds. */
+export const json = z
+  .unknown()
+  .refine((value) => value === undefined || JSON.stringify(value).length <= jsonLengthMax, {
+    message: `must be at most ${jsonLengthMax} characters as JSON`,
+  });
+
+type Shape = Record<string, z.ZodType>;
+
+/** A create body: `required` must be there; an optional field may also be null. */
+export function createBody<Required extends Shape, Optional extends Shape>(
+  required: Required,
+  optional: Optional,
+) {
+  return z.object({ ...required, ...nullable(optional) });
+}
+
+/** An edit body: an absent field keeps its value; null clears an optional one and is refused for a required one. */
+export function editBody<Required extends Shape, Optional extends Shape>(
+  required: Required,
+  optional: Optional,
+) {
+  return z.object({ ...partial(required), ...nullable(optional) });
+}
+
+type Nullable<S extends Shape> = { [K in keyof S]: z.ZodOptional<z.ZodNullable<S[K]>> };
+type Partially<S extends Shape> = { [K in keyof S]: z.ZodOptional<S[K]> };
+
+function nullable<S extends Shape>(shape: S): Nullable<S> {
+  return mapShape(shape, (schema) => schema.nullable().optional()) as Nullable<S>;
+}
+
+function partial<S extends Shape>(shape: S): Partially<S> {
+  return mapShape(shape, (schema) => schema.optional()) as Partially<S>;
+}
+
+function mapShape(shape: Shape, change: (schema: z.ZodType) => z.ZodType): Shape {
+  return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, change(schema)]));
+}
+
+/** Validates with every wrong field named. @throws ApiError PARAMETER_INVALID, BAD_REQUEST for a body that is no object */
+export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const errors: Record<string, string> = {};
+  for (const issue of parsed.error.issues) {
+    if (issue.path.length === 0) throw new ApiError("BAD_REQUEST", "the body must be a JSON object");
+    errors[issue.path.join(".")] ??= issue.message;
+  }
+  throw invalid(errors);
+}
+
+/** Fields that may be sent back as read, but not changed. @throws ApiError PARAMETER_INVALID */
+export function refuseChanged(body: unknown, record: object, names: readonly string[]): void {
+  const sent = body as Readonly<Record<string, unknown>>;
+  const stored = record as Readonly<Record<string, unknown>>;
+  const errors: Record<string, string> = {};
+  for (const field of names) {
+    const value = sent[field];
+    if (value === undefined || field in stored === false) continue;
+    if (String(value) !== String(stored[field])) errors[field] = "cannot be changed";
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
+/** Drops what is absent, so that only what was sent is written. */
+export function present<T extends object>(input: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,189 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import fc from "fast-check";
+import { StoreError } from "../../store/errors.js";
+import type { Point, SeriesStore } from "../../store/series.js";
+import { openInfluxSeriesStore } from "../../store/series-influx.js";
+import type { InfluxServer } from "../influxd.js";
+import { assert, influxSuite, rejects, suite, until } from "../suite.js";
+import { defineSeriesContract, newDevice, newSeries, nextID, pointsOf } from "./series.js";
+import { pairsOf } from "./series-oracle.js";
+
+const base = Date.UTC(2025, 2, 1) * 1000;
+
+function memoryCheckpoint() {
+  const kept = { id: 0 };
+  const checkpoint = {
+    read: async () => kept.id,
+    write: async (id: number) => {
+      kept.id = id;
+    },
+  };
+  return { kept, checkpoint };
+}
+
+function openOn(server: InfluxServer, checkpoint = memoryCheckpoint().checkpoint, nodeNumber = 0) {
+  const { url, token, org, bucket } = server;
+  return openInfluxSeriesStore({ url, token, org, bucket, nodeNumber, checkpoint, timeoutMs: 10_000 });
+}
+
+influxSuite("series contract, InfluxDB", (test, influx) => {
+  const { checkpoint } = memoryCheckpoint();
+  defineSeriesContract(test, async () => openOn(await influx(), checkpoint));
+});
+
+influxSuite("series in InfluxDB", (test, influx) => {
+  const using = async (use: (store: SeriesStore) => Promise<void>, nodeNumber = 0) => {
+    const store = await openOn(await influx(), undefined, nodeNumber);
+    try {
+      await use(store);
+    } finally {
+      await store.close();
+    }
+  };
+
+  test("any text round-trips, lone surrogates as U+FFFD", () =>
+    using(async (store) => {
+      const text = fc.string({ unit: "binary", maxLength: 40 });
+      const lone = fc.constantFrom("\ud800", "a\udfffb", "\u0000", "x\u0000y", "\ufffe", "\ufeffx");
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.oneof(text, lone), { minLength: 1, maxLength: 40 }), async (values) => {
+          const series = newSeries("text");
+          await store.write(pointsOf(series, ...values.map((v, i): [number, string] => [base + i, v])), nextID());
+          const wanted = values.map((value) => Buffer.from(value, "utf8").toString("utf8"));
+          assert.equal((await store.read(series, {})).values, wanted);
+        }),
+        { numRuns: 60 },
+      );
+    }));
+
+  test("any number round-trips", () =>
+    using(async (store) => {
+      const number = fc.double({ noDefaultInfinity: true, noNaN: true });
+      await fc.assert(
+        fc.asyncProperty(fc.array(number, { minLength: 1, maxLength: 100 }), async (values) => {
+          const series = newSeries();
+          await store.write(pointsOf(series, ...values.map((v, i): [number, number] => [base + i, v])), nextID());
+          const read = [...(await store.read(series, {})).values];
+          assert.ok(read.every((value, i) => Object.is(value, values[i])), `${values}\n${read}`);
+        }),
+        { numRuns: 60 },
+      );
+    }));
+
+  test("server stamps of two nodes are two points of the engine and one of a read; client stamps fall together", () =>
+    using(async (first) =>
+      using(async (second) => {
+        const series = newSeries();
+        const stamped = (value: number): Point[] => [{ series, time: base, value, serverStamped: true }];
+        await second.write(stamped(2), nextID());
+        await first.write(stamped(1), nextID());
+        assert.equal(pairsOf(await first.read(series, {})), [[base, 2]]);
+        assert.equal(pairsOf(await first.read(series, { newest: 5 })), [[base, 2]]);
+        await second.write(pointsOf(series, [base + 1, 3]), nextID());
+        await first.write(pointsOf(series, [base + 1, 4]), nextID());
+        assert.equal(await second.latest([series]), [{ time: base + 1, value: 4 }]);
+      }, 7),
+    ));
+
+  test("bad points are refused one by one and the rest of the batch is stored", () =>
+    using(async (store) => {
+      const productID = newDevice();
+      const good = { ...newSeries(), productID };
+      const asText = { ...newSeries("text", good.deviceID, "f"), productID };
+      const asNumber = { ...newSeries("number", good.deviceID, "f"), productID };
+      await store.write(pointsOf(asText, [base, "x"]), nextID());
+      const bad = [
+        ...pointsOf(asNumber, [base + 5, 1], [base + 77, 2]),
+        ...pointsOf(good, [base + 900, Number.NaN], [Number.MAX_VALUE, 1], [base + 901, "text"]),
+      ];
+      const fine = Array.from({ length: 200 }, (_, i) => pointsOf(good, [base + i, i])).flat();
+      const batch = [...fine, ...bad].sort((a, b) => a.time - b.time);
+      const refused = await store.write(batch, nextID());
+      assert.equal(new Set(refused.map(({ point }) => point)), new Set(bad));
+      assert.ok(refused.every(({ reason }) => reason.length > 0));
+      assert.equal(refused.filter(({ reason }) => reason.includes("field type conflict")).length, 2);
+      assert.is((await store.read(good, {})).times.length, 200);
+    }));
+
+  test("a missing bucket is made at open", async () => {
+    const server = await influx();
+    const store = await openOn({ ...server, bucket: newDevice() });
+    const series = newSeries();
+    await store.write(pointsOf(series, [base, 1]), nextID());
+    assert.equal(await store.latest([series]), [{ time: base, value: 1 }]);
+    await store.close();
+  });
+
+  test("a wrong token is UNAVAILABLE, not a loss", async () => {
+    const server = await influx();
+    const store = await openOn({ ...server, token: "wrong" });
+    const error = await rejects(() => store.write(pointsOf(newSeries(), [base, 1]), 9), /InfluxDB/);
+    assert.is(error instanceof StoreError && error.code, "UNAVAILABLE");
+    assert.is(await store.checkpoint(), 0);
+    await store.close();
+  });
+
+  test("a server that goes and comes back costs waiting and nothing else", async () => {
+    const server = await influx();
+    const { kept, checkpoint } = memoryCheckpoint();
+    const store = await openOn(server, checkpoint);
+    const series = newSeries();
+    const batch = (from: number) =>
+      pointsOf(series, ...Array.from({ length: 100 }, (_, i): [number, number] => [base + from + i, from + i]));
+    await store.write(batch(0), 1);
+    await server.kill();
+    for (const act of [
+      () => store.write(batch(100), 2),
+      () => store.read(series, {}),
+      () => store.latest([series]),
+      () => store.removeDevice(series),
+    ]) {
+      const error = await rejects(act);
+      assert.is(error instanceof StoreError && error.code, "UNAVAILABLE");
+    }
+    const opened = await openOn(server);
+    await server.start();
+    await store.write(batch(200), 3);
+    assert.is(await store.checkpoint(), 1, "2 is still missing");
+    await until(() => store.write(batch(100), 2).then(() => true), { what: "the batch again" });
+    assert.is(await store.checkpoint(), 3);
+    assert.is((await opened.read(series, {})).times.length, 300);
+    await store.close();
+    await opened.close();
+    assert.is(kept.id, 3);
+  });
+});
+
+suite("series store against a server that misbehaves", (test) => {
+  test("busy, broken and silent servers are UNAVAILABLE, with the pause they ask for", async () => {
+    let answer: { status: number; headers?: Record<string, string> } | undefined = { status: 500 };
+    const server = createServer((request, response) => {
+      request.resume();
+      if (answer) response.writeHead(answer.status, answer.headers).end("{}");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const told: Error[] = [];
+    const store = await openInfluxSeriesStore({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      ...{ token: "t", org: "o", bucket: "b", nodeNumber: 0, timeoutMs: 200 },
+      checkpoint: memoryCheckpoint().checkpoint,
+      onUnavailable: (error) => void told.push(error),
+    });
+    const fail = async (next: typeof answer) => {
+      answer = next;
+      const error = await rejects(() => store.write(pointsOf(newSeries(), [base, 1]), 1));
+      if (!(error instanceof StoreError)) throw error;
+      assert.is(error.code, "UNAVAILABLE");
+      return error.fields;
+    };
+    assert.equal(await fail({ status: 429, headers: { "retry-after": "7" } }), { retryAfterMs: "7000" });
+    assert.equal(await fail({ status: 503 }), {});
+    assert.equal(await fail({ status: 400 }), {}, "a 400 that blames no line");
+    assert.equal(await fail(undefined), {}, "no answer at all");
+    assert.ok(told.length >= 4);
+    await store.close();
+    server.closeAllConnections();
+    server.close();
+  });
+});

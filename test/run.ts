@@ -1,0 +1,167 @@
+/**
+ * The test runner: every **\/test/**\/*.test.js beside the compiled tree, each file in a process of its own, two at
+ * a time, those under test/flow/ alone at the end. Words in argv keep the files whose path contains one of them.
+ * Closes with the line "N passed, N failed, N skipped"; exit code 0 only if tests ran and all of them passed.
+ */
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { findInfluxd } from "./influxd.js";
+import type { Report } from "./suite.js";
+
+const { values: flags, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: {
+    root: { type: "string", default: fileURLToPath(new URL("..", import.meta.url)) },
+    "file-time-ms": { type: "string", default: "600000" },
+  },
+});
+const root = flags.root;
+const fileTimeMs = Number(flags["file-time-ms"]);
+const work = mkdtempSync(join(tmpdir(), "tidemark-test-"));
+const running = new Set<number>();
+const totals = { passed: 0, failed: 0, skipped: 0 };
+const failures: string[] = [];
+const skips: Report["skips"][number][] = [];
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    for (const pid of running) killGroup(pid);
+    process.exit(signal === "SIGINT" ? 130 : 143);
+  });
+}
+process.on("exit", () => rmSync(work, { recursive: true, force: true, maxRetries: 3 }));
+
+const files = testFiles();
+const alone = files.filter((file) => file.includes(`test${sep}flow${sep}`));
+const paired = files.filter((file) => !alone.includes(file));
+const environment = files.length > 0 ? await childEnvironment() : {};
+await runAll(paired, 2);
+await runAll(alone, 1);
+conclude();
+
+function testFiles(): string[] {
+  return readdirSync(root, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".test.js") && `${sep}${path}`.includes(`${sep}test${sep}`))
+    .filter((path) => !path.split(sep).includes("node_modules"))
+    .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+    .sort();
+}
+
+/** Finds or builds influxd before any test's clock runs, and tells the children what was found. */
+async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
+  if (process.env.INFLUX_URL) return process.env;
+  const found = await findInfluxd();
+  return "path" in found
+    ? { ...process.env, TIDEMARK_TEST_INFLUXD: found.path }
+    : { ...process.env, TIDEMARK_TEST_INFLUXD_MISSING: found.missing };
+}
+
+async function runAll(files: readonly string[], width: number): Promise<void> {
+  const queue = [...files];
+  const lane = async () => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file);
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+}
+
+async function runFile(file: string): Promise<void> {
+  const dir = mkdtempSync(join(work, "f"));
+  const reportPath = join(dir, "report.json");
+  const logPath = join(dir, "output.log");
+  const temp = join(dir, "tmp");
+  mkdirSync(temp);
+  const began = performance.now();
+  const end = await runChild(file, logPath, { TIDEMARK_TEST_REPORT: reportPath, TMPDIR: temp });
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+
+  const report = readReport(reportPath);
+  const verdict = judge(report, end);
+  totals.passed += report?.passed ?? 0;
+  totals.skipped += report?.skipped ?? 0;
+  totals.failed += Math.max(report?.failed ?? 0, verdict === undefined ? 0 : 1);
+  skips.push(...(report?.skips ?? []));
+  failures.push(...(report?.failures ?? []).map((failure) => `${file}: ${failure}`));
+  if (verdict !== undefined && !report?.failed) failures.push(`${file}: ${verdict}`);
+  const counts = report ? `${report.passed} passed, ${report.failed} failed, ${report.skipped} skipped` : "";
+  console.log(`${verdict === undefined ? "ok  " : "FAIL"} ${file} (${seconds} s) ${verdict ?? counts}`);
+  if (verdict !== undefined) process.stdout.write(`${readFileSync(logPath, "utf8")}\n`);
+  rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** What is wrong with a file's run, or undefined. The report alone is not believed: the process must end well too. */
+function judge(report: Report | undefined, end: string | undefined): string | undefined {
+  if (!report) return `${end ?? "exit code 0"}, and left no report`;
+  if (report.failed > 0) return `${report.failed} failed`;
+  if (report.passed + report.skipped === 0) return end === undefined ? "no tests" : `no tests, ${end}`;
+  return end;
+}
+
+/** Undefined if the child ended with code 0; output of all its descendants goes to the log in the order written. */
+async function runChild(file: string, logPath: string, extra: object): Promise<string | undefined> {
+  const log = openSync(logPath, "a");
+  // Leads a process group, so that servers which a crashed test leaves behind can be ended with it.
+  const child = spawn(process.execPath, ["--enable-source-maps", join(root, file)], {
+    stdio: ["ignore", log, log],
+    detached: true,
+    env: { ...environment, ...extra },
+  });
+  closeSync(log);
+  const { pid } = child;
+  if (pid !== undefined) running.add(pid);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    if (pid !== undefined) killGroup(pid);
+  }, fileTimeMs);
+  const end = await new Promise<string | undefined>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? code}`));
+  });
+  clearTimeout(timer);
+  if (pid !== undefined) {
+    running.delete(pid);
+    killGroup(pid);
+  }
+  return late ? `took longer than ${fileTimeMs} ms` : end;
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nobody left in it.
+  }
+}
+
+function readReport(path: string): Report | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Report;
+  } catch {
+    return undefined;
+  }
+}
+
+function conclude(): void {
+  const inCi = process.env.CI === "true";
+  const influxSkips = skips.filter((skip) => skip.influx);
+  const { passed, failed, skipped } = totals;
+  for (const { name, reason, influx } of skips) if (!influx) console.log(`skipped: ${name}: ${reason}`);
+  for (const failure of failures) console.log(`failed: ${failure}`);
+  if (files.length === 0) console.log(`no test file${words.length > 0 ? ` matches ${words.join(" ")}` : ""}`);
+  else if (passed === 0) console.log("no test passed");
+  if (influxSkips.length > 0) {
+    console.log(`\n${"!".repeat(78)}`);
+    console.log(`THE INFLUXDB SUITES WERE SKIPPED: ${influxSkips.length} tests did not run.`);
+    console.log(`Why: ${[...new Set(influxSkips.map((skip) => skip.reason))].join("; ")}.`);
+    console.log("Install what is named, or set INFLUX_URL, INFLUX_TOKEN, INFLUX_ORG and INFLUX_BUCKET.");
+    if (inCi) console.log("With CI=true this fails the run.");
+    console.log("!".repeat(78));
+  }
+  const good = passed > 0 && failed === 0 && skipped === skips.length && !(inCi && influxSkips.length > 0);
+  process.exitCode = good ? 0 : 1;
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+}

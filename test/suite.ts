@@ -1,0 +1,298 @@
+/**
+ * The only importer of uvu. uvu runs the bodies and prints; what counts is the ledger kept here: each test
+ * declared must end as passed, failed or skipped with a reason, and whatever is left open at exit has failed.
+ */
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { findInfluxd, type InfluxServer, startInflux } from "./influxd.js";
+
+export * as assert from "uvu/assert";
+
+export type Body = () => void | Promise<void>;
+
+export interface Hook {
+  (body: Body): void;
+  each(body: Body): void;
+}
+
+export interface Test {
+  /** `timeoutMs` bounds the body and each hook around it; default 120,000. */
+  (name: string, body: Body, limits?: { readonly timeoutMs: number }): void;
+  /** For the minutes at the keyboard: runs alone within its suite, and the run fails. */
+  only(name: string, body: Body): void;
+  skip(name: string, reason: string, body?: Body): void;
+  readonly before: Hook;
+  readonly after: Hook;
+}
+
+/** What one test file leaves for the runner, as JSON in the file named by TIDEMARK_TEST_REPORT. */
+export interface Report {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly failures: readonly string[];
+  readonly skips: readonly { readonly name: string; readonly reason: string; readonly influx: boolean }[];
+}
+
+interface Case {
+  readonly name: string;
+  readonly body: Body | undefined;
+  readonly only: boolean;
+  readonly timeoutMs: number;
+  outcome: "waiting" | "running" | "passed" | "failed" | "skipped";
+  reason: string;
+}
+
+interface Plan {
+  readonly name: string;
+  readonly influx: boolean;
+  readonly cases: Case[];
+  readonly before: Body[];
+  readonly beforeEach: Body[];
+  readonly afterEach: Body[];
+  readonly after: Body[];
+}
+
+const bodyTimeMs = 120_000;
+const lingerTimeMs = 10_000;
+
+// Read before uvu loads: with it, uvu leaves the start to us. Its queue survives an exec, so each gets a new one.
+Object.assign(globalThis, { UVU_DEFER: 1, UVU_QUEUE: [[null]] });
+const uvu = await import("uvu");
+
+const reportPath = process.env.TIDEMARK_TEST_REPORT;
+delete process.env.TIDEMARK_TEST_REPORT; // programs that a test starts must not write over our report
+
+const plans: Plan[] = [];
+const problems: string[] = [];
+let waiting: Plan[] = [];
+let draining = false;
+
+/** Declares a suite; it runs once the file has loaded. `define` must be synchronous. */
+export function suite(name: string, define: (test: Test) => void): void {
+  enlist(collect(name, false, define));
+}
+
+/**
+ * A suite that needs InfluxDB. `influx()` starts a server of its own on first use and closes it after the suite.
+ * Without any influxd every test counts as skipped, with the reason, and the runner says so.
+ */
+export function influxSuite(
+  name: string,
+  define: (test: Test, influx: () => Promise<InfluxServer>) => void,
+): void {
+  let server: Promise<InfluxServer> | undefined;
+  const influx = () => {
+    server ??= startInflux();
+    return server;
+  };
+  const plan = collect(name, true, (test) => define(test, influx));
+  plan.after.push(async () => (await server?.catch(() => undefined))?.close());
+  enlist(plan);
+}
+
+/**
+ * Waits until `condition` gives something truthy and returns it; a condition that throws is not yet met.
+ * Rejects after `timeoutMs` (10,000) naming `what`, with the last error as cause.
+ */
+export async function until<T>(
+  condition: () => T | Promise<T>,
+  options: { readonly what: string; readonly timeoutMs?: number },
+): Promise<Exclude<T, false | 0 | "" | null | undefined>> {
+  const timeoutMs = options.timeoutMs ?? 10_000;
+  const deadline = performance.now() + timeoutMs;
+  let cause: unknown;
+  for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {
+    try {
+      const value = await condition();
+      if (value) return value as Exclude<T, false | 0 | "" | null | undefined>;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    if (performance.now() > deadline) {
+      const last = cause === undefined ? "" : `; last: ${asError(cause).message}`;
+      throw new Error(`waited ${timeoutMs} ms for ${options.what}${last}`, { cause });
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** A new folder under the system's temporary one, for `before` hooks; `close` removes it with what is in it. */
+export async function openTempDir(): Promise<{ readonly path: string; close(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), "tidemark-"));
+  return { path, close: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
+}
+
+export async function withTempDir<T>(use: (path: string) => T | Promise<T>): Promise<T> {
+  const dir = await openTempDir();
+  try {
+    return await use(dir.path);
+  } finally {
+    await dir.close();
+  }
+}
+
+/** The error that `action` rejects with; fails if it does not, or if its message does not match. */
+export async function rejects(action: () => Promise<unknown>, message?: RegExp): Promise<Error> {
+  const error = await action().then(
+    () => undefined,
+    (reason: unknown) => asError(reason),
+  );
+  if (error === undefined) throw new Error("expected a rejection, got none");
+  if (message && !message.test(error.message)) {
+    throw new Error(`expected a rejection matching ${message}, got: ${error.message}`, { cause: error });
+  }
+  return error;
+}
+
+function collect(name: string, influx: boolean, define: (test: Test) => void): Plan {
+  const plan: Plan = { name, influx, cases: [], before: [], beforeEach: [], afterEach: [], after: [] };
+  let open = true;
+  const add = (entry: Omit<Case, "outcome" | "reason">, reason = "") => {
+    if (!open) throw new Error(`cannot add "${entry.name}" to suite "${name}": it is already defined`);
+    plan.cases.push({ ...entry, outcome: entry.body ? "waiting" : "skipped", reason });
+  };
+  const hook = (all: Body[], each: Body[]): Hook =>
+    Object.assign((body: Body) => void all.push(body), { each: (body: Body) => void each.push(body) });
+  const test: Test = Object.assign(
+    (title: string, body: Body, limits = { timeoutMs: bodyTimeMs }) =>
+      add({ name: title, body, only: false, timeoutMs: limits.timeoutMs }),
+    {
+      only: (title: string, body: Body) => add({ name: title, body, only: true, timeoutMs: bodyTimeMs }),
+      skip: (title: string, reason: string) => {
+        if (!reason) problems.push(`${name} › ${title}: skipped without a reason`);
+        add({ name: title, body: undefined, only: false, timeoutMs: 0 }, reason);
+      },
+      before: hook(plan.before, plan.beforeEach),
+      after: hook(plan.after, plan.afterEach),
+    },
+  );
+  const result: unknown = define(test);
+  open = false;
+  if (result instanceof Promise) throw new Error(`cannot define suite "${name}": define is asynchronous`);
+  return plan;
+}
+
+function enlist(plan: Plan): void {
+  plans.push(plan);
+  waiting.push(plan);
+  if (plan.cases.length === 0) problems.push(`${plan.name}: no tests`);
+  if (plan.cases.some((entry) => entry.only)) problems.push(`${plan.name}: .only left behind`);
+  if (draining) return;
+  draining = true;
+  setTimeout(() => void drain().catch((error) => problems.push(`runner: ${asError(error).stack}`)));
+}
+
+async function drain(): Promise<void> {
+  while (waiting.length > 0) {
+    const batch = waiting;
+    waiting = [];
+    Object.assign(globalThis, { UVU_QUEUE: [[null]] });
+    for (const plan of batch) await load(plan);
+    await uvu.exec();
+  }
+  draining = false;
+  setTimeout(() => {
+    if (draining) return;
+    problems.push(`still alive ${lingerTimeMs} ms after the last test: ${process.getActiveResourcesInfo()}`);
+    process.exit(1);
+  }, lingerTimeMs).unref();
+}
+
+async function load(plan: Plan): Promise<void> {
+  const missing = plan.influx ? await influxMissing() : undefined;
+  if (missing !== undefined) {
+    for (const entry of plan.cases) Object.assign(entry, { outcome: "skipped", reason: missing });
+  }
+  const runnable = plan.cases.filter((entry) => entry.outcome === "waiting");
+  if (runnable.length === 0) return;
+  const group = uvu.suite(plan.name);
+  const broken: Error[] = [];
+  group.before(async () => {
+    broken.push(...(await failuresOf(plan.before, bodyTimeMs)));
+  });
+  for (const entry of runnable) {
+    const run = () => runCase(plan, entry, broken);
+    if (entry.only) group.only(entry.name, run);
+    else group(entry.name, run);
+  }
+  group.after(async () => {
+    for (const body of plan.after) {
+      for (const error of await failuresOf([body], bodyTimeMs)) {
+        problems.push(`${plan.name}, after hook: ${error.stack ?? error.message}`);
+      }
+    }
+  });
+  group.run();
+}
+
+async function influxMissing(): Promise<string | undefined> {
+  if (process.env.INFLUX_URL) return undefined;
+  const found = await findInfluxd();
+  return "missing" in found ? found.missing : undefined;
+}
+
+async function runCase(plan: Plan, entry: Case, broken: readonly Error[]): Promise<void> {
+  entry.outcome = "running";
+  const errors = [...broken];
+  if (broken.length === 0 && entry.body) {
+    errors.push(...(await failuresOf([...plan.beforeEach, entry.body], entry.timeoutMs)));
+    for (const body of plan.afterEach) errors.push(...(await failuresOf([body], entry.timeoutMs)));
+  }
+  const [first, ...others] = errors;
+  entry.outcome = first ? "failed" : "passed";
+  if (!first) return;
+  entry.reason = first.message;
+  for (const error of [first.cause, ...others]) if (error !== undefined) console.error(error);
+  throw first; // uvu prints it with the difference of the two values
+}
+
+/** Runs the steps in order up to the first that throws or takes longer than `timeoutMs`. */
+async function failuresOf(steps: readonly Body[], timeoutMs: number): Promise<Error[]> {
+  for (const step of steps) {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      // Unreferenced: when nothing else is left to happen, the exit says at once that the test hangs.
+      timer = setTimeout(() => reject(new Error(`did not finish in ${timeoutMs} ms`)), timeoutMs).unref();
+    });
+    try {
+      await Promise.race([step(), late]);
+    } catch (error) {
+      return [asError(error)];
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  return [];
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`thrown: ${inspect(thrown)}`);
+}
+
+const openEnds = { waiting: "did not run", running: "did not finish" } as const;
+
+function report(): Report {
+  const entries = plans.flatMap((plan) => plan.cases.map((entry) => ({ plan, entry })));
+  const failures = entries.flatMap(({ plan, entry: { name, outcome, reason } }) => {
+    if (outcome === "passed" || outcome === "skipped") return [];
+    return [`${plan.name} › ${name}: ${outcome === "failed" ? reason : openEnds[outcome]}`];
+  });
+  const skips = entries.flatMap(({ plan, entry: { name, outcome, reason } }) =>
+    outcome === "skipped" ? [{ name: `${plan.name} › ${name}`, reason, influx: plan.influx }] : [],
+  );
+  const passed = entries.length - failures.length - skips.length;
+  const failed = failures.length + problems.length;
+  return { passed, failed, skipped: skips.length, failures: [...failures, ...problems], skips };
+}
+
+process.on("exit", (code) => {
+  const final = report();
+  if (reportPath) writeFileSync(reportPath, JSON.stringify(final));
+  for (const problem of problems) console.error(problem);
+  if (final.failed > 0 || final.passed + final.skipped === 0) process.exitCode = code || 1;
+});
