@@ -45,8 +45,8 @@ export function readRequestTime(text: string, zone: Zone, parameter: string): nu
   return micros;
 }
 
-/** The end of the year 9999: four digits in every text form. */
-const timeMicrosMax = 253_402_300_799_999_999;
+/** Beyond 2^53 microseconds (the year 2255) times are no longer exact. */
+const timeMicrosMax = Number.MAX_SAFE_INTEGER;
 
 function fromMs(text: string): number | null {
   return /^-?\d{1,15}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : null;

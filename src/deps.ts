@@ -1,0 +1,26 @@
+import type { Zone } from "../query/zone.js";
+import type { Db } from "../store/db.js";
+import type { DeviceStore } from "../store/devices.js";
+import type { EventLog } from "../store/events.js";
+import type { SeriesStore } from "../store/series.js";
+import type { Authenticator } from "./http/auth.js";
+import type { Logger } from "./log.js";
+import type { Status } from "./status.js";
+import type { Stamp } from "./views/time.js";
+
+/** What the routes work with; made by main, faked by nobody: tests open real stores. */
+export interface AppDeps {
+  readonly db: Db;
+  readonly devices: DeviceStore;
+  readonly events: EventLog;
+  readonly series: SeriesStore;
+  readonly authenticator: Authenticator;
+  readonly log: Logger;
+  readonly status: Status;
+  readonly zone: Zone;
+  readonly stamp: Stamp;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The oldest journal id that `resettle` may go back to, given a time in milliseconds. */
+  readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
+}

@@ -1,0 +1,67 @@
+/** The display texts of the interface: one dictionary, name of the field → code → label. */
+const protocols = { 1: "MQTT", 2: "CoAP", 3: "LwM2M", 4: "LoRa", 5: "HTTP", 6: "WebSocket", 7: "Modbus" };
+
+export const dictionary = {
+  cloudProtocol: protocols,
+  gatewayProtocol: protocols,
+  upLinkProtocol: protocols,
+  authType: { 1: "Token", 2: "证书" },
+  deviceStatus: { 0: "离线", 1: "在线", 2: "休眠" },
+  connectStatus: { 0: "下线", 1: "上线", 2: "认证失败" },
+  deviceType: { 1: "终端", 3: "智能手机" },
+  carrier: { 1: "中国电信", 2: "中国移动", 3: "中国联通", 4: "其他" },
+  physicalNetwork: { 1: "WIFI", 2: "2G", 3: "3G", 4: "4G", 5: "NB-IOT", 6: "BlueTooth" },
+  upLinkNetwork: { 1: "2G", 2: "3G", 3: "4G", 4: "Wi-Fi", 5: "NB-IoT" },
+  publishStatus: { 0: "下发失败", 1: "已下发", 2: "已到达", 3: "不需要回执" },
+  pointDataType: {
+    1: "数值",
+    3: "字符串",
+    4: "故障",
+    5: "布尔",
+    6: "地理位置",
+    11: "定长字符串",
+    12: "变长字符串",
+    13: "定长binary",
+    14: "变长binary",
+    15: "有符号整型",
+    16: "无符号整型",
+    17: "单精度浮点型",
+    18: "双精度浮点型",
+    19: "bit类型",
+    21: "有符号长整型",
+    22: "无符号长整型",
+    23: "布尔",
+    24: "时间",
+    25: "浮点",
+  },
+  dataTransType: { 1: "只上报", 2: "只下发", 3: "可上报可下发" },
+  streamType: { 1: "设备数据上报", 2: "设备数据下发", 3: "网关数据上报", 4: "网关数据下发" },
+  streamDataType: { 1: "JSON", 2: "二进制" },
+  metricType: { 1: "公式指标", 2: "聚合指标" },
+  aggregateType: {
+    1: "最大值",
+    2: "最小值",
+    3: "平均值",
+    4: "累计值",
+    5: "增量",
+    6: "首值",
+    7: "末值",
+    8: "计数",
+  },
+  aggregateData: { 1: "公式值", 2: "原始值" },
+  chartType: { 1: "折线图", 2: "柱状图" },
+} as const satisfies Record<string, Readonly<Record<number, string>>>;
+
+export type DictionaryName = keyof typeof dictionary;
+
+/** The label of a code; null for no value. */
+export function label(name: DictionaryName, code: number | null): string | null {
+  if (code === null) return null;
+  const labels: Readonly<Record<number, string>> = dictionary[name];
+  return labels[code] ?? null;
+}
+
+/** The codes that a field takes. */
+export function codesOf(name: DictionaryName): number[] {
+  return Object.keys(dictionary[name]).map(Number);
+}

@@ -1,0 +1,49 @@
+import type { Metric } from "../../store/metrics.js";
+import { label } from "./labels.js";
+import type { Stamp } from "./time.js";
+
+export function metricListed(metric: Metric) {
+  return {
+    id: metric.id,
+    metricName: metric.metricName,
+    metricType: metric.metricType,
+    metricTypeLabel: label("metricType", metric.metricType),
+    dataPointName: metric.dataPointName,
+  };
+}
+
+export function metricStored(metric: Metric, stamp: Stamp) {
+  return {
+    id: metric.id,
+    metricName: metric.metricName,
+    metricType: metric.metricType,
+    dataPointIntID: metric.dataPointIntID,
+    aggregateType: metric.aggregateType,
+    aggregateData: metric.aggregateData,
+    chartType: metric.chartType,
+    expressions: metric.expressions,
+    isShow: metric.isShow,
+    productID: metric.productID,
+    productItemIntID: metric.productItemIntID,
+    remark: metric.remark,
+    createAt: stamp(metric.createAt),
+    updateAt: stamp(metric.updateAt),
+  };
+}
+
+export function metricDetail(metric: Metric, stamp: Stamp) {
+  return {
+    ...metricStored(metric, stamp),
+    metricTypeLabel: label("metricType", metric.metricType),
+    dataPointName: metric.dataPointName,
+    aggregateTypeLabel: label("aggregateType", metric.aggregateType),
+    aggregateDataLabel: label("aggregateData", metric.aggregateData),
+    chartTypeLabel: label("chartType", metric.chartType),
+    createUser: metric.createUser,
+  };
+}
+
+/** A metric as metrics_data carries it: the stored fields and the looked-up name of its data point. */
+export function metricOfData(metric: Metric, stamp: Stamp) {
+  return { ...metricStored(metric, stamp), dataPointName: metric.dataPointName };
+}
