@@ -47,7 +47,8 @@ export function sessionOf(clientID: string): number {
   return crc32c(Buffer.from(clientID));
 }
 
-export function createAccept(journal: Journal, meter: Meter): Accept {
+/** `backlogFull`: what consumers have not taken yet fills its bound on disk. */
+export function createAccept(journal: Journal, meter: Meter, backlogFull: () => boolean): Accept {
   function record(origin: Origin, kind: JournalInput["kind"]): JournalInput {
     return {
       kind,
@@ -103,10 +104,10 @@ export function createAccept(journal: Journal, meter: Meter): Accept {
       journal.append({ ...record(origin, recordKinds.release), messageID }, done);
     },
     get full() {
-      return journal.full;
+      return journal.full || backlogFull();
     },
     get stopped() {
-      return journal.stopped;
+      return journal.stopped ?? (backlogFull() ? "the journal's backlog is full" : null);
     },
   };
 }

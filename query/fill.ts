@@ -3,39 +3,40 @@ export const fills = ["none", "zero", "previous", "linear"] as const;
 export type Fill = (typeof fills)[number];
 
 export interface Filled {
-  readonly times: readonly number[];
+  /** Which windows are answered. */
+  readonly windows: readonly number[];
   readonly values: readonly (number | null)[];
 }
 
-type Filler = (times: readonly number[], values: readonly (number | null)[]) => Filled;
+type Filler = (times: readonly number[], values: readonly (number | null)[]) => readonly (number | null)[];
 
-/** none drops the window; zero puts 0; previous repeats the value before; linear draws a line between neighbours. */
-const fillers: Readonly<Record<Fill, Filler>> = {
-  none: (times, values) => {
-    const kept = values.flatMap((value, i) => (value === null ? [] : [i]));
-    return { times: kept.map((i) => times[i] as number), values: kept.map((i) => values[i] as number) };
-  },
-  zero: (times, values) => ({ times, values: values.map((value) => value ?? 0) }),
-  previous: (times, values) => {
+/** zero puts 0; previous repeats the value before; linear draws a line between neighbours. */
+const fillers: Readonly<Record<Exclude<Fill, "none">, Filler>> = {
+  zero: (_times, values) => values.map((value) => value ?? 0),
+  previous: (_times, values) => {
     let last: number | null = null;
-    return {
-      times,
-      values: values.map((value) => {
-        last = value ?? last;
-        return last;
-      }),
-    };
+    return values.map((value) => {
+      last = value ?? last;
+      return last;
+    });
   },
-  linear: (times, values) => ({ times, values: interpolate(times, values) }),
+  linear: interpolate,
 };
 
-/** Without a fill empty windows stay null; gaps without a neighbour on either side stay null too. */
+/**
+ * Without a fill empty windows stay null; `none` drops them; gaps without a neighbour on either side stay null.
+ * `times` are the windows' starts, for the line between neighbours.
+ */
 export function fillWindows(
   fill: Fill | null,
   times: readonly number[],
   values: readonly (number | null)[],
 ): Filled {
-  return fill === null ? { times, values } : fillers[fill](times, values);
+  const all = values.map((_, i) => i);
+  if (fill === null) return { windows: all, values };
+  if (fill !== "none") return { windows: all, values: fillers[fill](times, values) };
+  const windows = all.filter((i) => values[i] !== null);
+  return { windows, values: windows.map((i) => values[i] ?? null) };
 }
 
 function interpolate(times: readonly number[], values: readonly (number | null)[]): (number | null)[] {

@@ -10,9 +10,13 @@ import { wallMs, type Zone } from "./zone.js";
 
 export const windowsMax = 10_000;
 
-/** Window i is [edges[i], edges[i + 1]); its label is the wall time of the calendar start, as if it were UTC. */
+/**
+ * Window i is [edges[i], edges[i + 1]), the outer edges being the range's own. `starts` are the instants at
+ * which the whole windows begin; `labels` the wall times of their calendar starts, as if they were UTC.
+ */
 export interface Windows {
   readonly edges: readonly number[];
+  readonly starts: readonly number[];
   readonly labels: readonly number[];
 }
 
@@ -112,13 +116,15 @@ export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: num
     });
   if ((stop - start) / shortestMs[unit] > windowsMax * 1.2 + 10) throw tooMany();
   const edges = [start];
+  const starts: number[] = [];
   const labels: number[] = [];
   for (let at = start; at < stop; ) {
     if (labels.length === windowsMax) throw tooMany();
     const end = Math.min(windowEnd(unit, zone, at), stop);
+    starts.push(at === start ? windowStart(unit, zone, at) : at);
     labels.push(floors[unit](at + zone.offsetAt(at)));
     edges.push(end);
     at = end;
   }
-  return { edges, labels };
+  return { edges, starts, labels };
 }

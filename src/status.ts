@@ -1,9 +1,116 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Meter } from "../ingest/meter.js";
+import type { Journal } from "../store/journal.js";
+import { createHistogram, type Labels, samples } from "./prometheus.js";
+
 /** What /readyz and /metrics ask of the running service. */
 export interface Status {
   /** Null while uplinks are taken; otherwise why not. */
   notReady(): string | null;
   /** What works less than it should, by name. */
   degraded(): Readonly<Record<string, string>>;
+  /** Notes what is wrong with a part, or that nothing is (null). */
+  note(part: string, trouble: string | null): void;
+  observeWrite(seconds: number): void;
   /** Prometheus text. */
   metrics(): string;
+}
+
+export interface StatusSources {
+  readonly journal: Journal;
+  readonly meter: Meter;
+  readonly settledID: () => number;
+  readonly stopped: () => string | null;
+  readonly closing: () => boolean;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const commitBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
+const writeBounds = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+const nsPerSecond = 1e9;
+
+export function createStatus(sources: StatusSources): Status {
+  const { journal, meter } = sources;
+  const troubles = new Map<string, string>();
+  const commits = createHistogram(commitBounds);
+  const writes = createHistogram(writeBounds);
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  journal.onCommitTime((seconds) => commits.observe(seconds));
+  /** Since when the series consumer has been behind, milliseconds; null when it is not. */
+  let behindSince: number | null = null;
+
+  function lagSeconds(lag: number): number {
+    if (lag === 0) behindSince = null;
+    else behindSince ??= sources.now();
+    return behindSince === null ? 0 : (sources.now() - behindSince) / 1000;
+  }
+
+  function metrics(): string {
+    const lag = Math.max(0, journal.committedID - sources.settledID());
+    const consumer: Labels = { consumer: "series" };
+    const one = (value: number) => [[{}, value]] as const;
+    const by = (label: string, counts: ReadonlyMap<string, number>) =>
+      [...counts].map(([key, value]) => [{ [label]: key }, value] as const);
+    const text = [
+      samples("counter", "tidemark_messages_total", "Uplinks taken in.", one(meter.messages)),
+      samples("counter", "tidemark_message_bytes_total", "Payload bytes taken in.", one(meter.messageBytes)),
+      samples(
+        "counter",
+        "tidemark_redelivered_total",
+        "Uplinks recognised as kept already.",
+        one(meter.redelivered),
+      ),
+      samples("counter", "tidemark_points_total", "Points that can be read.", one(meter.pointsStored)),
+      samples("counter", "tidemark_refused_total", "Values refused, by reason.", by("reason", meter.refused)),
+      samples(
+        "counter",
+        "tidemark_connections_ended_total",
+        "Connections ended, by reason.",
+        by("reason", meter.ended),
+      ),
+      samples(
+        "counter",
+        "tidemark_deliveries_dropped_total",
+        "Deliveries given up.",
+        by("reason", meter.dropped),
+      ),
+      samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples(
+        "gauge",
+        "tidemark_journal_pending_bytes",
+        "Appended, not committed.",
+        one(journal.pendingBytes),
+      ),
+      samples("gauge", "tidemark_journal_segments", "Segments kept.", one(journal.segments.length)),
+      samples("gauge", "tidemark_journal_lag_messages", "Records a consumer has not settled.", [
+        [consumer, lag],
+      ]),
+      samples("gauge", "tidemark_journal_lag_seconds", "How long it has been behind.", [
+        [consumer, lagSeconds(lag)],
+      ]),
+      samples("gauge", "tidemark_event_loop_delay_seconds", "Since the last reading.", [
+        [{ quantile: "0.5" }, delay.percentile(50) / nsPerSecond],
+        [{ quantile: "0.99" }, delay.percentile(99) / nsPerSecond],
+        [{ quantile: "0.999" }, delay.percentile(99.9) / nsPerSecond],
+      ]),
+      samples("gauge", "process_resident_memory_bytes", "Resident memory.", one(process.memoryUsage.rss())),
+      commits.lines("tidemark_commit_seconds", "Time of a journal commit."),
+      writes.lines("tidemark_series_write_seconds", "Time of a series write."),
+    ];
+    delay.reset();
+    return `${text.flat().join("\n")}\n`;
+  }
+
+  return {
+    notReady: () => (sources.closing() ? "shutting down" : sources.stopped()),
+    degraded: () => Object.fromEntries(troubles),
+    note: (part, trouble) => {
+      if (trouble === null) troubles.delete(part);
+      else troubles.set(part, trouble);
+    },
+    observeWrite: (seconds) => writes.observe(seconds),
+    metrics,
+  };
 }

@@ -132,7 +132,7 @@ export type DataPointInput = Partial<
 
 function toColumns(input: DataPointInput): Record<string, SqlValue> {
   const columns = { ...input } as Record<string, SqlValue>;
-  if (input.enum !== undefined) columns["enum"] = input.enum === null ? null : JSON.stringify(input.enum);
+  if (input.enum !== undefined) columns.enum = input.enum === null ? null : JSON.stringify(input.enum);
   return columns;
 }
 

@@ -74,7 +74,7 @@ async function setPragmas(client: Client, shared: boolean): Promise<void> {
   // Waiting blocks the event loop, so only processes that share the file wait at all.
   if (shared) await client.execute("pragma busy_timeout = 2000");
   const foreignKeys = await client.execute("pragma foreign_keys");
-  if (Number(foreignKeys.rows[0]?.["foreign_keys"]) !== 1) {
+  if (Number(foreignKeys.rows[0]?.foreign_keys) !== 1) {
     throw new StoreError("UNAVAILABLE", "cannot open the metadata store: foreign keys stay off");
   }
 }

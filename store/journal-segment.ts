@@ -97,7 +97,12 @@ async function readHead(path: string): Promise<{ firstID: number; createdAt: num
 }
 
 /** Intact records of a file as (buffer, offset in buffer, size, offset in file), until `visit` says false. */
-export type RecordVisitor = (buffer: Buffer, at: number, size: number, position: number) => boolean | void;
+export type RecordVisitor = (
+  buffer: Buffer,
+  at: number,
+  size: number,
+  position: number,
+) => boolean | undefined;
 
 /**
  * Walks a segment's records from `position` to its durable end. Returns the offset behind the last intact

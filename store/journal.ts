@@ -48,6 +48,8 @@ export interface Journal {
   /** The id up to which everything is durable. */
   readonly committedID: number;
   readonly appendedID: number;
+  /** The newest server stamp, microseconds: about the time of the last record. */
+  readonly lastStamp: number;
   readonly pendingBytes: number;
   /** True when transports must stop reading. */
   readonly full: boolean;
@@ -298,6 +300,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     },
     get appendedID() {
       return nextID - 1;
+    },
+    get lastStamp() {
+      return lastStamp;
     },
     get pendingBytes() {
       return pendingBytes;

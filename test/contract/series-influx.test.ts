@@ -49,7 +49,10 @@ influxSuite("series in InfluxDB", (test, influx) => {
       await fc.assert(
         fc.asyncProperty(fc.array(fc.oneof(text, lone), { minLength: 1, maxLength: 40 }), async (values) => {
           const series = newSeries("text");
-          await store.write(pointsOf(series, ...values.map((v, i): [number, string] => [base + i, v])), nextID());
+          await store.write(
+            pointsOf(series, ...values.map((v, i): [number, string] => [base + i, v])),
+            nextID(),
+          );
           const wanted = values.map((value) => Buffer.from(value, "utf8").toString("utf8"));
           assert.equal((await store.read(series, {})).values, wanted);
         }),
@@ -63,9 +66,15 @@ influxSuite("series in InfluxDB", (test, influx) => {
       await fc.assert(
         fc.asyncProperty(fc.array(number, { minLength: 1, maxLength: 100 }), async (values) => {
           const series = newSeries();
-          await store.write(pointsOf(series, ...values.map((v, i): [number, number] => [base + i, v])), nextID());
+          await store.write(
+            pointsOf(series, ...values.map((v, i): [number, number] => [base + i, v])),
+            nextID(),
+          );
           const read = [...(await store.read(series, {})).values];
-          assert.ok(read.every((value, i) => Object.is(value, values[i])), `${values}\n${read}`);
+          assert.ok(
+            read.every((value, i) => Object.is(value, values[i])),
+            `${values}\n${read}`,
+          );
         }),
         { numRuns: 60 },
       );
@@ -130,7 +139,10 @@ influxSuite("series in InfluxDB", (test, influx) => {
     const store = await openOn(server, checkpoint);
     const series = newSeries();
     const batch = (from: number) =>
-      pointsOf(series, ...Array.from({ length: 100 }, (_, i): [number, number] => [base + from + i, from + i]));
+      pointsOf(
+        series,
+        ...Array.from({ length: 100 }, (_, i): [number, number] => [base + from + i, from + i]),
+      );
     await store.write(batch(0), 1);
     await server.kill();
     for (const act of [

@@ -78,7 +78,17 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
   test("points read back in time order with every bit of the number", async () => {
     const store = await use();
     const series = newSeries();
-    const values = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, -1e21, 2 ** 53, 1e-7, 0, -273.15, 123456.789012345];
+    const values = [
+      0.1 + 0.2,
+      5e-324,
+      1.7976931348623157e308,
+      -1e21,
+      2 ** 53,
+      1e-7,
+      0,
+      -273.15,
+      123456.789012345,
+    ];
     const points = values.map((value, i): [number, number] => [base + i * 1_000_001, value]);
     await store.write(pointsOf(series, ...points).reverse(), nextID());
     assert.equal(pairsOf(await store.read(series, {})), points);
@@ -89,9 +99,22 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
     const deviceID = newDevice();
     const flag = newSeries("boolean", deviceID);
     const text = newSeries("text", deviceID);
-    const texts = ["", " ", "a\nb\r\nc\rd", 'say "hi", \\ \\n', "温度 🌡", "${x} <&>\u2028\u2029", "a,b=c d", "\\", "null"];
+    const texts = [
+      "",
+      " ",
+      "a\nb\r\nc\rd",
+      'say "hi", \\ \\n',
+      "温度 🌡",
+      "$" + "{x} <&>\u2028\u2029",
+      "a,b=c d",
+      "\\",
+      "null",
+    ];
     await store.write(pointsOf(flag, [base, true], [base + 1, false]), nextID());
-    await store.write(pointsOf(text, ...texts.map((value, i): [number, string] => [base + i, value])), nextID());
+    await store.write(
+      pointsOf(text, ...texts.map((value, i): [number, string] => [base + i, value])),
+      nextID(),
+    );
     assert.equal(pairsOf(await store.read(flag, {})), [
       [base, 1],
       [base + 1, 0],
@@ -130,17 +153,31 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
     oracle.write(points);
     const start = base + 100 * minute;
     const stop = base + 10_000 * minute;
-    const ranges = [{}, { start }, { stop }, { start, stop }, { start: stop, stop: start }, { start, stop: start }];
+    const ranges = [
+      {},
+      { start },
+      { stop },
+      { start, stop },
+      { start: stop, stop: start },
+      { start, stop: start },
+    ];
     const limits = [0, 1, 2, 17, 299, 300, 1000].flatMap((n) => [{ newest: n }, { oldest: n }]);
     for (const range of ranges.flatMap((span) => [span, ...limits.map((limit) => ({ ...span, ...limit }))])) {
-      assert.equal(pairsOf(await store.read(series, range)), oracle.read(series, range), JSON.stringify(range));
+      assert.equal(
+        pairsOf(await store.read(series, range)),
+        oracle.read(series, range),
+        JSON.stringify(range),
+      );
     }
   });
 
   test("points of many devices in one batch stay apart", async () => {
     const store = await use();
     const series = Array.from({ length: 250 }, () => newSeries());
-    await store.write(series.flatMap((ref, i) => pointsOf(ref, [base, i], [base + 1, -i])), nextID());
+    await store.write(
+      series.flatMap((ref, i) => pointsOf(ref, [base, i], [base + 1, -i])),
+      nextID(),
+    );
     assert.equal(
       await store.latest(series),
       series.map((_, i) => ({ time: base + 1, value: -i || 0 })),
@@ -149,9 +186,12 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
 
   test("names hold what the rules of names allow", async () => {
     const store = await use();
-    const names = ['a"b', "a\\", "\\", "a\\=b", "a=b", "100%", "%5C", "日本", "$${x}", "a.b:c~2", "'"];
+    const names = ['a"b', "a\\", "\\", "a\\=b", "a=b", "100%", "%5C", "日本", "$$" + "{x}", "a.b:c~2", "'"];
     const series = names.map((name) => newSeries("number", `${newDevice()}${name}`, "x.y:z_1~2"));
-    await store.write(series.flatMap((ref, i) => pointsOf(ref, [base, i])), nextID());
+    await store.write(
+      series.flatMap((ref, i) => pointsOf(ref, [base, i])),
+      nextID(),
+    );
     assert.equal(
       (await store.latest(series)).map((point) => point?.value),
       names.map((_, i) => i),
@@ -184,11 +224,16 @@ function defineAggregates(test: Test, use: OpenSeriesStore): void {
     for (const [unit, timezone, start, stop] of spans) {
       const deviceID = newDevice();
       const step = Math.floor((stop - start) / 500);
-      const times = Array.from({ length: 520 }, (_, i) => start + (i - 10) * step).filter((_, i) => i % 50 > 7);
+      const times = Array.from({ length: 520 }, (_, i) => start + (i - 10) * step).filter(
+        (_, i) => i % 50 > 7,
+      );
       for (const kind of ["number", "boolean"] as const) {
         const [series, oracle] = [newSeries(kind, deviceID), createOracle()];
         const valueAt = (i: number) => (kind === "number" ? Math.round(Math.sin(i) * 1e4) / 64 : i % 3 === 0);
-        const points = pointsOf(series, ...times.map((time, i): [number, Point["value"]] => [time, valueAt(i)]));
+        const points = pointsOf(
+          series,
+          ...times.map((time, i): [number, Point["value"]] => [time, valueAt(i)]),
+        );
         await store.write(points, nextID());
         oracle.write(points);
         const edges = calendarEdges(start, stop, unit, timezone);
@@ -219,7 +264,12 @@ function defineAggregates(test: Test, use: OpenSeriesStore): void {
     await store.write(pointsOf(series, ...pairs), nextID());
     const ask = (start: number) => {
       const edges = calendarEdges(start, base + 8 * hour, "hour", "UTC");
-      return store.aggregate({ series, edges, calendar: { unit: "hour", timezone: "UTC" }, aggregate: "increase" });
+      return store.aggregate({
+        series,
+        edges,
+        calendar: { unit: "hour", timezone: "UTC" },
+        aggregate: "increase",
+      });
     };
     assert.equal(await ask(base), [0, 5, 3, 1, -2, 2, null, null]);
     assert.equal(await ask(base + hour), [5, 3, 1, -2, 2, null, null]);
@@ -232,7 +282,10 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
     const store = await use();
     const [gone, kept] = [newSeries(), newSeries()];
     const text = newSeries("text", gone.deviceID);
-    await store.write([...pointsOf(gone, [base, 1], [base + 40 * day, 2]), ...pointsOf(text, [base, "x"])], nextID());
+    await store.write(
+      [...pointsOf(gone, [base, 1], [base + 40 * day, 2]), ...pointsOf(text, [base, "x"])],
+      nextID(),
+    );
     await store.write(pointsOf(kept, [base, 3]), nextID());
     for (let repeat = 0; repeat < 2; repeat += 1) await store.removeDevice(gone);
     assert.equal(await store.latest([gone, text, kept]), [null, null, { time: base, value: 3 }]);

@@ -1,0 +1,65 @@
+import { Agent, request } from "node:http";
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A small HTTP client over kept-alive connections: what a dashboard would cost, and little more. */
+export interface Api {
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** The parsed answer of a call that must succeed. @throws Error with the answer's beginning. */
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body: unknown): Promise<T>;
+  close(): void;
+}
+
+export const connectionsMax = 32;
+
+export function createApi(base: string, headers: Record<string, string>): Api {
+  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });
+
+  function call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const text = typeof body === "string" ? body : body === undefined ? null : JSON.stringify(body);
+    const sent = text === null ? {} : { "content-length": String(Buffer.byteLength(text)) };
+    const type = typeof body === "object" ? { "content-type": "application/json" } : {};
+    return new Promise((resolve, reject) => {
+      const outgoing = request(
+        new URL(path, base),
+        { method, agent, headers: { ...type, ...sent, ...headers } },
+        (incoming) => {
+          const chunks: Buffer[] = [];
+          incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+          incoming.on("end", () => {
+            resolve({ status: incoming.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") });
+          });
+          incoming.on("error", reject);
+        },
+      );
+      outgoing.on("error", reject);
+      outgoing.end(text ?? undefined);
+    });
+  }
+  async function parsed<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await call(method, path, body);
+    if (answer.status >= 300) {
+      throw new Error(`cannot ${method} ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
+    }
+    return JSON.parse(answer.text) as T;
+  }
+  return {
+    call,
+    get: (path) => parsed("GET", path),
+    post: (path, body) => parsed("POST", path, body),
+    close: () => agent.destroy(),
+  };
+}
+
+/** Runs `task` for 0 … count - 1, so many at a time. */
+export async function inParallel(count: number, task: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  async function worker(): Promise<void> {
+    while (next < count) await task(next++);
+  }
+  await Promise.all(Array.from({ length: Math.min(count, connectionsMax) }, worker));
+}

@@ -1,0 +1,28 @@
+import { fileURLToPath } from "node:url";
+import { startChild } from "./child.js";
+import type { LoadOptions } from "./load.js";
+import type { RoundOptions, RoundResult } from "./round.js";
+
+export interface Generator {
+  readonly connectSeconds: number;
+  round(options: RoundOptions): Promise<RoundResult>;
+  close(): Promise<void>;
+}
+
+/** Starts the load generator as a child process; resolves when every connection is accepted. */
+export async function startGenerator(options: LoadOptions): Promise<Generator> {
+  const child = startChild(sibling("load.js"), [JSON.stringify(options)]);
+  const connected = (await child.next("event", "connected")) as { seconds: number };
+
+  async function round(roundOptions: RoundOptions): Promise<RoundResult> {
+    const result = child.next("event", "round");
+    child.write(roundOptions);
+    return (await result) as unknown as RoundResult;
+  }
+  return { connectSeconds: connected.seconds, round, close: () => child.stop() };
+}
+
+/** The path of a program that lies beside this one. */
+export function sibling(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}

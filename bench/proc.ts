@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+
+/** Kernel clock ticks a second in /proc (USER_HZ), the same on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+/** CPU seconds a process has used so far, all its threads, user and system. */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name in parentheses may hold spaces; utime and stime are fields 14 and 15, state being the third.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** Resident memory of a process in MB. */
+export function rssMB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
+}

@@ -1,0 +1,41 @@
+/** `npm run bench -- <name> [options]`: one program of this folder for each hot path. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BenchOptions, parseOptions } from "./options.js";
+import { type Figure, printReport } from "./report.js";
+
+type Program = (options: BenchOptions) => Promise<Figure[]>;
+
+const programs: Record<string, () => Promise<Program>> = {
+  ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  ingest: async () => (await import("./ingest.js")).benchIngest,
+  journal: async () => (await import("./journal.js")).benchJournal,
+  loop: async () => (await import("./loop.js")).benchLoop,
+  query: async () => (await import("./query.js")).benchQuery,
+  scale: async () => (await import("./scale.js")).benchScale,
+  soak: async () => (await import("./soak.js")).benchSoak,
+};
+
+async function main(): Promise<void> {
+  const [name = "", ...args] = process.argv.slice(2);
+  const program = programs[name];
+  if (program === undefined) {
+    throw new Error(`cannot run bench "${name}": the programs are ${Object.keys(programs).join(", ")}`);
+  }
+  const options = parseOptions(args, tmpdir());
+  const dir = await mkdtemp(join(options.dir, "tidemark-bench-"));
+  try {
+    printReport(name, await (await program())({ ...options, dir }));
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+// One exit listener for each child that runs.
+process.setMaxListeners(64);
+process.once("SIGINT", () => process.exit(130));
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+});

@@ -1,0 +1,42 @@
+export interface ScannerEvents {
+  acked(packetId: number): void;
+  /** The CONNACK return code; 0 is accepted [MQTT-3.2.2.3]. */
+  connected(code: number): void;
+}
+
+const connack = 0x20;
+const puback = 0x40;
+
+/**
+ * Walks the bytes a broker sends, packet by packet, and reports CONNACK and PUBACK; other packets are passed
+ * over whole. A chunk is only read during the call, so that one receive buffer serves every connection.
+ */
+export function createScanner(events: ScannerEvents): (chunk: Buffer) => void {
+  let kept: Buffer | null = null;
+
+  return (chunk) => {
+    const bytes: Buffer = kept === null ? chunk : Buffer.concat([kept, chunk]);
+    let at = 0;
+    for (;;) {
+      const end = packetEnd(bytes, at);
+      if (end < 0 || end > bytes.length) break;
+      const type = bytes.readUInt8(at) & 0xf0;
+      if (type === puback) events.acked(bytes.readUInt16BE(at + 2));
+      else if (type === connack) events.connected(bytes.readUInt8(at + 3));
+      at = end;
+    }
+    kept = at < bytes.length ? Buffer.from(bytes.subarray(at)) : null;
+  };
+}
+
+/** Where the packet that starts at `at` ends; -1 while its length is not there yet. */
+function packetEnd(bytes: Buffer, at: number): number {
+  let length = 0;
+  for (let i = 1; i <= 4; i++) {
+    const byte = bytes[at + i];
+    if (byte === undefined) return -1;
+    length |= (byte & 0x7f) << (7 * (i - 1));
+    if (byte < 0x80) return at + 1 + i + length;
+  }
+  throw new Error("cannot read the broker's answer: a packet length of more than four bytes");
+}

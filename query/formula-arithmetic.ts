@@ -1,0 +1,127 @@
+/**
+ * The arithmetic of formulas where it is not JavaScript's own: the number semantics of mathjs 15, with its
+ * tolerances, written out for single numbers because the typed functions of mathjs cost ten times as much.
+ */
+import { round as roundDigits } from "mathjs/number";
+
+const relativeTolerance = 1e-12;
+const absoluteTolerance = 1e-15;
+const toleranceDecimals = 12;
+
+export function nearlyEqual(a: number, b: number): boolean {
+  if (a === b) return true;
+  if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
+  const scale = Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(a - b) <= Math.max(relativeTolerance * scale, absoluteTolerance);
+}
+
+export function smaller(a: number, b: number): boolean {
+  return a < b && !nearlyEqual(a, b);
+}
+
+export function smallerEq(a: number, b: number): boolean {
+  return a <= b || nearlyEqual(a, b);
+}
+
+export function min(a: number, b: number): number {
+  return Number.isNaN(b) || smaller(b, a) ? b : a;
+}
+
+export function max(a: number, b: number): number {
+  return Number.isNaN(b) || smaller(a, b) ? b : a;
+}
+
+export function isDecimals(count: number): boolean {
+  return Number.isInteger(count) && count >= 0 && count <= 15;
+}
+
+/** Halves go away from zero, by the decimal digits that print the number. */
+export function round(x: number, decimals: number): number {
+  const shift = 10 ** decimals;
+  const scaled = Math.abs(x) * shift;
+  const below = Math.floor(scaled);
+  const fraction = scaled - below;
+  // Away from a half neither the scaling nor the tolerance decides, and one division rounds as the digits would.
+  const doubt = scaled * relativeTolerance + 10 ** (decimals - toleranceDecimals);
+  if (scaled < 1e15 && decimals < toleranceDecimals && Math.abs(fraction - 0.5) > doubt) {
+    const rounded = (fraction < 0.5 ? below : below + 1) / shift;
+    return x < 0 ? -rounded : rounded;
+  }
+  return roundSlowly(x, decimals);
+}
+
+function roundSlowly(x: number, decimals: number): number {
+  if (decimals >= toleranceDecimals) return roundDigits(x, decimals);
+  const tidy = roundDigits(x, toleranceDecimals);
+  return roundDigits(nearlyEqual(x, tidy) ? tidy : x, decimals);
+}
+
+/** A number that only its rounding error keeps from an integer counts as that integer. */
+function towards(end: (x: number) => number, x: number): number {
+  const plain = end(x);
+  const nearest = round(x, 0);
+  if (plain === nearest) return plain;
+  return nearlyEqual(x, nearest) && !nearlyEqual(x, plain) ? nearest : plain;
+}
+
+export function floor(x: number, decimals: number): number {
+  const shift = 10 ** decimals;
+  return towards(Math.floor, x * shift) / shift;
+}
+
+export function ceil(x: number, decimals: number): number {
+  const shift = 10 ** decimals;
+  return towards(Math.ceil, x * shift) / shift;
+}
+
+export function fix(x: number, decimals: number): number {
+  return x > 0 ? floor(x, decimals) : ceil(x, decimals);
+}
+
+/** Takes the sign of the divisor; modulo zero gives the dividend. */
+export function mod(x: number, y: number): number {
+  return y === 0 ? x : x - y * floor(x / y, 0);
+}
+
+function vanishes(x: number, y: number): boolean {
+  return (x * x < 1 && y === Infinity) || (x * x > 1 && y === -Infinity);
+}
+
+export function isRealPower(x: number, y: number): boolean {
+  return x >= 0 || Number.isInteger(y) || vanishes(x, y);
+}
+
+export function pow(x: number, y: number): number {
+  return vanishes(x, y) ? 0 : x ** y;
+}
+
+export function isRealRoot(x: number, root: number): boolean {
+  return root !== 0 && !(x < 0 && Math.abs(root) % 2 !== 1);
+}
+
+export function nthRoot(x: number, root: number): number {
+  const degree = Math.abs(root);
+  const size = x === 0 || !Number.isFinite(x) ? x : Math.abs(x) ** (1 / degree) * (x < 0 ? -1 : 1);
+  return root < 0 ? invertRoot(x, size) : size;
+}
+
+function invertRoot(x: number, size: number): number {
+  if (x === 0) return Infinity;
+  return Number.isFinite(x) ? 1 / size : 0;
+}
+
+/** Scaled by the largest part, so that squares do not overflow. */
+export function hypot(...parts: readonly number[]): number {
+  let sum = 0;
+  let largest = 0;
+  for (const part of parts) {
+    const size = Math.abs(part);
+    if (smaller(largest, size)) {
+      sum = sum * ((largest / size) * (largest / size)) + 1;
+      largest = size;
+    } else {
+      sum += size > 0 && !nearlyEqual(size, 0) ? (size / largest) * (size / largest) : size;
+    }
+  }
+  return largest * Math.sqrt(sum);
+}

@@ -1,0 +1,140 @@
+import { StoreError } from "../store/errors.js";
+import type { Aggregate, SeriesRef, SeriesStore, WindowUnit } from "../store/series.js";
+import { createWindowAggregator } from "./aggregates.js";
+import { type Fill, fillWindows } from "./fill.js";
+import { type BoundFormula, evaluateAt, previousValue } from "./formula-series.js";
+import { asNumbers, pointBefore, readNumbers } from "./points.js";
+import type { Range } from "./range.js";
+import { windowsOf } from "./windows.js";
+
+/** Values that one answer may hold, over all its metrics. */
+export const answerValuesMax = 1_000_000;
+
+/** Points read at once while a formula is aggregated, so that a long range stays within memory. */
+const pointsPerRead = 100_000;
+
+/** Times in microseconds; null where there is no value. */
+export interface MetricData {
+  readonly times: readonly number[] | Float64Array;
+  /** Of windows: the wall time of each one's calendar start, milliseconds as if it were UTC. */
+  readonly labels: readonly number[] | null;
+  readonly values: readonly (number | string | null)[];
+  readonly errors: number;
+}
+
+/** A formula metric: its value at each raw point of the range, at most the newest `limit`. */
+export async function formulaMetric(
+  store: SeriesStore,
+  series: SeriesRef,
+  bound: BoundFormula,
+  range: Range,
+  limit: number,
+): Promise<MetricData> {
+  const own = asNumbers(await store.read(series, { ...boundsOf(range), newest: range.newest ?? limit }));
+  const previous = await previousValue(store, bound, series, own);
+  const { values, errors } = await evaluateAt(store, bound, own, previous);
+  return { times: own.times, labels: null, values: Array.from(values, nullForNaN), errors };
+}
+
+/** Start and stop of a range as the store takes them. */
+export function boundsOf(range: Range): { start?: number; stop?: number } {
+  return {
+    ...(range.start === undefined ? {} : { start: range.start }),
+    ...(range.stop === undefined ? {} : { stop: range.stop }),
+  };
+}
+
+function nullForNaN(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
+
+export interface AggregateMetric {
+  readonly aggregate: Aggregate;
+  /** Absent: over raw values. */
+  readonly formula: BoundFormula | null;
+  readonly fill: Fill | null;
+}
+
+/** An aggregate metric: one value a window. @throws StoreError INVALID for raw points, LIMIT */
+export async function aggregateMetric(
+  store: SeriesStore,
+  series: SeriesRef,
+  metric: AggregateMetric,
+  range: Range,
+): Promise<MetricData> {
+  const { unit, start, stop } = range;
+  if (unit === "real" || start === undefined || stop === undefined) {
+    throw new StoreError("INVALID", "cannot aggregate raw points", {
+      time_unit: "must not be real for an aggregate metric",
+    });
+  }
+  const windows = windowsOf(unit, range.zone, start / 1000, stop / 1000);
+  const edges = windows.edges.map((edge) => edge * 1000);
+  const { values, errors } =
+    metric.formula === null
+      ? { values: await aggregateRaw(store, series, metric.aggregate, edges, unit, range), errors: 0 }
+      : await aggregateFormula(store, series, metric.formula, metric.aggregate, edges);
+  const filled = fillWindows(metric.fill, windows.starts, values);
+  const pick = (list: readonly number[]) => filled.windows.map((i) => list[i] as number);
+  return {
+    times: pick(windows.starts).map((start) => start * 1000),
+    labels: pick(windows.labels),
+    values: filled.values,
+    errors,
+  };
+}
+
+function aggregateRaw(
+  store: SeriesStore,
+  series: SeriesRef,
+  aggregate: Aggregate,
+  edges: readonly number[],
+  unit: WindowUnit,
+  range: Range,
+): Promise<(number | null)[]> {
+  return store.aggregate({ series, edges, aggregate, calendar: { unit, timezone: range.zone.name } });
+}
+
+/** Reads the range in pieces and gathers the formula's values into the windows. */
+async function aggregateFormula(
+  store: SeriesStore,
+  series: SeriesRef,
+  bound: BoundFormula,
+  aggregate: Aggregate,
+  edges: readonly number[],
+): Promise<{ values: (number | null)[]; errors: number }> {
+  const start = edges[0] as number;
+  const stop = edges[edges.length - 1] as number;
+  const aggregator = createWindowAggregator(edges, aggregate);
+  if (aggregate === "increase") aggregator.prime(await formulaBefore(store, series, bound, start));
+  let previous: number | null = null;
+  let errors = 0;
+  for (let from = start; from < stop; ) {
+    const own = await readNumbers(store, series, { start: from, stop, oldest: pointsPerRead });
+    const last = own.times.at(-1);
+    if (last === undefined) break;
+    previous ??= await previousValue(store, bound, series, own);
+    const evaluated = await evaluateAt(store, bound, own, previous);
+    aggregator.add(evaluated.times, evaluated.values);
+    errors += evaluated.errors;
+    previous = own.values.at(-1) ?? Number.NaN;
+    if (own.times.length < pointsPerRead) break;
+    from = last + 1;
+  }
+  return { values: aggregator.end(), errors };
+}
+
+/** The formula at the last point before `time`, for the first difference of an increase. */
+async function formulaBefore(
+  store: SeriesStore,
+  series: SeriesRef,
+  bound: BoundFormula,
+  time: number,
+): Promise<number> {
+  const before = await pointBefore(store, series, time);
+  if (before === null) return Number.NaN;
+  const own = { times: Float64Array.of(before.time), values: Float64Array.of(before.value) };
+  const previous = await previousValue(store, bound, series, own);
+  const { values } = await evaluateAt(store, bound, own, previous);
+  return values[0] ?? Number.NaN;
+}

@@ -1,0 +1,30 @@
+import type { Kind, SeriesRef } from "../store/series.js";
+
+export interface SeriesOwner {
+  readonly tenant: number;
+  readonly productID: string;
+  readonly deviceID: string;
+}
+
+/** Series references for reading, the same object for the same series, as the store asks. */
+export interface SeriesRefs {
+  of(device: SeriesOwner, point: { readonly field: string; readonly kind: Kind }): SeriesRef;
+}
+
+const refsMax = 100_000;
+
+export function createSeriesRefs(): SeriesRefs {
+  const refs = new Map<string, SeriesRef>();
+  return {
+    of: ({ tenant, productID, deviceID }, { field, kind }) => {
+      const key = `${tenant} ${deviceID} ${field} ${kind}`;
+      let ref = refs.get(key);
+      if (ref === undefined) {
+        if (refs.size >= refsMax) refs.clear();
+        ref = { tenant, productID, deviceID, field, kind };
+        refs.set(key, ref);
+      }
+      return ref;
+    },
+  };
+}

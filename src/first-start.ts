@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createApiKey, ensureApiKey } from "../store/api-keys.js";
+import type { Db } from "../store/db.js";
+import { longID, newSecret } from "../store/ids.js";
+import { hashChosen, hashGenerated } from "../store/secrets.js";
+import { createTenant, findTenant, listTenants, type Tenant } from "../store/tenants.js";
+import { createUser, findUser, type User } from "../store/users.js";
+import type { Config } from "./config.js";
+
+export interface FirstCredentials {
+  readonly username: string;
+  readonly password: string;
+  readonly apiKey: string;
+}
+
+const adminName = "admin";
+
+/** MASTER_KEY, or the one that the first start made in the data folder. */
+export async function masterKey(config: Config): Promise<Uint8Array> {
+  if (config.masterKey !== null) return config.masterKey;
+  const path = join(config.dataDir, "master.key");
+  const made = randomBytes(32).toString("hex");
+  await writeFile(path, made, { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  return Buffer.from((await readFile(path, "utf8")).trim(), "hex");
+}
+
+/** On an empty deployment: tenant `default`, user `admin`, one API key; what was made, to be shown once. */
+export async function firstStart(db: Db, config: Config, now: number): Promise<FirstCredentials | null> {
+  if ((await listTenants(db)).length > 0) return null;
+  const password = config.adminPassword ?? newSecret();
+  const { admin } = await createTenantWithAdmin(db, now, "default", adminName, password);
+  const key = config.apiKey ?? (await createKey(db, admin, now));
+  const credentials = { username: adminName, password, apiKey: `${key.appID}:${key.appSecret}` };
+  const path = join(config.dataDir, "first-start.json");
+  await writeFile(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  return credentials;
+}
+
+/** A tenant and its first user. */
+export async function createTenantWithAdmin(
+  db: Db,
+  now: number,
+  tenantName: string,
+  username: string,
+  password: string,
+): Promise<{ tenant: Tenant; admin: User }> {
+  const tenant = await createTenant(db, now, tenantName);
+  const actor = { tenant: tenant.id, userIntID: null, username: null };
+  const passwordHash = await hashChosen(password);
+  return { tenant, admin: await createUser(db, actor, now, { username, passwordHash, role: "admin" }) };
+}
+
+async function createKey(db: Db, user: User, now: number): Promise<{ appID: string; appSecret: string }> {
+  const appID = longID();
+  const appSecret = newSecret();
+  await createApiKey(db, actorOf(user), now, {
+    userIntID: user.id,
+    name: "first start",
+    appID,
+    secretHash: hashGenerated(appSecret),
+    role: "admin",
+    expiresAt: null,
+  });
+  return { appID, appSecret };
+}
+
+/** API_KEY is an admin key of user `admin` at every start. */
+export async function ensureConfiguredKey(db: Db, config: Config, now: number): Promise<void> {
+  if (config.apiKey === null) return;
+  const tenant = await findTenant(db, "default");
+  const admin = await findUser(db, adminName);
+  if (tenant === undefined || admin === undefined) return;
+  await ensureApiKey(db, actorOf(admin), now, {
+    userIntID: admin.id,
+    name: "API_KEY",
+    appID: config.apiKey.appID,
+    secretHash: await hashChosen(config.apiKey.appSecret),
+    role: "admin",
+    expiresAt: null,
+  });
+}
+
+const actorOf = (user: User) => ({ tenant: user.tenant, userIntID: user.id, username: user.username });

@@ -1,0 +1,137 @@
+import type { Presence } from "../ingest/presence.js";
+import type { Unreleased } from "../ingest/unreleased.js";
+import type { Db } from "../store/db.js";
+import type { EventLog } from "../store/events.js";
+import type { Journal } from "../store/journal.js";
+import { endRemoval, nextRemoval } from "../store/removals.js";
+import type { SeriesStore } from "../store/series.js";
+import type { Config } from "./config.js";
+import type { Logger } from "./log.js";
+
+/** What runs beside the pipelines: state saved, old segments unlinked, points of the deleted removed. */
+export interface Maintenance {
+  /** True while what consumers have not taken yet fills its bound. */
+  readonly backlogFull: boolean;
+  close(): Promise<void>;
+}
+
+export interface MaintenanceDeps {
+  readonly config: Config;
+  readonly db: Db;
+  readonly journal: Journal;
+  readonly events: EventLog;
+  readonly series: SeriesStore;
+  readonly presence: Presence;
+  readonly unreleased: Unreleased;
+  readonly settledID: () => number;
+  readonly log: Logger;
+  readonly now: () => number;
+}
+
+const presenceMs = 100;
+const sessionsMs = 2000;
+const backlogMs = 1000;
+const retentionMs = 10_000;
+const removalMs = 500;
+const pointRetentionMs = 3_600_000;
+const dayMs = 86_400_000;
+
+export function startMaintenance(deps: MaintenanceDeps): Maintenance {
+  let backlogFull = false;
+  const jobs = [
+    every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
+    every(sessionsMs, "save sessions", deps.log, () => deps.unreleased.save()),
+    every(backlogMs, "measure the backlog", deps.log, () => {
+      backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
+    }),
+    every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
+    every(removalMs, "remove points", deps.log, () => removeOne(deps)),
+    every(pointRetentionMs, "apply the points' retention", deps.log, () => dropPoints(deps)),
+  ];
+  return {
+    get backlogFull() {
+      return backlogFull;
+    },
+    close: async () => {
+      await Promise.all(jobs.map((job) => job.stop()));
+      await deps.presence.save().catch(() => undefined);
+    },
+  };
+}
+
+/** Runs a job again and again, never twice at once; a failure is logged once until it works again. */
+function every(
+  intervalMs: number,
+  name: string,
+  log: Logger,
+  job: () => Promise<unknown> | unknown,
+): { stop(): Promise<void> } {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let failing = false;
+  let running: Promise<void> = Promise.resolve();
+  const run = async (): Promise<void> => {
+    try {
+      await job();
+      failing = false;
+    } catch (error) {
+      if (!failing) log.warn(`cannot ${name}`, { error });
+      failing = true;
+    }
+    if (!stopped) plan();
+  };
+  const plan = (): void => {
+    timer = setTimeout(() => {
+      running = run();
+    }, intervalMs);
+  };
+  plan();
+  return {
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+      return running;
+    },
+  };
+}
+
+/** Bytes of the segments that the series consumer has not settled. */
+function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
+  const settled = settledID();
+  return journal.segments.reduce((sum, segment, i) => {
+    const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
+    const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));
+    return sum + segment.bytes * share;
+  }, 0);
+}
+
+/** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
+async function dropSegments({ config, journal, events, series, now, log }: MaintenanceDeps): Promise<void> {
+  const checkpoint = await series.checkpoint();
+  let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  for (;;) {
+    const [oldest, next] = journal.segments;
+    if (oldest === undefined || next === undefined || next.firstID - 1 > checkpoint) return;
+    const old = now() - next.createdAt > config.eventRetentionDays * dayMs;
+    if (!old && bytes <= config.eventRetentionBytes) return;
+    bytes -= oldest.bytes;
+    await journal.drop(oldest);
+    events.forget(oldest);
+    log.info("segment unlinked", { path: oldest.path, bytes: oldest.bytes });
+  }
+}
+
+/** One deleted device or data point: its points go once everything sent before has been settled. */
+async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): Promise<void> {
+  const removal = await nextRemoval(db);
+  if (removal === undefined || settledID() < journal.committedID) return;
+  const { tenant, productID, deviceID, field } = removal;
+  if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
+  else if (field !== null) await series.removeField({ tenant, productID, field });
+  await endRemoval(db, removal.id);
+}
+
+async function dropPoints({ config, series, now }: MaintenanceDeps): Promise<void> {
+  if (config.pointRetentionDays === 0) return;
+  await series.removeBefore((now() - config.pointRetentionDays * dayMs) * 1000);
+}

@@ -1,0 +1,276 @@
+import { z } from "@hono/zod-openapi";
+import {
+  createDataPoint,
+  type DataPoint,
+  type DataPointInput,
+  dataPointFilters,
+  dataPointIDs,
+  getDataPoint,
+  kindOf,
+  listDataPoints,
+  removeDataPoints,
+  updateDataPoint,
+} from "../../store/data-points.js";
+import { dataStreamIDs } from "../../store/data-streams.js";
+import { resolveIDs } from "../../store/table.js";
+import type { AppDeps } from "../deps.js";
+import type { Caller } from "../http/auth.js";
+import { invalid } from "../http/errors.js";
+import {
+  code,
+  codes,
+  createBody,
+  editBody,
+  float,
+  integer,
+  name,
+  parseWith,
+  present,
+  refuseChanged,
+  text,
+} from "../http/fields.js";
+import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { type Answer, type Route, route } from "../http/route.js";
+import { dataPointDetail, dataPointListed, dataPointStored } from "../views/data-points.js";
+import { codesOf } from "../views/labels.js";
+import {
+  createStream,
+  dataStreamCreate,
+  dataStreamStoredSchema,
+  editStream,
+  removeStreams,
+} from "./data-streams.js";
+import { productOf } from "./product-ref.js";
+import {
+  floatOrNull,
+  idParams,
+  int,
+  intOrNull,
+  pageOf,
+  stampOrNull,
+  stampText,
+  textOrNull,
+} from "./schemas.js";
+
+const tag = "Data points";
+const modbus = 7;
+const fault = 4;
+
+const dataPointID = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9.:-][A-Za-z0-9_.:-]{0,63}$/,
+    "must be 1 to 64 letters, digits, _ . : - and not begin with _",
+  )
+  .refine((id) => id !== "time", "must not be time, which names the time of a message");
+
+const required = {
+  dataPointName: name,
+  pointDataType: code(...codesOf("pointDataType")),
+  dataTransType: code(...codesOf("dataTransType")),
+};
+const optional = {
+  unitName: text.max(64),
+  unitSymbol: text.max(64),
+  upperLimit: float(),
+  lowerLimit: float(),
+  dataStep: float(),
+  binarySize: integer(0, 65_535),
+  faultValue: text.max(255),
+  isDiscard: code(0, 1),
+  enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).max(1000),
+  isLocationType: codes(0, 2),
+  locationType: codes(1, 3),
+  registerAddr: text.max(64),
+  detail: text,
+};
+/** productIntID may be left out where productID names the product. */
+const owner = { productIntID: integer(1), productID: z.string() };
+const createPoint = createBody({ ...required, dataPointID }, { ...optional, ...owner });
+const editPoint = editBody(required, optional).extend({
+  dataPointID: z.unknown(),
+  productID: z.unknown(),
+  productIntID: z.unknown(),
+});
+const fixed = ["dataPointID", "productID", "productIntID"];
+
+export const dataPointStoredSchema = z
+  .object({
+    id: int,
+    dataPointID: z.string(),
+    dataPointName: z.string(),
+    productID: z.string(),
+    pointDataType: int,
+    dataTransType: int,
+    unitName: textOrNull,
+    unitSymbol: textOrNull,
+    upperLimit: floatOrNull,
+    lowerLimit: floatOrNull,
+    dataStep: floatOrNull,
+    binarySize: intOrNull,
+    faultValue: textOrNull,
+    isDiscard: intOrNull,
+    enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).nullable(),
+    isLocationType: int,
+    locationType: intOrNull,
+    registerAddr: textOrNull,
+    detail: textOrNull,
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("DataPointStored");
+export const dataPointListedSchema = dataPointStoredSchema
+  .extend({ productName: z.string(), pointDataTypeLabel: textOrNull, dataTransTypeLabel: textOrNull })
+  .openapi("DataPoint");
+const detailSchema = dataPointListedSchema.extend({ createUser: textOrNull }).openapi("DataPointDetail");
+const pointOrStream = z.union([dataPointStoredSchema, dataStreamStoredSchema]);
+
+export function dataPointRoutes(deps: AppDeps): Route[] {
+  const { db, now, stamp } = deps;
+  const isStream = async (tenant: number, id: string): Promise<boolean> =>
+    resolveIDs(db, dataStreamIDs, tenant, [id]).then(
+      () => true,
+      () => false,
+    );
+
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/data_points",
+      access: "read",
+      tag,
+      summary: "List data points",
+      shape: { query: listQuery(dataPointFilters) },
+      answer: { status: 200, schema: pageOf(dataPointListedSchema) },
+      handle: async ({ caller, query }) => {
+        const request = pageRequest(query, dataPointFilters);
+        const page = await listDataPoints(db, caller.tenant, request);
+        return pageAnswer(page, request, (point) => dataPointListed(point, stamp));
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/v1/data_points/{id}",
+      access: "read",
+      tag,
+      summary: "One data point",
+      shape: { params: idParams },
+      answer: { status: 200, schema: detailSchema },
+      handle: async ({ caller, params }) => {
+        const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [params.id]));
+        return { status: 200, body: dataPointDetail(await getDataPoint(db, caller.tenant, id), stamp) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/data_points",
+      access: "write",
+      tag,
+      summary: "Create a data point; a body with streamName and no dataPointID creates a data stream",
+      shape: { body: z.looseObject({}).openapi("DataPointOrStreamCreate") },
+      answer: { status: 201, schema: pointOrStream },
+      errors: ["DATA_EXISTED"],
+      handle: async ({ caller, body }): Promise<Answer> => {
+        if (body.streamName !== undefined && body.dataPointID === undefined) {
+          return createStream(deps, caller, parseWith(dataStreamCreate, body));
+        }
+        const { dataPointID: id, productIntID, productID, ...input } = parseWith(createPoint, body);
+        const product = await productOf(db, caller.tenant, { productIntID, productID });
+        checkPoint(input, product.cloudProtocol);
+        const point = await createDataPoint(db, caller, now(), product.id, id, {
+          ...(present(input) as DataPointInput),
+          isLocationType: input.isLocationType ?? (input.locationType ? 1 : 0),
+        });
+        return { status: 201, body: dataPointStored(point, stamp) };
+      },
+    }),
+    route({
+      method: "put",
+      path: "/api/v1/data_points/{id}",
+      access: "write",
+      tag,
+      summary: "Edit a data point, or the data stream of that id",
+      shape: { params: idParams, body: z.looseObject({}).openapi("DataPointOrStreamEdit") },
+      answer: { status: 200, schema: pointOrStream },
+      errors: ["DATA_EXISTED"],
+      handle: async ({ caller, params, body }): Promise<Answer> => {
+        if (await isStream(caller.tenant, params.id)) return editStream(deps, caller, params.id, body);
+        return editPointOf(deps, caller, params.id, body);
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/api/v1/data_points",
+      access: "write",
+      tag,
+      summary: "Delete data points, or the data streams of those ids",
+      shape: { query: idsQuery },
+      answer: { status: 204 },
+      errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
+      handle: ({ caller, query }) => removePointsAndStreams(deps, caller, idTexts(query)),
+    }),
+  ];
+}
+
+export async function editPointOf(
+  deps: AppDeps,
+  caller: Caller,
+  text: string,
+  body: unknown,
+): Promise<Answer> {
+  const { db, now, stamp } = deps;
+  const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [text]));
+  const point = await getDataPoint(db, caller.tenant, id);
+  const parsed = parseWith(editPoint, body);
+  refuseChanged(parsed, point, fixed);
+  const { dataPointID: _a, productID: _b, productIntID: _c, ...input } = parsed;
+  const product = await productOf(db, caller.tenant, { productIntID: point.productIntID });
+  checkPoint({ ...point, ...present(input) }, product.cloudProtocol);
+  if (input.pointDataType !== undefined && kindOf(input.pointDataType) !== kindOf(point.pointDataType)) {
+    throw invalid({ pointDataType: `must stay within the stored kind, ${kindOf(point.pointDataType)}` });
+  }
+  const { isLocationType, ...rest } = input;
+  const edited = await updateDataPoint(db, caller, now(), id, {
+    ...(present(rest) as DataPointInput),
+    ...(isLocationType === undefined
+      ? {}
+      : { isLocationType: isLocationType ?? (point.locationType ? 1 : 0) }),
+  });
+  return { status: 200, body: dataPointStored(edited, stamp) };
+}
+
+/** Ids of either kind: each is a point or a stream, for they share one sequence. */
+export async function removePointsAndStreams(
+  deps: AppDeps,
+  caller: Caller,
+  texts: readonly string[],
+): Promise<Answer> {
+  const { db, now } = deps;
+  const found = await Promise.all(
+    texts.map(async (text) => {
+      const stream = await resolveIDs(db, dataStreamIDs, caller.tenant, [text]).catch(() => []);
+      return stream.length > 0
+        ? { streams: stream, points: [] }
+        : { streams: [], points: await resolveIDs(db, dataPointIDs, caller.tenant, [text]) };
+    }),
+  );
+  const streams = found.flatMap((one) => one.streams);
+  const points = found.flatMap((one) => one.points);
+  // A point of a stream that goes with it is no longer referenced by it.
+  if (streams.length > 0) await removeStreams(deps, caller, streams);
+  if (points.length > 0) await removeDataPoints(db, caller, now(), points);
+  return { status: 204 };
+}
+
+function checkPoint(
+  point: {
+    readonly [K in "pointDataType" | "faultValue" | "registerAddr"]?: DataPoint[K] | null | undefined;
+  },
+  cloudProtocol: number,
+): void {
+  const errors: Record<string, string> = {};
+  if (point.pointDataType === fault && !point.faultValue) errors.faultValue = "is required for a fault";
+  if (cloudProtocol === modbus && !point.registerAddr)
+    errors.registerAddr = "is required for Modbus products";
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}

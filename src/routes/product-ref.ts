@@ -1,0 +1,24 @@
+import type { Db } from "../../store/db.js";
+import { findProduct, getProduct, type Product } from "../../store/products.js";
+import { invalid } from "../http/errors.js";
+
+/** The product that a body names by productIntID, by productID, or by both when they agree. */
+export async function productOf(
+  db: Db,
+  tenant: number,
+  body: { readonly productIntID?: number | null | undefined; readonly productID?: string | null | undefined },
+): Promise<Product> {
+  const missing = { productIntID: "there is no such product" };
+  const byText = body.productID ? await findProduct(db, tenant, body.productID) : undefined;
+  if (body.productID && byText === undefined) throw invalid({ productID: "there is no such product" });
+  if (body.productIntID === undefined || body.productIntID === null) {
+    if (byText === undefined) throw invalid({ productIntID: "is required" });
+    return byText;
+  }
+  const byNumber = await getProduct(db, tenant, body.productIntID).catch(() => undefined);
+  if (byNumber === undefined) throw invalid(missing);
+  if (byText !== undefined && byText.id !== byNumber.id) {
+    throw invalid({ productID: "is another product than productIntID" });
+  }
+  return byNumber;
+}

@@ -1,0 +1,25 @@
+import { z } from "@hono/zod-openapi";
+
+/** Shapes of answers that several resources share, for the reference. */
+
+export const idParams = z.object({
+  id: z
+    .string()
+    .openapi({ param: { name: "id", in: "path" }, description: "record id, or string id", example: "1" }),
+});
+
+export function pageOf(item: z.ZodType) {
+  return z.object({
+    items: z.array(item),
+    meta: z.object({ count: z.number().int(), limit: z.number().int(), page: z.number().int() }),
+  });
+}
+
+const nullable = (schema: z.ZodType) => schema.nullable();
+export const int = z.number().int();
+export const intOrNull = nullable(int);
+export const textOrNull = nullable(z.string());
+export const floatOrNull = nullable(z.number());
+/** `YYYY-MM-DD HH:MM:SS` in the deployment's time zone. */
+export const stampText = z.string().openapi({ example: "2026-11-21 10:00:00" });
+export const stampOrNull = nullable(stampText);

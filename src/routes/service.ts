@@ -1,0 +1,81 @@
+import { z } from "@hono/zod-openapi";
+import { readRequestTime } from "../../query/time-text.js";
+import type { AppDeps } from "../deps.js";
+import { ApiError } from "../http/errors.js";
+import { parseWith } from "../http/fields.js";
+import { type Route, route } from "../http/route.js";
+import { int, stampText } from "./schemas.js";
+
+const tag = "Service";
+const state = z.object({ status: z.string() });
+
+export function serviceRoutes({ status, now, stamp, zone, resettle }: AppDeps): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/healthz",
+      access: "public",
+      tag,
+      summary: "The process lives",
+      answer: { status: 200, schema: state },
+      handle: () => ({ status: 200, body: { status: "ok" } }),
+    }),
+    route({
+      method: "get",
+      path: "/readyz",
+      access: "public",
+      tag,
+      summary: "Uplinks are taken; the body names what is degraded",
+      answer: { status: 200, schema: state.extend({ degraded: z.record(z.string(), z.string()) }) },
+      errors: ["SERVICE_UNAVAILABLE"],
+      handle: () => {
+        const reason = status.notReady();
+        const degraded = status.degraded();
+        if (reason !== null) {
+          const errors = { ...degraded, uplinks: reason };
+          throw new ApiError("SERVICE_UNAVAILABLE", "uplinks are not taken", errors, { "Retry-After": "5" });
+        }
+        const word = Object.keys(degraded).length > 0 ? "degraded" : "ok";
+        return { status: 200, body: { status: word, degraded } };
+      },
+    }),
+    route({
+      method: "get",
+      path: "/metrics",
+      access: "read",
+      tag,
+      summary: "Prometheus metrics",
+      answer: { status: 200, schema: z.string(), type: "text/plain" },
+      handle: () => ({
+        status: 200,
+        body: status.metrics(),
+        type: "text/plain; version=0.0.4; charset=utf-8",
+      }),
+    }),
+    route({
+      method: "get",
+      path: "/api/v1/time",
+      access: "read",
+      tag,
+      summary: "The service's clock",
+      answer: { status: 200, schema: z.object({ time: int, text: stampText, timezone: z.string() }) },
+      handle: () => {
+        const time = now();
+        return { status: 200, body: { time, text: stamp(time), timezone: zone.name } };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/resettle",
+      access: "admin",
+      tag,
+      summary: "Write the points of the kept messages since a time into the series store once more",
+      shape: { body: z.object({ startTime: z.string() }) },
+      answer: { status: 200, schema: z.object({ messages: int, points: int }) },
+      handle: async ({ body }) => {
+        const { startTime } = parseWith(z.object({ startTime: z.string() }), body);
+        return { status: 200, body: await resettle(readRequestTime(startTime, zone, "startTime") / 1000) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,85 @@
+import { z } from "@hono/zod-openapi";
+import { newSecret } from "../../store/ids.js";
+import { hashChosen, hashGenerated, verifySecret } from "../../store/secrets.js";
+import { createSession, removeSession } from "../../store/sessions.js";
+import { findUser } from "../../store/users.js";
+import type { AppDeps } from "../deps.js";
+import { ApiError } from "../http/errors.js";
+import { type Route, route } from "../http/route.js";
+import { int, stampText } from "./schemas.js";
+
+const tag = "Callers";
+const sessionMs = 24 * 3_600_000;
+
+const me = z
+  .object({ userIntID: int, username: z.string(), tenantID: z.string(), role: z.string() })
+  .openapi("Me");
+
+export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] {
+  /** Verified against when the user is unknown, so that the answer takes as long. */
+  const nobody = hashChosen(newSecret());
+  return [
+    route({
+      method: "post",
+      path: "/api/v1/login",
+      access: "public",
+      tag,
+      summary: "Log in",
+      shape: { body: z.object({ username: z.string().max(255), password: z.string().max(1024) }) },
+      answer: { status: 201, schema: me.extend({ token: z.string(), expiresAt: stampText }) },
+      errors: ["AUTH_FAILED", "TOO_MANY_REQUESTS"],
+      handle: async ({ body, address }) => {
+        const key = `${address} ${body.username}`;
+        authenticator.failures.check(key);
+        const user = await findUser(db, body.username);
+        const right = await verifySecret(body.password, user?.passwordHash ?? (await nobody));
+        if (user === undefined || !right) {
+          authenticator.failures.failed(key);
+          throw new ApiError("AUTH_FAILED", "unknown user or wrong password", { token: "missing or wrong" });
+        }
+        authenticator.failures.succeeded(key);
+        const token = newSecret();
+        const createAt = now();
+        const expiresAt = createAt + sessionMs;
+        await createSession(db, {
+          tenant: user.tenant,
+          userIntID: user.id,
+          tokenHash: hashGenerated(token),
+          expiresAt,
+          createAt,
+        });
+        const { username, tenantID, role } = user;
+        return {
+          status: 201,
+          body: { token, userIntID: user.id, username, tenantID, role, expiresAt: stamp(expiresAt) },
+        };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/logout",
+      access: "read",
+      tag,
+      summary: "End the session of this token",
+      answer: { status: 204 },
+      handle: async ({ request }) => {
+        const token = (request.headers.get("authorization") ?? "").replace(/^Bearer\s+/i, "");
+        await removeSession(db, hashGenerated(token));
+        authenticator.forget();
+        return { status: 204 };
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/v1/me",
+      access: "read",
+      tag,
+      summary: "Who calls",
+      answer: { status: 200, schema: me },
+      handle: ({ caller: { userIntID, username, tenantID, role } }) => ({
+        status: 200,
+        body: { userIntID, username, tenantID, role },
+      }),
+    }),
+  ];
+}

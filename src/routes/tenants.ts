@@ -1,0 +1,61 @@
+import { z } from "@hono/zod-openapi";
+import { newSecret } from "../../store/ids.js";
+import { listTenants, type Tenant } from "../../store/tenants.js";
+import type { AppDeps } from "../deps.js";
+import { createTenantWithAdmin } from "../first-start.js";
+import type { Caller } from "../http/auth.js";
+import { ApiError } from "../http/errors.js";
+import { createBody, name } from "../http/fields.js";
+import { type Route, route } from "../http/route.js";
+import type { Stamp } from "../views/time.js";
+import { int, stampText } from "./schemas.js";
+
+const tag = "Callers";
+/** The tenant of the first start runs the deployment. */
+const deploymentTenant = 1;
+
+const schema = z
+  .object({ id: int, tenantID: z.string(), tenantName: z.string(), createAt: stampText })
+  .openapi("Tenant");
+
+function view(tenant: Tenant, stamp: Stamp) {
+  return { ...tenant, createAt: stamp(tenant.createAt) };
+}
+
+function requireDeployment(caller: Caller): void {
+  if (caller.tenant === deploymentTenant) return;
+  throw new ApiError("PERMISSION_DENIED", "only an admin of the deployment's own tenant may do this");
+}
+
+export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/tenants",
+      access: "admin",
+      tag,
+      summary: "Every tenant of the deployment",
+      answer: { status: 200, schema: z.array(schema) },
+      handle: async ({ caller }) => {
+        requireDeployment(caller);
+        return { status: 200, body: (await listTenants(db)).map((tenant) => view(tenant, stamp)) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/tenants",
+      access: "admin",
+      tag,
+      summary: "Make a tenant with its first admin; the password is shown this once",
+      shape: { body: createBody({ tenantName: name, username: name }, {}) },
+      answer: { status: 201, schema: schema.extend({ username: z.string(), password: z.string() }) },
+      errors: ["DATA_EXISTED"],
+      handle: async ({ caller, body }) => {
+        requireDeployment(caller);
+        const password = newSecret();
+        const made = await createTenantWithAdmin(db, now(), body.tenantName, body.username, password);
+        return { status: 201, body: { ...view(made.tenant, stamp), username: body.username, password } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,143 @@
+import { z } from "@hono/zod-openapi";
+import { hashChosen } from "../../store/secrets.js";
+import { resolveIDs } from "../../store/table.js";
+import {
+  adminsWithout,
+  createUser,
+  getUser,
+  listUsers,
+  removeUsers,
+  type User,
+  updateUser,
+  userFilters,
+  userIDs,
+} from "../../store/users.js";
+import type { AppDeps } from "../deps.js";
+import { ApiError, invalid } from "../http/errors.js";
+import { createBody, editBody, name } from "../http/fields.js";
+import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { type Route, route } from "../http/route.js";
+import type { Stamp } from "../views/time.js";
+import { idParams, int, pageOf, stampOrNull, stampText } from "./schemas.js";
+
+const tag = "Callers";
+const password = z.string().min(8, "must have 8 characters or more").max(1024);
+const role = z.enum(["admin", "operator", "viewer"]);
+
+const schema = z
+  .object({
+    id: int,
+    username: z.string(),
+    role,
+    tenantID: z.string(),
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("User");
+
+function view(user: User, stamp: Stamp) {
+  const { id, username, tenantID } = user;
+  return {
+    id,
+    username,
+    role: user.role,
+    tenantID,
+    createAt: stamp(user.createAt),
+    updateAt: stamp(user.updateAt),
+  };
+}
+
+export function userRoutes({ db, now, stamp }: AppDeps): Route[] {
+  const find = async (tenant: number, id: string) => only(await resolveIDs(db, userIDs, tenant, [id]));
+  /** A tenant that nobody administers could never be entered again. */
+  const keepAnAdmin = async (tenant: number, without: readonly number[]) => {
+    if ((await adminsWithout(db, tenant, without)) === 0) {
+      throw new ApiError("REFERENCED_ERROR", "the tenant must keep an admin");
+    }
+  };
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/users",
+      access: "admin",
+      tag,
+      summary: "List users",
+      shape: { query: listQuery(userFilters) },
+      answer: { status: 200, schema: pageOf(schema) },
+      handle: async ({ caller, query }) => {
+        const request = pageRequest(query, userFilters);
+        const page = await listUsers(db, caller.tenant, request);
+        return pageAnswer(page, request, (user) => view(user, stamp));
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/v1/users/{id}",
+      access: "admin",
+      tag,
+      summary: "One user",
+      shape: { params: idParams },
+      answer: { status: 200, schema },
+      handle: async ({ caller, params }) => {
+        const user = await getUser(db, caller.tenant, await find(caller.tenant, params.id));
+        return { status: 200, body: view(user, stamp) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/users",
+      access: "admin",
+      tag,
+      summary: "Create a user",
+      shape: { body: createBody({ username: name, password, role }, {}) },
+      answer: { status: 201, schema },
+      errors: ["DATA_EXISTED"],
+      handle: async ({ caller, body }) => {
+        const passwordHash = await hashChosen(body.password);
+        const { username } = body;
+        const user = await createUser(db, caller, now(), { username, passwordHash, role: body.role });
+        return { status: 201, body: view(user, stamp) };
+      },
+    }),
+    route({
+      method: "put",
+      path: "/api/v1/users/{id}",
+      access: "admin",
+      tag,
+      summary: "Change a user's role or password; its sessions end",
+      shape: { params: idParams, body: editBody({ password, role }, {}).extend({ username: z.unknown() }) },
+      answer: { status: 200, schema },
+      handle: async ({ caller, params, body }) => {
+        const id = await find(caller.tenant, params.id);
+        const user = await getUser(db, caller.tenant, id);
+        if (body.username !== undefined && body.username !== user.username) {
+          throw invalid({ username: "cannot be changed" });
+        }
+        if (body.role !== undefined && body.role !== "admin" && user.role === "admin") {
+          await keepAnAdmin(caller.tenant, [id]);
+        }
+        const edited = await updateUser(db, caller, now(), id, {
+          ...(body.role === undefined ? {} : { role: body.role }),
+          ...(body.password === undefined ? {} : { passwordHash: await hashChosen(body.password) }),
+        });
+        return { status: 200, body: view(edited, stamp) };
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/api/v1/users",
+      access: "admin",
+      tag,
+      summary: "Delete users with their sessions and API keys",
+      shape: { query: idsQuery },
+      answer: { status: 204 },
+      errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
+      handle: async ({ caller, query }) => {
+        const ids = await resolveIDs(db, userIDs, caller.tenant, idTexts(query));
+        await keepAnAdmin(caller.tenant, ids);
+        await removeUsers(db, caller, now(), ids);
+        return { status: 204 };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,297 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { serve as serveHttp } from "@hono/node-server";
+import { createAccept } from "../ingest/accept.js";
+import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
+import { authenticate } from "../ingest/credentials.js";
+import { utcMicros, type WallTime } from "../ingest/decode/time.js";
+import { createDirectory } from "../ingest/directory.js";
+import { createMeter } from "../ingest/meter.js";
+import { createPresence } from "../ingest/presence.js";
+import { takenBefore } from "../ingest/redelivery.js";
+import { createSessions } from "../ingest/sessions.js";
+import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
+import { openUnreleased } from "../ingest/unreleased.js";
+import { zone } from "../query/zone.js";
+import { openChangeFeed } from "../store/changes.js";
+import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
+import { type Db, openDb } from "../store/db.js";
+import { clearPresence } from "../store/devices.js";
+import { openEventLog } from "../store/events.js";
+import { type Journal, openJournal } from "../store/journal.js";
+import { createVault } from "../store/secrets.js";
+import type { SeriesStore } from "../store/series.js";
+import { openInfluxSeriesStore } from "../store/series-influx.js";
+import { openLibsqlSeriesStore } from "../store/series-libsql.js";
+import { createApp } from "./app.js";
+import type { Config } from "./config.js";
+import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
+import { createAuthenticator } from "./http/auth.js";
+import { lockDataDir } from "./lock.js";
+import type { Logger } from "./log.js";
+import { type Maintenance, startMaintenance } from "./maintenance.js";
+import { createStatus, type Status } from "./status.js";
+import { createStamp } from "./views/time.js";
+
+export interface Service {
+  readonly http: string;
+  readonly mqtt: string | null;
+  /** Stops listening, finishes what is in flight, commits and closes. */
+  close(): Promise<void>;
+}
+
+const segmentBytesMax = 64 * 1024 * 1024;
+const segmentAgeMaxMs = 3_600_000;
+const pendingBytesMax = 32 * 1024 * 1024;
+const directoryDevicesMax = 50_000;
+const changePollMs = 500;
+const headerBytesMax = 64 * 1024;
+const seriesConsumer = "series";
+
+/** Opens every store, wires the pipelines and listens. `fatal` is called when the service cannot go on. */
+export async function serve(config: Config, log: Logger, fatal: (error: Error) => void): Promise<Service> {
+  const now = Date.now;
+  const dir = config.dataDir;
+  await mkdir(dir, { recursive: true });
+  const lock = await lockDataDir(join(dir, "lock.db"));
+  const db = await openMetadata(config);
+  const vault = createVault(await masterKey(config));
+  const first = await firstStart(db, config, now());
+  if (first !== null) log.info("first start: these are shown once", { ...first });
+  await ensureConfiguredKey(db, config, now());
+  await clearPresence(db, config.nodeNumber);
+
+  const meter = createMeter();
+  const devices = { db, vault };
+  const directory = createDirectory(devices, directoryDevicesMax);
+  const sessions = createSessions();
+  const authenticator = createAuthenticator(db, now);
+  directory.onDevice((id, entry) => sessions.check(id, entry));
+  const credentialEntities = new Set(["user", "api_key"]);
+  const feed = await openChangeFeed(
+    db,
+    (change) => {
+      if (credentialEntities.has(change.entity)) authenticator.forget();
+      return directory.apply(change);
+    },
+    changePollMs,
+  );
+
+  const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
+  const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
+  let mqtt: MqttListener | null = null;
+  const journal = await openJournal({
+    dir: join(dir, "journal"),
+    node: config.nodeNumber,
+    now,
+    segmentBytesMax,
+    segmentAgeMaxMs,
+    pendingBytesMax,
+    freeBytesMin: config.freeBytesMin,
+    onRecord: events.onRecord,
+    onSegmentClosed: events.onSegmentClosed,
+    onCommit: () => mqtt?.afterCommit(),
+    onTrouble: trouble("journal"),
+  });
+  await events.attach(journal);
+  // What a killed run left open had ended by the time of its last record.
+  const killedAt = journal.lastStamp;
+  const unreleased = await openUnreleased(db, journal, config.nodeNumber);
+  const presence = createPresence(db, config.nodeNumber);
+  const series = await openSeries(config, db, fatal);
+
+  let consumer: SeriesConsumer | null = null;
+  let maintenance: Maintenance | null = null;
+  let closing = false;
+  const settledID = (): number => consumer?.settledID ?? 0;
+  const accept = createAccept(journal, meter, () => maintenance?.backlogFull ?? false);
+  const status = createStatus({
+    journal,
+    meter,
+    settledID,
+    stopped: () => accept.stopped,
+    closing: () => closing,
+    now,
+  });
+  const place = zone(config.timezone);
+  const local = (wall: WallTime): number => {
+    const micros = utcMicros(wall);
+    return place.fromWall(Math.floor(micros / 1000)) * 1000 + (micros % 1000);
+  };
+  const oldest = (): number =>
+    config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * 86_400_000) * 1000;
+  if (!config.holdSeries) {
+    consumer = await startSeriesConsumer({
+      journal,
+      series: timed(series, status),
+      directory,
+      db,
+      meter,
+      rules: () => ({ local, oldest: oldest() }),
+      now,
+      lanes: config.influx === null ? 1 : 2,
+      onTrouble: (error) => status.note("series", error?.message ?? null),
+    });
+  }
+  maintenance = startMaintenance({
+    config,
+    db,
+    journal,
+    events,
+    series,
+    presence,
+    unreleased,
+    settledID,
+    log,
+    now,
+  });
+
+  if (config.mqttPort !== null) {
+    mqtt = await listenMqtt(
+      {
+        accept,
+        sessions,
+        presence,
+        unreleased,
+        meter,
+        now,
+        authenticate: (username, token) => authenticate(directory, username, token),
+        takenBefore: (origin) =>
+          takenBefore(
+            events.history,
+            { device: origin.device.id, session: origin.session, connection: origin.connection },
+            killedAt,
+          ),
+        hold: directory.hold,
+        release: directory.release,
+      },
+      { host: config.host, port: config.mqttPort },
+    );
+  }
+  const app = createApp({
+    db,
+    devices,
+    events,
+    series,
+    authenticator,
+    log,
+    status,
+    zone: place,
+    stamp: createStamp(place),
+    now,
+    resettle: (sinceMs) => resettle(journal, consumer, sinceMs),
+  });
+  const server = await listenHttp(app.fetch, config);
+  const http = addressText("http", config.host, (server.address() as AddressInfo).port);
+  const mqttAddress = mqtt === null ? null : addressText("mqtt", config.host, mqtt.port);
+  const addressFile = join(dir, "service.json");
+  await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
+  log.info("listening", { http, mqtt: mqttAddress });
+
+  return {
+    http,
+    mqtt: mqttAddress,
+    close: async () => {
+      closing = true;
+      const httpClosed = new Promise((resolve) => server.close(resolve));
+      server.closeIdleConnections();
+      await mqtt?.stopListening();
+      // What was taken is acknowledged before the connections end.
+      while (journal.committedID < journal.appendedID && journal.stopped === null) {
+        await journal.waitFor(journal.committedID);
+      }
+      await sessions.endAll("shutdown");
+      await mqtt?.close();
+      setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
+      await httpClosed;
+      await maintenance?.close();
+      await unreleased.save().catch(trouble("sessions"));
+      await consumer?.close();
+      feed.close();
+      await series.close();
+      await journal.close();
+      await events.close();
+      db.close();
+      await rm(addressFile, { force: true });
+      lock.release();
+    },
+  };
+}
+
+const httpGraceMs = 5000;
+
+function openMetadata(config: Config): Promise<Db> {
+  if (config.libsql === null) {
+    return openDb({ url: `file:${join(config.dataDir, "metadata.db")}`, shared: false });
+  }
+  const { url, authToken } = config.libsql;
+  return openDb({ url, shared: true, ...(authToken === null ? {} : { authToken }) });
+}
+
+function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
+  if (config.influx === null) {
+    return openLibsqlSeriesStore({ dir: join(config.dataDir, "series"), onFailure: fatal });
+  }
+  const node = config.nodeNumber;
+  return openInfluxSeriesStore({
+    ...config.influx,
+    nodeNumber: node,
+    checkpoint: {
+      read: () => readCheckpoint(db, node, seriesConsumer),
+      write: async (id) => {
+        await db.write([saveCheckpoint(node, seriesConsumer, id)]);
+      },
+    },
+  });
+}
+
+/** The store with its writes timed for the histogram. */
+function timed(series: SeriesStore, status: Status): SeriesStore {
+  return {
+    ...series,
+    write: async (points, through) => {
+      const startedAt = performance.now();
+      const refused = await series.write(points, through);
+      status.observeWrite((performance.now() - startedAt) / 1000);
+      return refused;
+    },
+  };
+}
+
+async function resettle(
+  journal: Journal,
+  consumer: SeriesConsumer | null,
+  sinceMs: number,
+): Promise<{ messages: number; points: number }> {
+  if (consumer === null) return { messages: 0, points: 0 };
+  // The last segment begun before that time holds its first record.
+  const from = journal.segments.findLast((segment) => segment.createdAt <= sinceMs) ?? journal.segments[0];
+  return consumer.resettle(from === undefined ? 0 : from.firstID - 1);
+}
+
+function listenHttp(
+  fetch: (request: Request) => Response | Promise<Response>,
+  config: Config,
+): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = serveHttp(
+      {
+        fetch,
+        hostname: config.host,
+        port: config.httpPort,
+        serverOptions: { maxHeaderSize: headerBytesMax },
+      },
+      () => {
+        server.off("error", reject);
+        resolve(server as Server);
+      },
+    );
+    server.once("error", reject);
+  });
+}
+
+function addressText(scheme: string, host: string, port: number): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,183 @@
+/**
+ * Builds Flux text, nothing else. Times are integer microseconds; every value from outside goes through
+ * `fluxString`, so no identifier can end its literal.
+ */
+import { influxName, timeMax, timeMin } from "./influx-lines.js";
+import type { WindowRun } from "./influx-windows.js";
+import type { Aggregate, SeriesRef } from "./series.js";
+
+/** Aggregates that Flux computes; `increase` needs the point before the range and is computed from points. */
+export type FluxAggregate = Exclude<Aggregate, "increase">;
+
+/** Which points of a range to answer; the limits are Flux's own, after the range. */
+export interface FluxLimit {
+  readonly from: "newest" | "oldest";
+  readonly pointsMax: number;
+}
+
+const pair = '|> keep(columns: ["_time", "_value"])';
+// CSV answers lose carriage returns; JSON text holds every character, and no line break within a row.
+const jsonValues = "|> map(fn: (r) => ({r with _value: string(v: json.encode(v: r._value))}))";
+const jsonImport = 'import "json"\n';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be written as escapes
+const hexEscaped = /[\u0000-\u001f\u007f$]/g;
+
+/** A string literal that reads back as `text`. Every $ is escaped: the lexer stumbles over "$\\${" as well. */
+export function fluxString(text: string): string {
+  const quoted = text.replace(/["\\]/g, "\\$&");
+  return `"${quoted.replace(hexEscaped, (char) => `\\x${hexOf(char)}`)}"`;
+}
+
+/** A time literal; times beyond InfluxDB's clock become its first or last one. */
+export function fluxTime(time: number): string {
+  const clamped = Math.min(Math.max(time, timeMin), timeMax + 1);
+  const seconds = Math.floor(clamped / 1e6);
+  const micros = String(clamped - seconds * 1e6).padStart(6, "0");
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`;
+}
+
+/** The points of a series in [start, stop), columns _time and _value; text as JSON. */
+export function fluxRead(
+  bucket: string,
+  series: SeriesRef,
+  start: number,
+  stop: number,
+  limit?: FluxLimit,
+): string {
+  const text = series.kind === "text";
+  const take = limit ? `\n  |> ${limit.from === "newest" ? "tail" : "limit"}(n: ${limit.pointsMax})` : "";
+  return `${text ? jsonImport : ""}${source(bucket, series, start, stop)}${take}
+  ${pair}${text ? `\n  ${jsonValues}` : ""}`;
+}
+
+/** The first or last point of a series in [start, stop): the storage engine finds it without reading the rest. */
+export function fluxEdgePoint(
+  bucket: string,
+  series: SeriesRef,
+  start: number,
+  stop: number,
+  end: "first" | "last",
+): string {
+  const text = series.kind === "text";
+  return `${text ? jsonImport : ""}${source(bucket, series, start, stop)}
+  |> ${end}()
+  ${pair}${text ? `\n  ${jsonValues}` : ""}`;
+}
+
+/**
+ * One row a non-empty window: its start as _time, and its value. Offsets are never negative and less than the
+ * width: the storage engine computes no others itself, and larger ones hang the server.
+ */
+export function fluxAggregate(
+  bucket: string,
+  series: SeriesRef,
+  runs: readonly WindowRun[],
+  fn: FluxAggregate,
+): string {
+  const parts = runs.map((run) => aggregatePart(bucket, series, run, fn));
+  return parts.length === 1 ? (parts[0] ?? "") : `union(tables: [\n${parts.join(",\n")},\n])`;
+}
+
+/** The newest point of each series: columns _time, _value, _measurement, device, _field; one yield a kind. */
+export function fluxLatest(bucket: string, series: readonly SeriesRef[]): string {
+  const columns = '|> keep(columns: ["_time", "_value", "_measurement", "device", "_field"])';
+  const kinds = [...new Set(series.map((ref) => ref.kind))];
+  const yields = kinds.map((kind) => {
+    const chosen = series.filter((ref) => ref.kind === kind);
+    return `${head(bucket, timeMin, timeMax + 1)}
+  |> filter(fn: (r) => ${latestPredicate(chosen)})
+  |> last()
+  ${columns}${kind === "text" ? `\n  ${jsonValues}` : ""}
+  |> yield(name: "${kind}")`;
+  });
+  return `${kinds.includes("text") ? jsonImport : ""}${yields.join("\n")}`;
+}
+
+/** The bounds of a deletion of everything before `time`; the delete API takes its stop in, so it ends in 999 ns. */
+export function deleteRange(time: number): { start: string; stop: string } {
+  return { start: fluxTime(timeMin), stop: fluxTime(time - 1).replace("Z", "999Z") };
+}
+
+/** The delete API's predicate for every point of a device. */
+export function deletePredicate(productID: string, deviceID: string): string {
+  return `_measurement=${predicateString(productID)} AND device=${predicateString(deviceID)}`;
+}
+
+function aggregatePart(bucket: string, series: SeriesRef, run: WindowRun, fn: FluxAggregate): string {
+  const points = source(bucket, series, run.start, run.stop);
+  const before = series.kind === "boolean" && !untyped.has(fn);
+  const after = fn === "count" || (series.kind === "boolean" && untyped.has(fn));
+  const toFloat = "\n  |> toFloat()";
+  const windows =
+    `aggregateWindow(every: ${run.width}us, offset: ${run.phase}us, fn: ${fn}, ` +
+    'createEmpty: false, timeSrc: "_start")';
+  return `${points}${before ? toFloat : ""}\n  |> ${windows}\n  ${pair}${after ? toFloat : ""}`;
+}
+
+/** These the storage engine computes over booleans as they are, and numbers are made of the few results. */
+const untyped: ReadonlySet<FluxAggregate> = new Set(["first", "last", "count"]);
+
+function source(bucket: string, series: SeriesRef, start: number, stop: number): string {
+  return `${head(bucket, start, stop)}\n  |> filter(fn: (r) => ${predicate(series)})`;
+}
+
+function head(bucket: string, start: number, stop: number): string {
+  return `from(bucket: ${fluxString(bucket)})
+  |> range(start: ${fluxTime(start)}, stop: ${fluxTime(stop)})`;
+}
+
+function predicate({ productID, deviceID, field }: SeriesRef): string {
+  return [equals("_measurement", productID), equals("device", deviceID), equals("_field", field)].join(
+    " and ",
+  );
+}
+
+/**
+ * Devices that are asked for the same fields share a term: the engine tries every term on every series, so a
+ * term a series takes ten times as long.
+ */
+function latestPredicate(series: readonly SeriesRef[]): string {
+  const fieldsOf = groupBy(series, (ref) => `${equals("_measurement", ref.productID)}\n${ref.deviceID}`);
+  const shapes = groupBy([...fieldsOf.entries()], ([key, refs]) =>
+    [
+      key.split("\n")[0],
+      anyOf(
+        "_field",
+        refs.map((ref) => ref.field),
+      ),
+    ].join(" and "),
+  );
+  const terms = [...shapes].map(([shape, members]) => {
+    const devices = members.flatMap(([, refs]) => refs.slice(0, 1).map((ref) => ref.deviceID));
+    return `(${shape} and ${anyOf("device", devices)})`;
+  });
+  return terms.join(" or ");
+}
+
+function anyOf(column: string, names: readonly string[]): string {
+  return `(${[...new Set(names)].map((name) => equals(column, name)).join(" or ")})`;
+}
+
+function equals(column: string, name: string): string {
+  return `r.${column} == ${fluxString(influxName(name))}`;
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
+function predicateString(name: string): string {
+  return `"${influxName(name).replace(/"/g, '\\"')}"`;
+}
+
+function hexOf(char: string): string {
+  return char.charCodeAt(0).toString(16).padStart(2, "0");
+}

@@ -1,0 +1,82 @@
+/** Where the series store has got to, when batches overlap and fail in any order. */
+
+/** Where the checkpoint is kept: in the metadata, since InfluxDB has no transaction to keep it in. */
+export interface CheckpointPort {
+  read(): Promise<number>;
+  write(id: number): Promise<void>;
+}
+
+export interface CheckpointTracker {
+  /** The journal id up to which every batch has succeeded. */
+  settled(): Promise<number>;
+  /** A batch that completes `through` has begun. */
+  begin(through: number): void;
+  /** It ended. One that failed holds the checkpoint below it until the same `through` succeeds. */
+  end(through: number, succeeded: boolean): void;
+  /** Writes the checkpoint down now. @throws whatever the port throws */
+  persist(): Promise<void>;
+  close(): void;
+}
+
+const persistIntervalMs = 1000;
+
+export function createCheckpointTracker(port: CheckpointPort): CheckpointTracker {
+  /** Batches under way, or failed (0) and awaited again, by the id that they complete. */
+  const open = new Map<number, number>();
+  const done = new Set<number>();
+  let persisted: number | undefined;
+  let settled = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  const load = async () => {
+    persisted ??= await port.read();
+    settled = Math.max(settled, persisted);
+  };
+  const persist = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing
+      .catch(() => {})
+      .then(async () => {
+        await load();
+        const id = settled;
+        if (id <= (persisted ?? 0)) return;
+        await port.write(id);
+        persisted = id;
+      });
+    return writing;
+  };
+  const schedule = () => {
+    // A port that fails now is tried again with the next second; flush and close report it.
+    timer ??= setTimeout(() => void persist().catch(schedule), persistIntervalMs).unref();
+  };
+  const advance = () => {
+    let bound = Number.POSITIVE_INFINITY;
+    for (const id of open.keys()) bound = Math.min(bound, id);
+    const before = settled;
+    for (const id of done) {
+      if (id >= bound) continue;
+      settled = Math.max(settled, id);
+      done.delete(id);
+    }
+    if (settled > before) schedule();
+  };
+
+  return {
+    settled: async () => {
+      await load();
+      return settled;
+    },
+    begin: (through) => void open.set(through, (open.get(through) ?? 0) + 1),
+    end: (through, succeeded) => {
+      const left = (open.get(through) ?? 1) - 1;
+      if (succeeded && left <= 0) open.delete(through);
+      else open.set(through, left);
+      if (succeeded) done.add(through);
+      advance();
+    },
+    persist,
+    close: () => clearTimeout(timer),
+  };
+}

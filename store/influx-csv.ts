@@ -1,0 +1,214 @@
+/** Reads Flux answers in CSV, as bytes arrive, into rows of numbers; no object and no string a row. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { StoreError } from "./errors.js";
+import type { Columns, Kind } from "./series.js";
+
+export type RowSink = (time: number, value: number | string) => void;
+
+const sliceMs = 4;
+const comma = 44;
+const lineFeed = 10;
+const carriageReturn = 13;
+const point = 46;
+const quote = 34;
+const zero = 48;
+const minus = 45;
+const digitsExactMax = 15;
+const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n);
+
+/**
+ * Calls `sink` for each row of `chunks`, an answer with a header and no annotations whose last two columns are
+ * a time and `_value`. Times are floored to microseconds; booleans are 1 and 0; text comes JSON-encoded by Flux
+ * and so never holds a line break.
+ * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine.
+ */
+export async function readRows(
+  chunks: AsyncIterable<Uint8Array>,
+  text: boolean,
+  sink: RowSink,
+): Promise<void> {
+  const parse = createRowParser(text, sink);
+  let rest: Buffer | undefined;
+  let began = performance.now();
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const whole: Buffer = rest ? Buffer.concat([rest, bytes]) : bytes;
+    let start = 0;
+    for (;;) {
+      const end = whole.indexOf(lineFeed, start);
+      if (end < 0) break;
+      parse(whole, start, end > start && whole[end - 1] === carriageReturn ? end - 1 : end);
+      start = end + 1;
+    }
+    rest = start < whole.length ? whole.subarray(start) : undefined;
+    // Chunks that have already arrived follow each other without a turn of the event loop.
+    if (performance.now() - began > sliceMs) {
+      await nextTurn();
+      began = performance.now();
+    }
+  }
+  if (rest) parse(rest, 0, rest.length);
+}
+
+/** Columns that grow by rows in ascending order; of rows with one time the last stays. */
+export function createColumns(kind: Kind): { add: RowSink; columns(): Columns } {
+  let times = new Float64Array(1024);
+  let numbers = new Float64Array(kind === "text" ? 0 : 1024);
+  const texts: string[] = [];
+  let length = 0;
+  const add: RowSink = (time, value) => {
+    const last = times[length - 1] ?? Number.NEGATIVE_INFINITY;
+    if (length > 0 && time < last) throw new StoreError("CORRUPT", "cannot read points: out of order");
+    if (length === 0 || time !== last) length += 1;
+    if (length > times.length) {
+      times = grown(times);
+      if (kind !== "text") numbers = grown(numbers);
+    }
+    times[length - 1] = time;
+    if (typeof value === "string") texts[length - 1] = value;
+    else numbers[length - 1] = value;
+  };
+  const columns = (): Columns =>
+    kind === "text"
+      ? { kind, times: times.slice(0, length), values: texts }
+      : { kind, times: times.slice(0, length), values: numbers.slice(0, length) };
+  return { add, columns };
+}
+
+/** A small answer as records, one a row, by the column names of the header above it. */
+export function parseRecords(csv: string): Record<string, string>[] {
+  const records: Record<string, string>[] = [];
+  let names: string[] | undefined;
+  for (const line of csv.split(/\r?\n/)) {
+    const cells = line === "" ? undefined : splitCells(line);
+    if (!cells || !names) {
+      names = cells;
+      continue;
+    }
+    const record = Object.fromEntries(names.map((name, i) => [name, cells[i] ?? ""]));
+    if (record.error) throw engineError(record.error);
+    records.push(record);
+  }
+  return records;
+}
+
+/** RFC 3339 in UTC to microseconds; nanoseconds are floored. */
+export function parseTime(text: string): number {
+  const bytes = Buffer.from(text, "latin1");
+  return createTimeParser()(bytes, 0, bytes.length);
+}
+
+function createRowParser(text: boolean, sink: RowSink): (bytes: Buffer, start: number, end: number) => void {
+  const timeOf = createTimeParser();
+  let headerNext = true;
+  let failed = false;
+  return (bytes, start, end) => {
+    if (start === end) {
+      headerNext = true;
+      return;
+    }
+    if (headerNext) {
+      failed = checkHeader(bytes.toString("latin1", start, end));
+      headerNext = false;
+      return;
+    }
+    if (failed) throw engineError(bytes.toString("utf8", start, end));
+    const timeAt = cellStart(bytes, start, end);
+    const valueAt = bytes.indexOf(comma, timeAt) + 1;
+    const time = timeOf(bytes, timeAt, valueAt - 1);
+    sink(time, text ? parseText(bytes.toString("utf8", valueAt, end)) : parseNumber(bytes, valueAt, end));
+  };
+}
+
+/** True when what follows is an error of the engine, which may also come after good rows. */
+function checkHeader(header: string): boolean {
+  if (/(^|,)error,reference/.test(header)) return true;
+  if (/^,result,table,(_time|_start),_value$/.test(header)) return false;
+  throw new StoreError("CORRUPT", `cannot read InfluxDB's answer: columns "${header}"`);
+}
+
+/** Behind the empty annotation, result and table cells. */
+function cellStart(bytes: Buffer, start: number, end: number): number {
+  let commas = 0;
+  let at = start;
+  while (at < end && commas < 3) {
+    if (bytes[at] === comma) commas += 1;
+    at += 1;
+  }
+  return at;
+}
+
+/** Remembers the day: rows that follow each other mostly share it. */
+function createTimeParser(): (bytes: Buffer, start: number, end: number) => number {
+  let dayDigits = -1;
+  let dayMicros = 0;
+  const two = (bytes: Buffer, at: number) => ((bytes[at] ?? 0) - zero) * 10 + (bytes[at + 1] ?? 0) - zero;
+  return (bytes, start, end) => {
+    const year = two(bytes, start) * 100 + two(bytes, start + 2);
+    const month = two(bytes, start + 5);
+    const day = two(bytes, start + 8);
+    const digits = (year * 100 + month) * 100 + day;
+    if (digits !== dayDigits) {
+      dayDigits = digits;
+      dayMicros = Date.UTC(year, month - 1, day) * 1000;
+    }
+    const seconds = (two(bytes, start + 11) * 60 + two(bytes, start + 14)) * 60 + two(bytes, start + 17);
+    let micros = 0;
+    let scale = 100_000;
+    if (bytes[start + 19] === point) {
+      for (let at = start + 20; at < end - 1 && scale >= 1; at += 1, scale /= 10) {
+        micros += ((bytes[at] ?? zero) - zero) * scale;
+      }
+    }
+    return dayMicros + seconds * 1e6 + Math.floor(micros);
+  };
+}
+
+/** Up to 15 digits and a point are one exact division; everything else goes through Number. */
+function parseNumber(bytes: Buffer, start: number, end: number): number {
+  const negative = bytes[start] === minus;
+  let mantissa = 0;
+  let digits = 0;
+  let pointAt = -1;
+  for (let at = negative ? start + 1 : start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === point && pointAt < 0) {
+      pointAt = at;
+      continue;
+    }
+    const digit = byte - zero;
+    if (digit < 0 || digit > 9 || digits === digitsExactMax)
+      return parseOther(bytes.toString("latin1", start, end));
+    mantissa = mantissa * 10 + digit;
+    digits += 1;
+  }
+  const value = pointAt < 0 ? mantissa : mantissa / (powersOfTen[end - pointAt - 1] ?? 1);
+  return negative ? -value : value;
+}
+
+function parseOther(text: string): number {
+  if (text === "true" || text === "false") return text === "true" ? 1 : 0;
+  return Number(text.replace("Inf", "Infinity")); // a sum may leave the range of doubles
+}
+
+function parseText(cell: string): string {
+  return JSON.parse(unquote(cell)) as string;
+}
+
+function unquote(cell: string): string {
+  return cell.charCodeAt(0) === quote ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+}
+
+function splitCells(line: string): string[] {
+  return (line.match(/("(?:[^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => unquote(cell.replace(/,$/, "")));
+}
+
+function engineError(message: string): StoreError {
+  return new StoreError("UNAVAILABLE", `cannot query InfluxDB: ${message}`);
+}
+
+function grown(array: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}

@@ -1,0 +1,186 @@
+/** Questions to InfluxDB and their answers as columns. */
+import { StoreError } from "./errors.js";
+import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead } from "./flux.js";
+import type { InfluxClient } from "./influx-client.js";
+import { createColumns, parseRecords, parseTime, readRows } from "./influx-csv.js";
+import { influxName, timeMax, timeMin } from "./influx-lines.js";
+import { windowRuns } from "./influx-windows.js";
+import type { AggregateQuery, Columns, ReadRange, SeriesRef } from "./series.js";
+
+type Latest = { time: number; value: number | string } | null;
+type Span = { readonly start: number; readonly stop: number };
+
+/** Parts of one request: each is compiled for itself, and thousands would take seconds. */
+const runsPerRequestMax = 64;
+const latestPerRequestMax = 100;
+const microsPerPointFirst = 1_000_000;
+const widenMin = 4;
+const widenMax = 64;
+
+export async function readColumns(
+  client: InfluxClient,
+  bucket: string,
+  series: SeriesRef,
+  range: ReadRange,
+): Promise<Columns> {
+  const span = spanOf(range);
+  if (span.start >= span.stop || range.newest === 0 || range.oldest === 0)
+    return createColumns(series.kind).columns();
+  if (range.newest !== undefined) return readEnd(client, bucket, series, span, "newest", range.newest);
+  if (range.oldest !== undefined) return readEnd(client, bucket, series, span, "oldest", range.oldest);
+  return fetchColumns(client, series, fluxRead(bucket, series, span.start, span.stop));
+}
+
+export async function aggregateWindows(
+  client: InfluxClient,
+  bucket: string,
+  query: AggregateQuery,
+): Promise<(number | null)[]> {
+  const { series, edges, aggregate } = query;
+  const answer = new Array<number | null>(Math.max(edges.length - 1, 0)).fill(null);
+  if (answer.length === 0 || series.kind === "text") return answer;
+  if (aggregate === "increase") return increase(client, bucket, series, edges, answer);
+  const indexOf = new Map(edges.map((edge, i) => [edge, i]));
+  const runs = windowRuns(edges).filter((run) => run.stop > timeMin && run.start < timeMax);
+  for (let from = 0; from < runs.length; from += runsPerRequestMax) {
+    const flux = fluxAggregate(bucket, series, runs.slice(from, from + runsPerRequestMax), aggregate);
+    await readRows(client.query(flux), false, (start, value) => {
+      const index = indexOf.get(start) ?? (start < (edges[1] ?? 0) ? 0 : undefined);
+      if (index === undefined)
+        throw new StoreError("CORRUPT", `cannot aggregate: no window starts at ${start}`);
+      if (typeof value === "number") answer[index] = value;
+    });
+  }
+  return answer;
+}
+
+export async function latestPoints(
+  client: InfluxClient,
+  bucket: string,
+  series: readonly SeriesRef[],
+): Promise<Latest[]> {
+  const found = new Map<string, { time: number; value: number | string }>();
+  for (let from = 0; from < series.length; from += latestPerRequestMax) {
+    const asked = series.slice(from, from + latestPerRequestMax);
+    const kinds = new Map(asked.map((ref) => [seriesKey(ref), ref.kind]));
+    for (const row of parseRecords(await textOf(client.query(fluxLatest(bucket, asked))))) {
+      const key = [row._measurement, row.device, row._field].join("\n");
+      const kind = kinds.get(key);
+      const value = row._value ?? "";
+      if (kind) found.set(key, { time: parseTime(row._time ?? ""), value: valueParsers[kind](value) });
+    }
+  }
+  return series.map((ref) => found.get(seriesKey(ref)) ?? null);
+}
+
+const valueParsers: Record<SeriesRef["kind"], (cell: string) => number | string> = {
+  number: Number,
+  boolean: (cell) => (cell === "true" ? 1 : 0),
+  text: (cell) => JSON.parse(cell) as string,
+};
+
+/**
+ * Flux's tail and limit read the whole range, so the range is narrowed first: from the end point, which the
+ * storage engine finds at once, in widening steps until enough points are in it.
+ */
+async function readEnd(
+  client: InfluxClient,
+  bucket: string,
+  series: SeriesRef,
+  span: Span,
+  from: FluxLimit["from"],
+  pointsMax: number,
+): Promise<Columns> {
+  const side = from === "newest" ? "last" : "first";
+  const end = await fetchColumns(client, series, fluxEdgePoint(bucket, series, span.start, span.stop, side));
+  const [edge] = end.times;
+  if (edge === undefined || pointsMax === 1) return end;
+  let rowsMax = pointsMax;
+  for (let width = pointsMax * microsPerPointFirst; ; ) {
+    const start = from === "newest" ? Math.max(span.start, edge + 1 - width) : span.start;
+    const stop = from === "oldest" ? Math.min(span.stop, edge + width) : span.stop;
+    const whole = from === "newest" ? start === span.start : stop === span.stop;
+    const flux = fluxRead(bucket, series, start, stop, { from, pointsMax: rowsMax });
+    const { columns, rows } = await fetchCounted(client, series, flux);
+    const count = columns.times.length;
+    if (count >= pointsMax) return cut(columns, from, pointsMax);
+    // Rows that several nodes stamped within one microsecond are one point: then more rows are needed.
+    if (rows >= rowsMax) rowsMax *= 2;
+    else if (whole) return columns;
+    else width *= Math.min(Math.max((pointsMax / count) * 1.5, widenMin), widenMax);
+    width = Math.ceil(width);
+  }
+}
+
+/** From the points themselves: Flux has no exact form for a first point that is the first of all. */
+async function increase(
+  client: InfluxClient,
+  bucket: string,
+  series: SeriesRef,
+  edges: readonly number[],
+  answer: (number | null)[],
+): Promise<(number | null)[]> {
+  const [start = 0] = edges;
+  const span = spanOf({ start, stop: edges[edges.length - 1] ?? start });
+  const earlier = await readColumns(client, bucket, series, { stop: start, newest: 1 });
+  let before = earlier.kind === "text" ? undefined : earlier.values[0];
+  let index = 0;
+  if (span.start >= span.stop) return answer;
+  let lastTime = Number.NEGATIVE_INFINITY;
+  let pending: number | undefined;
+  const settle = () => {
+    if (pending === undefined) return;
+    while (lastTime >= (edges[index + 1] ?? Number.POSITIVE_INFINITY)) index += 1;
+    const step = before === undefined ? 0 : pending < before ? pending : pending - before;
+    answer[index] = (answer[index] ?? 0) + step;
+    before = pending;
+  };
+  await readRows(client.query(fluxRead(bucket, series, span.start, span.stop)), false, (time, value) => {
+    if (time !== lastTime) settle();
+    lastTime = time;
+    pending = Number(value);
+  });
+  settle();
+  return answer;
+}
+
+async function fetchColumns(client: InfluxClient, series: SeriesRef, flux: string): Promise<Columns> {
+  return (await fetchCounted(client, series, flux)).columns;
+}
+
+async function fetchCounted(
+  client: InfluxClient,
+  series: SeriesRef,
+  flux: string,
+): Promise<{ columns: Columns; rows: number }> {
+  const { add, columns } = createColumns(series.kind);
+  let rows = 0;
+  await readRows(client.query(flux), series.kind === "text", (time, value) => {
+    rows += 1;
+    add(time, value);
+  });
+  return { columns: columns(), rows };
+}
+
+function cut(columns: Columns, from: FluxLimit["from"], pointsMax: number): Columns {
+  const count = columns.times.length;
+  const [start, stop] = from === "newest" ? [count - pointsMax, count] : [0, pointsMax];
+  const times = columns.times.slice(start, stop);
+  return columns.kind === "text"
+    ? { kind: columns.kind, times, values: columns.values.slice(start, stop) }
+    : { kind: columns.kind, times, values: columns.values.slice(start, stop) };
+}
+
+function spanOf({ start = timeMin, stop = timeMax + 1 }: ReadRange): Span {
+  return { start: Math.max(start, timeMin), stop: Math.min(stop, timeMax + 1) };
+}
+
+function seriesKey({ productID, deviceID, field }: SeriesRef): string {
+  return [productID, deviceID, field].map(influxName).join("\n");
+}
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,53 @@
+/** Groups windows that follow each other at one width, so that Flux can compute each group as a whole. */
+
+/** The windows [k × width + phase, (k + 1) × width + phase) for whole k, cut to [start, stop). Microseconds. */
+export interface WindowRun {
+  readonly start: number;
+  readonly stop: number;
+  readonly width: number;
+  /** In [0, width). */
+  readonly phase: number;
+}
+
+/**
+ * Splits ascending edges into runs whose windows are exactly the windows between the edges. No time zone is
+ * asked: widths alone tell a day of 23 or 25 hours. The first and the last window of a run may be narrower than
+ * the others, since the run's own range cuts a window of the grid to just that.
+ */
+export function windowRuns(edges: readonly number[]): WindowRun[] {
+  const runs: WindowRun[] = [];
+  for (let from = 0; from < edges.length - 1; ) {
+    const to = runEnd(edges, from);
+    runs.push(runOf(edges, from, to));
+    from = to;
+  }
+  return runs;
+}
+
+/** The edge that ends the run begun at edge `from`: one window that may be narrower, equal ones, a narrower one. */
+function runEnd(edges: readonly number[], from: number): number {
+  const last = edges.length - 1;
+  const width = Math.max(widthAt(edges, from), widthAt(edges, from + 1));
+  let to = from + 1;
+  while (to < last && widthAt(edges, to) === width) to += 1;
+  return to < last && widthAt(edges, to) < width ? to + 1 : to;
+}
+
+function runOf(edges: readonly number[], from: number, to: number): WindowRun {
+  const first = widthAt(edges, from);
+  const width = to - from > 1 ? Math.max(first, widthAt(edges, from + 1)) : first;
+  // The run's second edge lies on its grid even when its first window is a narrower one.
+  const grid = edges[from + 1] ?? 0;
+  return {
+    start: edges[from] ?? 0,
+    stop: edges[to] ?? 0,
+    width,
+    phase: ((grid % width) + width) % width,
+  };
+}
+
+/** 0 beyond the last window. */
+function widthAt(edges: readonly number[], index: number): number {
+  const end = edges[index + 1];
+  return end === undefined ? 0 : end - (edges[index] ?? 0);
+}

@@ -1,0 +1,117 @@
+import type { Aggregate } from "./series.js";
+
+export interface Aggregation {
+  /** The value of the point before the first edge: what `increase` counts from. */
+  startFrom(value: number): void;
+  /** Adds points in time order, each call after the one before; those outside the edges are passed over. */
+  add(times: Float64Array, values: Float64Array): void;
+  /** One entry a window, null where it has no point. */
+  result(): (number | null)[];
+}
+
+/** One window's running state is one index of these columns; `low` holds what `high` lost to rounding. */
+interface State {
+  readonly n: Float64Array;
+  readonly high: Float64Array;
+  readonly low: Float64Array;
+  previous: number | undefined;
+}
+
+/** Takes values[from] to values[to - 1] into window w. */
+type Fold = (state: State, w: number, values: Float64Array, from: number, to: number) => void;
+
+const sum: Fold = (state, w, values, from, to) => {
+  for (let i = from; i < to; i++) addTo(state, w, values[i] ?? 0);
+};
+
+const extreme =
+  (pick: (a: number, b: number) => number): Fold =>
+  (state, w, values, from, to) => {
+    let best = state.n[w] === 0 ? (values[from] ?? 0) : (state.high[w] ?? 0);
+    for (let i = from; i < to; i++) best = pick(best, values[i] ?? 0);
+    state.high[w] = best;
+  };
+
+const FOLDS: Readonly<Record<Aggregate, Fold>> = {
+  count: () => undefined,
+  sum,
+  mean: sum,
+  min: extreme(Math.min),
+  max: extreme(Math.max),
+  first: (state, w, values, from) => {
+    if (state.n[w] === 0) state.high[w] = values[from] ?? 0;
+  },
+  last: (state, w, values, _from, to) => {
+    state.high[w] = values[to - 1] ?? 0;
+  },
+  increase: (state, w, values, from, to) => {
+    for (let i = from; i < to; i++) {
+      const value = values[i] ?? 0;
+      const { previous = value } = state;
+      addTo(state, w, value < previous ? value : value - previous);
+      state.previous = value;
+    }
+  },
+};
+
+const total = (state: State, w: number): number => {
+  const high = state.high[w] ?? 0;
+  // beyond the largest double the correction is not a number, the sum is
+  return Number.isFinite(high) ? high + (state.low[w] ?? 0) : high;
+};
+
+const FINISH: Readonly<Record<Aggregate, (state: State, w: number) => number>> = {
+  count: (state, w) => state.n[w] ?? 0,
+  sum: total,
+  mean: (state, w) => total(state, w) / (state.n[w] ?? 1),
+  min: total,
+  max: total,
+  first: total,
+  last: total,
+  increase: total,
+};
+
+/** Neumaier's compensated sum: the order of the points hardly shows in the last digit. */
+function addTo(state: State, w: number, value: number): void {
+  const high = state.high[w] ?? 0;
+  const next = high + value;
+  const lost = Math.abs(high) >= Math.abs(value) ? high - next + value : value - next + high;
+  state.low[w] = (state.low[w] ?? 0) + lost;
+  state.high[w] = next;
+}
+
+/** @param edges ascending, in the unit of the times; window i is [edges[i], edges[i + 1]). */
+export function createAggregation(edges: ArrayLike<number>, aggregate: Aggregate): Aggregation {
+  const windows = Math.max(0, edges.length - 1);
+  const state: State = {
+    n: new Float64Array(windows),
+    high: new Float64Array(windows),
+    low: new Float64Array(windows),
+    previous: undefined,
+  };
+  const fold = FOLDS[aggregate];
+  let w = 0;
+
+  function add(times: Float64Array, values: Float64Array): void {
+    let at = 0;
+    while (at < times.length && (times[at] ?? 0) < (edges[0] ?? 0)) at++;
+    while (at < times.length) {
+      const time = times[at] ?? 0;
+      while (w < windows && time >= (edges[w + 1] ?? 0)) w++;
+      if (w === windows) return;
+      const stop = edges[w + 1] ?? 0;
+      const from = at;
+      while (at < times.length && (times[at] ?? 0) < stop) at++;
+      fold(state, w, values, from, at);
+      state.n[w] = (state.n[w] ?? 0) + at - from;
+    }
+  }
+
+  return {
+    startFrom: (value) => {
+      state.previous = value;
+    },
+    add,
+    result: () => Array.from(state.n, (n, i) => (n === 0 ? null : FINISH[aggregate](state, i))),
+  };
+}

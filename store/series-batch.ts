@@ -1,0 +1,57 @@
+import type { Kind, Point, RefusedPoint } from "./series.js";
+import type { Handles } from "./series-handles.js";
+import type { WriteArgs } from "./series-protocol.js";
+
+export interface Batch {
+  readonly args: WriteArgs;
+  readonly refused: RefusedPoint[];
+}
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+const TYPE_OF: Readonly<Record<Kind, string>> = { number: "number", boolean: "boolean", text: "string" };
+
+/** Why a point can never be stored; undefined when it can. */
+function refusal({ series, time, value }: Point, handle: number): string | undefined {
+  if (handle < 0) return "the series' name holds NUL or half a surrogate pair";
+  if (!Number.isSafeInteger(time)) return `time ${time} is no whole number of microseconds`;
+  if (typeof value === TYPE_OF[series.kind] && (typeof value !== "number" || Number.isFinite(value)))
+    return undefined;
+  return `value is no ${series.kind}`;
+}
+
+/** Turns points into columns that travel to the writer without a copy; half surrogate pairs become U+FFFD. */
+export function packBatch(points: readonly Point[], through: number, handles: Handles): Batch {
+  const refused: RefusedPoint[] = [];
+  const handleColumn = new Int32Array(points.length);
+  const times = new Float64Array(points.length);
+  const values = new Float64Array(points.length);
+  const texts: string[] = [];
+  let textIndex: Int32Array | null = null;
+  let n = 0;
+  for (const point of points) {
+    const handle = handles.of(point.series);
+    const reason = refusal(point, handle);
+    if (reason !== undefined) {
+      refused.push({ point, reason });
+      continue;
+    }
+    const { value } = point;
+    if (typeof value === "string") {
+      textIndex ??= new Int32Array(points.length).fill(-1);
+      textIndex[n] = texts.push(value.replace(LONE_SURROGATES, "\uFFFD")) - 1;
+    } else values[n] = Number(value);
+    handleColumn[n] = handle;
+    times[n] = point.time;
+    n++;
+  }
+  const args = {
+    handles: handleColumn.subarray(0, n),
+    times: times.subarray(0, n),
+    values: values.subarray(0, n),
+    texts,
+    textIndex: textIndex?.subarray(0, n) ?? null,
+    through,
+  };
+  return { args, refused };
+}

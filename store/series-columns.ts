@@ -1,0 +1,127 @@
+/** One series' points as two columns: ascending, no time twice. The unit that chunks, memtable and readers pass on. */
+export interface Run {
+  readonly times: Float64Array;
+  readonly values: Float64Array | string[];
+}
+
+export const NO_TIME_BELOW = Number.MIN_SAFE_INTEGER;
+export const NO_TIME_ABOVE = Number.MAX_SAFE_INTEGER;
+
+/** The first index whose time is not below `time`; `times.length` when there is none. */
+export function lowerBound(times: Float64Array, time: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export function emptyRun(text: boolean): Run {
+  return { times: new Float64Array(0), values: text ? [] : new Float64Array(0) };
+}
+
+export function firstTime(run: Run): number {
+  return run.times[0] ?? NO_TIME_ABOVE;
+}
+
+export function lastTime(run: Run): number {
+  return run.times[run.times.length - 1] ?? NO_TIME_BELOW;
+}
+
+/** Points `from` (taken) to `to` (not taken); number columns are views of the same memory. */
+export function sliceRun(run: Run, from: number, to: number): Run {
+  if (from <= 0 && to >= run.times.length) return run;
+  const { values } = run;
+  return {
+    times: run.times.subarray(from, to),
+    values: Array.isArray(values) ? values.slice(from, to) : values.subarray(from, to),
+  };
+}
+
+/** The points with start <= time < stop. */
+export function clipRun(run: Run, start: number, stop: number): Run {
+  return sliceRun(run, lowerBound(run.times, start), lowerBound(run.times, stop));
+}
+
+/** The newest (or oldest) of a run, as a read asks for; all when it asks for neither. */
+export function limitRun(
+  run: Run,
+  limits: { newest?: number | undefined; oldest?: number | undefined },
+): Run {
+  const n = run.times.length;
+  if (limits.newest !== undefined) return sliceRun(run, Math.max(0, n - limits.newest), n);
+  return limits.oldest === undefined ? run : sliceRun(run, 0, Math.min(n, limits.oldest));
+}
+
+/** Joins runs that already lie one after the other. */
+export function concatRuns(runs: readonly Run[], text: boolean): Run {
+  if (runs.length === 1 && runs[0] !== undefined) return runs[0];
+  const times = new Float64Array(runs.reduce((total, run) => total + run.times.length, 0));
+  const numbers = new Float64Array(text ? 0 : times.length);
+  const texts: string[] = [];
+  let at = 0;
+  for (const { times: part, values } of runs) {
+    times.set(part, at);
+    if (Array.isArray(values)) for (const value of values) texts.push(value);
+    else numbers.set(values, at);
+    at += part.length;
+  }
+  return { times, values: text ? texts : numbers };
+}
+
+/** Both runs as one; where both hold a time, `newer` wins. */
+export function mergeRuns(older: Run, newer: Run): Run {
+  if (older.times.length === 0) return newer;
+  if (newer.times.length === 0) return older;
+  const text = Array.isArray(older.values);
+  if (lastTime(older) < firstTime(newer)) return concatRuns([older, newer], text);
+  if (lastTime(newer) < firstTime(older)) return concatRuns([newer, older], text);
+  const picks = interleave(older.times, newer.times);
+  const times = new Float64Array(picks.length);
+  for (let i = 0; i < picks.length; i++) {
+    const pick = picks[i] ?? 0;
+    times[i] = (pick < 0 ? newer.times[~pick] : older.times[pick]) ?? 0;
+  }
+  return { times, values: gather(picks, older.values, newer.values) };
+}
+
+/** Merges runs given in the order they were written: later ones win. Halving keeps it at n log k. */
+export function mergeAll(runs: readonly Run[], text: boolean): Run {
+  if (runs.length <= 1) return runs[0] ?? emptyRun(text);
+  const half = runs.length >>> 1;
+  return mergeRuns(mergeAll(runs.slice(0, half), text), mergeAll(runs.slice(half), text));
+}
+
+/** Indices of the merged order: i for `older`, ~j for `newer`. */
+function interleave(older: Float64Array, newer: Float64Array): Int32Array {
+  const picks = new Int32Array(older.length + newer.length);
+  let n = 0;
+  let i = 0;
+  let j = 0;
+  while (i < older.length || j < newer.length) {
+    const a = older[i] ?? Number.POSITIVE_INFINITY;
+    const b = newer[j] ?? Number.POSITIVE_INFINITY;
+    if (a === b) i++;
+    else if (a < b) {
+      picks[n++] = i++;
+      continue;
+    }
+    picks[n++] = ~j++;
+  }
+  return picks.subarray(0, n);
+}
+
+function gather(picks: Int32Array, older: Run["values"], newer: Run["values"]): Run["values"] {
+  if (Array.isArray(older) && Array.isArray(newer)) {
+    return Array.from(picks, (pick) => (pick < 0 ? newer[~pick] : older[pick]) ?? "");
+  }
+  const values = new Float64Array(picks.length);
+  for (let i = 0; i < picks.length; i++) {
+    const pick = picks[i] ?? 0;
+    values[i] = Number(pick < 0 ? newer[~pick] : older[pick]);
+  }
+  return values;
+}

@@ -1,0 +1,95 @@
+import type { Client } from "@libsql/client/sqlite3";
+import type { Catalog } from "./series-catalog.js";
+import { chunksToCompact, cutIntoChunks, encodeChunk } from "./series-chunks.js";
+import { firstTime, lastTime, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./series-columns.js";
+import { deleteChunks, insertChunks, listChunks, loadChunks } from "./series-files.js";
+import type { MonthPart, Parts } from "./series-parts.js";
+import { inTransaction } from "./series-sqlite.js";
+
+export const LOOSE_FLUSHES_MAX = 32;
+const IDLE_MS = 10 * 60_000;
+const MICROSECONDS = 1000;
+const ALL_TIME = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+
+export interface Compaction {
+  /** Looks at one series of one month and rewrites at most 8 chunks' worth of points. False when all is in order. */
+  step(): Promise<boolean>;
+}
+
+/**
+ * Walks the series of months that many flushes have left in pieces: open months after 32 flushes, closed ones
+ * once nothing has been written to them for ten minutes.
+ */
+export function createCompaction(deps: { catalog: Catalog; parts: Parts; now: () => number }): Compaction {
+  const { catalog, parts, now } = deps;
+  let walk: { part: MonthPart; looseAtStart: number; settled: boolean; series: number } | undefined;
+
+  const isClosed = (part: MonthPart): boolean =>
+    part.stop <= now() * MICROSECONDS && now() - part.writtenAt >= IDLE_MS;
+
+  function choose(): MonthPart | undefined {
+    return parts.list().find((part) => part.loose >= LOOSE_FLUSHES_MAX || (part.loose > 0 && isClosed(part)));
+  }
+
+  async function step(): Promise<boolean> {
+    if (walk === undefined || !parts.list().includes(walk.part)) {
+      const part = choose();
+      if (part === undefined) return false;
+      walk = { part, looseAtStart: part.loose, settled: isClosed(part), series: 0 };
+    }
+    const { part, settled, looseAtStart } = walk;
+    const client = await parts.client(part);
+    const series = await nextSeries(client, walk.series);
+    if (series === undefined) {
+      await catalog.tighten(part.start, looseAtStart);
+      part.loose -= looseAtStart;
+      walk = undefined;
+      return true;
+    }
+    const text = await catalog.isText(series);
+    if (!(await compactSeries(client, { series, text, settled }))) walk.series = series;
+    return true;
+  }
+
+  return { step };
+}
+
+async function nextSeries(client: Client, after: number): Promise<number | undefined> {
+  const { rows } = await client.execute({
+    sql: "select series from chunk where series > ? order by series limit 1",
+    args: [BigInt(after)],
+  });
+  return rows[0] === undefined ? undefined : Number(rows[0][0]);
+}
+
+/** One rewrite of a series; false when nothing is worth it. Readers see the chunks before or after, never between. */
+export async function compactSeries(
+  client: Client,
+  { series, text, settled }: { series: number; text: boolean; settled: boolean },
+): Promise<boolean> {
+  const chunks = (await listChunks(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
+  const chosen = chunksToCompact(chunks, settled);
+  if (chosen.length === 0) return false;
+  const loaded = await loadChunks(client, chosen, text);
+  const merged = mergeAll(
+    loaded.map(({ run }) => run),
+    text,
+  );
+  const pieces = cutIntoChunks(merged);
+  // long texts may already fill their chunks
+  if (pieces.length >= chosen.length) return false;
+  await inTransaction(client, async (tx) => {
+    const ids = chosen.map((chunk) => chunk.id);
+    await deleteChunks(tx, ids);
+    const rows = pieces.map((run, i) => ({
+      id: ids[i] ?? 0,
+      series,
+      start: firstTime(run),
+      stop: lastTime(run),
+      points: run.times.length,
+      data: encodeChunk(run),
+    }));
+    await insertChunks(tx, rows);
+  });
+  return true;
+}

@@ -1,0 +1,113 @@
+import type { Client } from "@libsql/client/sqlite3";
+import type { Part } from "./series-catalog.js";
+import { overlapGroups } from "./series-chunks.js";
+import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run } from "./series-columns.js";
+import { listChunks, loadChunks, type StoredChunk } from "./series-files.js";
+
+export type OpenPart = (part: Part) => Promise<Client>;
+
+export interface FileRange {
+  readonly id: number;
+  readonly text: boolean;
+  /** Ascending. */
+  readonly parts: readonly Part[];
+  readonly start: number;
+  readonly stop: number;
+}
+
+/** Chunks with so many points together are fetched by one statement. */
+const FETCH_POINTS_MAX = 64 << 10;
+
+/**
+ * A series' points in files as runs that share no time, ascending, or from the newest run back; each run
+ * ascending in itself. Only what the consumer asks for is read.
+ */
+export async function* fetchRuns(
+  open: OpenPart,
+  range: FileRange,
+  newestFirst: boolean,
+): AsyncGenerator<Run> {
+  const { id, text, parts, start, stop } = range;
+  for (const part of newestFirst ? parts.toReversed() : parts) {
+    const db = await open(part);
+    const groups = overlapGroups(await listChunks(db, id, { start, stop }));
+    if (newestFirst) groups.reverse();
+    for (const batch of batches(groups)) {
+      const loaded = await loadChunks(db, batch.flat(), text);
+      const runs = new Map(loaded.map((chunk) => [chunk.id, chunk.run]));
+      for (const group of batch) {
+        const inIdOrder = group.toSorted((a, b) => a.id - b.id);
+        const merged = mergeAll(
+          inIdOrder.map((chunk) => runs.get(chunk.id) ?? emptyRun(text)),
+          text,
+        );
+        const run = clipRun(merged, start, stop);
+        if (run.times.length > 0) yield run;
+      }
+    }
+  }
+}
+
+/** Whole groups, the first alone: who wants only the newest point reads no more than that needs. */
+function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> {
+  let batch: StoredChunk[][] = [];
+  let points = 0;
+  let pointsMax = 0;
+  for (const group of groups) {
+    batch.push(group);
+    points += group.reduce((total, chunk) => total + chunk.points, 0);
+    if (points < pointsMax) continue;
+    yield batch;
+    batch = [];
+    points = 0;
+    pointsMax = FETCH_POINTS_MAX;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+export interface Limits {
+  readonly newest?: number | undefined;
+  readonly oldest?: number | undefined;
+}
+
+/** The range's points of files and memory as one run; memory wins where both hold a time. */
+export async function fetchMerged(
+  open: OpenPart,
+  range: FileRange,
+  memory: Run | null,
+  limits: Limits,
+): Promise<Run> {
+  const wanted = limits.newest ?? limits.oldest ?? Number.POSITIVE_INFINITY;
+  const newestFirst = limits.newest !== undefined;
+  const runs: Run[] = [];
+  let points = 0;
+  if (wanted > 0) {
+    for await (const run of fetchRuns(open, range, newestFirst)) {
+      runs.push(run);
+      points += run.times.length;
+      if (points >= wanted) break;
+    }
+  }
+  if (newestFirst) runs.reverse();
+  const files = concatRuns(runs, range.text);
+  return limitRun(memory === null ? files : mergeRuns(files, memory), limits);
+}
+
+/** The same points in ascending runs, merged only where memory and a run overlap. */
+export async function* fetchOverlaid(
+  open: OpenPart,
+  range: FileRange,
+  memory: Run | null,
+): AsyncGenerator<Run> {
+  let left = memory ?? emptyRun(range.text);
+  for await (const run of fetchRuns(open, range, false)) {
+    if (left.times.length === 0) {
+      yield run;
+      continue;
+    }
+    const until = (run.times.at(-1) ?? 0) + 1;
+    yield mergeRuns(run, clipRun(left, Number.MIN_SAFE_INTEGER, until));
+    left = clipRun(left, until, Number.MAX_SAFE_INTEGER);
+  }
+  if (left.times.length > 0) yield left;
+}

@@ -1,0 +1,227 @@
+import { mkdir } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
+import { StoreError } from "./errors.js";
+import type {
+  AggregateQuery,
+  Columns,
+  Point,
+  ReadRange,
+  RefusedPoint,
+  SeriesRef,
+  SeriesStore,
+} from "./series.js";
+import { packBatch } from "./series-batch.js";
+import { type Caller, createCaller } from "./series-calls.js";
+import type { Part } from "./series-catalog.js";
+import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./series-columns.js";
+import { asStoreError } from "./series-failures.js";
+import { createHandles } from "./series-handles.js";
+import type { RemovedScope } from "./series-names.js";
+import type { LastPoint, SeriesInFiles, WriterCalls, WriterEvent, WriterOptions } from "./series-protocol.js";
+import { createReaders } from "./series-readers.js";
+
+export interface LibsqlSeriesOptions {
+  /** Made if missing; used by one process at a time. */
+  readonly dir: string;
+  /** Points held in memory before a flush; while that runs, as many again. */
+  readonly memtablePointsMax?: number;
+  /** Text held likewise, in UTF-16 units. */
+  readonly memtableTextBytesMax?: number;
+  readonly flushIntervalMs?: number;
+  /** Reader threads. */
+  readonly readers?: number;
+  /**
+   * The writer thread has died and took points with it that only the journal still holds: every call fails from
+   * now on, and the process must open the store anew and read the journal again from the checkpoint.
+   */
+  readonly onFailure?: (error: StoreError) => void;
+}
+
+const HOUR_MS = 3_600_000;
+const TEXT_BYTES_MAX = 64 << 20;
+
+/** The embedded series store. @throws StoreError CORRUPT when its files are of a newer version, UNAVAILABLE. */
+export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promise<SeriesStore> {
+  const { dir, readers: readersMax = 2 } = options;
+  await mkdir(dir, { recursive: true });
+  const handles = createHandles();
+  let parts: readonly Part[] = [];
+  let closed: Promise<void> | undefined;
+  const writer = await startWriter(
+    {
+      dir,
+      memtablePointsMax: options.memtablePointsMax ?? 1_000_000,
+      memtableTextBytesMax: options.memtableTextBytesMax ?? TEXT_BYTES_MAX,
+      flushIntervalMs: options.flushIntervalMs ?? HOUR_MS,
+    },
+    {
+      onParts: (now) => {
+        parts = now;
+      },
+      onFailure: (error) => options.onFailure?.(error),
+    },
+  );
+  const readers = createReaders({ dir, threads: readersMax });
+
+  const ask: Caller<WriterCalls>["call"] = (name, args, more) =>
+    writer.caller.call(name, args, { ...more, prelude: handles.fresh() });
+
+  const partsIn = (start: number, stop: number): Part[] =>
+    parts.filter((part) => part.stop > start && part.start < stop);
+
+  async function write(points: readonly Point[], through: number): Promise<RefusedPoint[]> {
+    const { args, refused } = packBatch(points, through, handles);
+    const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
+    await ask("write", args, { transfer: buffers });
+    return refused;
+  }
+
+  async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
+    const handle = handles.of(series);
+    if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
+    const { id, memory, floor } = await ask("find", { handle, range, before: false });
+    const touched =
+      id === 0 ? [] : partsIn(Math.max(range.start ?? NO_TIME_BELOW, floor), range.stop ?? NO_TIME_ABOVE);
+    const inFiles = describe(series, id, { memory, floor, parts: touched });
+    if (touched.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
+    return asColumns(
+      series,
+      await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
+    );
+  }
+
+  async function aggregate({ series, edges, aggregate: name }: AggregateQuery): Promise<(number | null)[]> {
+    const start = edges[0];
+    const stop = edges.at(-1);
+    const handle = handles.of(series);
+    if (start === undefined || stop === undefined || edges.length < 2) return [];
+    if (series.kind === "text" && name !== "count") {
+      throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
+    }
+    if (handle < 0) return edges.slice(1).map(() => null);
+    const found = await ask("find", { handle, range: { start, stop }, before: name === "increase" });
+    const known = found.id === 0 ? () => [] : partsIn;
+    return readers.call(
+      "aggregate",
+      {
+        ...describe(series, found.id, { ...found, parts: known(start, stop) }),
+        edges: Float64Array.from(edges),
+        aggregate: name,
+        before: found.before,
+        earlier: name === "increase" ? known(NO_TIME_BELOW, start) : [],
+      },
+      { transfer: buffersOf(found.memory) },
+    );
+  }
+
+  async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
+    const asked = series.map((ref) => ({ ref, handle: handles.of(ref) })).filter(({ handle }) => handle >= 0);
+    const { ids, memory, floor } = await ask(
+      "findLast",
+      Int32Array.from(asked, ({ handle }) => handle),
+    );
+    const texts = asked.map(({ ref }) => ref.kind === "text");
+    const stored = ids.some((id) => id !== 0)
+      ? await readers.call("latest", { ids, texts, parts: partsIn(floor, NO_TIME_ABOVE), floor })
+      : [];
+    const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
+    return series.map((ref) => points.get(ref) ?? null);
+  }
+
+  async function remove(scope: RemovedScope): Promise<void> {
+    await ask("remove", scope);
+  }
+
+  async function removeBefore(time: number): Promise<void> {
+    const retired = await ask("retire", time);
+    await readers.forget(retired.map((part) => part.path));
+    await ask("dropOld", { time, retired });
+  }
+
+  async function closeAll(): Promise<void> {
+    try {
+      await ask("close", null);
+    } finally {
+      writer.stop();
+      await readers.close();
+    }
+  }
+
+  return {
+    checkpoint: () => ask("checkpoint", null),
+    write,
+    flush: async () => {
+      await ask("flush", null);
+    },
+    read,
+    aggregate,
+    latest,
+    removeDevice: ({ tenant, productID, deviceID }) => remove({ tenant, productID, deviceID }),
+    removeField: ({ tenant, productID, field }) => remove({ tenant, productID, field }),
+    removeBefore,
+    close: () => {
+      closed ??= closeAll();
+      return closed;
+    },
+  };
+}
+
+async function startWriter(
+  options: WriterOptions,
+  listeners: { onParts: (parts: readonly Part[]) => void; onFailure: (error: StoreError) => void },
+): Promise<{ caller: Caller<WriterCalls>; stop(): void }> {
+  const worker = new Worker(new URL("./series-writer.worker.js", import.meta.url), { workerData: options });
+  return new Promise((resolve, reject) => {
+    let stopped = false;
+    let ready = false;
+    const caller = createCaller<WriterCalls>(worker, (message) => {
+      const event = message as WriterEvent;
+      if (event.event === "parts") return listeners.onParts(event.parts);
+      if (event.event === "failed") {
+        fail(new StoreError(event.code, event.message));
+        return void worker.terminate();
+      }
+      ready = true;
+      resolve({ caller, stop });
+    });
+    const fail = (cause: unknown) => {
+      if (stopped) return;
+      stopped = true;
+      const error = asStoreError(cause, ready ? "go on: the series writer stopped" : "open series store");
+      caller.fail(error);
+      if (ready) listeners.onFailure(error);
+      else reject(error);
+    };
+    function stop(): void {
+      stopped = true;
+      caller.fail(new StoreError("UNAVAILABLE", "cannot use series store: it is closed"));
+      void worker.terminate();
+    }
+    worker.on("error", fail);
+    worker.on("exit", (code) => fail(new Error(`exit code ${code}`)));
+  });
+}
+
+function describe(
+  series: SeriesRef,
+  id: number,
+  rest: { memory: Run | null; floor: number; parts: readonly Part[] },
+): SeriesInFiles {
+  return { id, text: series.kind === "text", memory: rest.memory, floor: rest.floor, parts: rest.parts };
+}
+
+const buffersOf = (run: Run | null): ArrayBuffer[] => {
+  if (run === null) return [];
+  const columns = Array.isArray(run.values) ? [run.times] : [run.times, run.values];
+  return [...new Set(columns.map((column) => column.buffer as ArrayBuffer))];
+};
+
+/** Memory wins at equal times: it is what was written last. */
+function newer(stored: LastPoint | null, memory: LastPoint | null): LastPoint | null {
+  return stored !== null && (memory === null || stored.time > memory.time) ? stored : memory;
+}
+
+function asColumns({ kind }: SeriesRef, { times, values }: Run): Columns {
+  if (kind === "text") return { kind, times, values: Array.isArray(values) ? values : [] };
+  return { kind, times, values: Array.isArray(values) ? new Float64Array(0) : values };
+}

@@ -1,0 +1,102 @@
+import type { StoreErrorCode } from "./errors.js";
+import type { Aggregate, ReadRange } from "./series.js";
+import type { Part } from "./series-catalog.js";
+import type { Run } from "./series-columns.js";
+import type { RemovedScope } from "./series-names.js";
+
+/** A call that crosses threads: what goes in, what comes back. */
+export interface CallShape {
+  readonly args: unknown;
+  readonly answer: unknown;
+}
+
+/** Columns of a batch: point i is (handles[i], times[i]) with values[i], or texts[textIndex[i]] where it is text. */
+export interface WriteArgs {
+  readonly handles: Int32Array;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly texts: readonly string[];
+  /** -1 where the point is no text; null when none is. */
+  readonly textIndex: Int32Array | null;
+  readonly through: number;
+}
+
+export interface LastPoint {
+  readonly time: number;
+  readonly value: number | string;
+}
+
+export interface FindAnswer {
+  /** 0 when no file holds the series. */
+  readonly id: number;
+  readonly memory: Run | null;
+  /** The newest point in memory before the range, when it was asked for. */
+  readonly before: LastPoint | null;
+  /** Points below are being removed and must not be answered. */
+  readonly floor: number;
+}
+
+export type WriterCalls = {
+  write: { args: WriteArgs; answer: null };
+  checkpoint: { args: null; answer: number };
+  flush: { args: null; answer: null };
+  find: { args: { handle: number; range: ReadRange; before: boolean }; answer: FindAnswer };
+  findLast: {
+    args: Int32Array;
+    answer: { ids: number[]; memory: (LastPoint | null)[]; floor: number };
+  };
+  remove: { args: RemovedScope; answer: null };
+  /** Hides points older than the time and takes whole months off the list: readers must let go of these. */
+  retire: { args: number; answer: readonly Part[] };
+  /** Unlinks the retired months and trims the month that reaches over the time. */
+  dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };
+  close: { args: null; answer: null };
+};
+
+export interface SeriesInFiles {
+  readonly id: number;
+  readonly text: boolean;
+  readonly memory: Run | null;
+  readonly floor: number;
+  /** The months that the range touches, ascending. */
+  readonly parts: readonly Part[];
+}
+
+export type ReaderCalls = {
+  read: { args: SeriesInFiles & { range: ReadRange }; answer: Run };
+  aggregate: {
+    args: SeriesInFiles & {
+      edges: Float64Array;
+      aggregate: Aggregate;
+      before: LastPoint | null;
+      /** Months before the range, ascending: where the point before it may lie. */
+      earlier: readonly Part[];
+    };
+    answer: (number | null)[];
+  };
+  latest: {
+    args: { ids: readonly number[]; texts: readonly boolean[]; parts: readonly Part[]; floor: number };
+    answer: (LastPoint | null)[];
+  };
+  forget: { args: readonly string[]; answer: null };
+  close: { args: null; answer: null };
+};
+
+/** Names of the series of handles `first`, `first + 1` and so on. */
+export interface Definitions {
+  readonly first: number;
+  readonly names: readonly string[];
+}
+
+export interface WriterOptions {
+  readonly dir: string;
+  readonly memtablePointsMax: number;
+  readonly memtableTextBytesMax: number;
+  readonly flushIntervalMs: number;
+}
+
+export type WriterEvent =
+  | { readonly event: "ready" }
+  /** The store could not be opened; the thread ends. */
+  | { readonly event: "failed"; readonly code: StoreErrorCode; readonly message: string }
+  | { readonly event: "parts"; readonly parts: readonly Part[] };

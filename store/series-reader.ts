@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import type { Client } from "@libsql/client/sqlite3";
+import { createAggregation } from "./series-aggregate.js";
+import type { Handlers } from "./series-calls.js";
+import type { Part } from "./series-catalog.js";
+import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./series-columns.js";
+import { fetchMerged, fetchOverlaid } from "./series-fetch.js";
+import { loadChunks, openMonthFileToRead } from "./series-files.js";
+import type { LastPoint, ReaderCalls, SeriesInFiles } from "./series-protocol.js";
+import { whileBusy } from "./series-sqlite.js";
+import { createLock } from "./series-turns.js";
+
+const CLIENTS_MAX = 32;
+const LATEST_AT_ONCE_MAX = 256;
+
+/** What one reader thread answers, one call after the other. */
+export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
+  // least recently used first
+  const clients = new Map<string, Client>();
+  const inTurn = createLock();
+
+  async function open(part: Part): Promise<Client> {
+    const client = clients.get(part.path) ?? (await openMonthFileToRead(join(dir, part.path)));
+    clients.delete(part.path);
+    clients.set(part.path, client);
+    for (const path of clients.keys()) if (clients.size > CLIENTS_MAX) close(path);
+    return client;
+  }
+
+  function close(path: string): void {
+    clients.get(path)?.close();
+    clients.delete(path);
+  }
+
+  const rangeOf = (args: SeriesInFiles, start = NO_TIME_BELOW, stop = NO_TIME_ABOVE) => ({
+    id: args.id,
+    text: args.text,
+    parts: args.parts,
+    start: Math.max(start, args.floor),
+    stop,
+  });
+
+  async function aggregate(args: ReaderCalls["aggregate"]["args"]): Promise<(number | null)[]> {
+    const { edges } = args;
+    const start = edges[0] ?? 0;
+    const aggregation = createAggregation(edges, args.aggregate);
+    if (args.aggregate === "increase") {
+      const before = await pointBefore(args, start);
+      if (before !== undefined) aggregation.startFrom(before);
+    }
+    for await (const { times, values } of fetchOverlaid(
+      open,
+      rangeOf(args, start, edges.at(-1)),
+      args.memory,
+    )) {
+      // of text only the number of points is asked
+      aggregation.add(times, Array.isArray(values) ? new Float64Array(values.length) : values);
+    }
+    return aggregation.result();
+  }
+
+  async function pointBefore(
+    args: ReaderCalls["aggregate"]["args"],
+    start: number,
+  ): Promise<number | undefined> {
+    const range = { ...rangeOf(args, NO_TIME_BELOW, start), parts: args.earlier };
+    const stored = await fetchMerged(open, range, null, { newest: 1 });
+    const { before } = args;
+    const inFiles = stored.times[0];
+    const value =
+      before !== null && (inFiles === undefined || before.time >= inFiles) ? before.value : stored.values[0];
+    return typeof value === "number" ? value : undefined;
+  }
+
+  async function latest({
+    ids,
+    texts,
+    parts,
+    floor,
+  }: ReaderCalls["latest"]["args"]): Promise<(LastPoint | null)[]> {
+    const isText = new Map(ids.map((id, i) => [id, texts[i] === true]));
+    const found = new Map<number, LastPoint>();
+    let open = [...new Set(ids)].filter((id) => id !== 0);
+    for (const part of parts.toReversed()) {
+      for (let i = 0; i < open.length; i += LATEST_AT_ONCE_MAX) {
+        const some = open.slice(i, i + LATEST_AT_ONCE_MAX);
+        for (const [id, point] of await latestInPart(part, some, isText)) found.set(id, point);
+      }
+      open = open.filter((id) => !found.has(id));
+      if (open.length === 0) break;
+    }
+    return ids.map((id) => {
+      const point = found.get(id);
+      return point === undefined || point.time < floor ? null : point;
+    });
+  }
+
+  /** The last point of each series' newest chunk; of numbers only its eight bytes leave the file. */
+  async function latestInPart(
+    part: Part,
+    ids: readonly number[],
+    isText: ReadonlyMap<number, boolean>,
+  ): Promise<[number, LastPoint][]> {
+    const db = await open(part);
+    const sql = `select c.series, c.id, c.stop, substr(c.data, -8)
+      from json_each(?1) j join chunk c on c.id = (select id from chunk where series = j.value
+        and stop = (select max(stop) from chunk where series = j.value) order by id desc limit 1)`;
+    const { rows } = await whileBusy(() => db.execute({ sql, args: [JSON.stringify(ids)] }));
+    const points: [number, LastPoint][] = [];
+    for (const row of rows) {
+      const series = Number(row[0]);
+      const time = Number(row[2]);
+      const value =
+        isText.get(series) === true
+          ? await lastText(db, Number(row[1]))
+          : (new Float64Array(row[3] as ArrayBuffer, 0, 1)[0] ?? 0);
+      points.push([series, { time, value }]);
+    }
+    return points;
+  }
+
+  async function lastText(db: Client, id: number): Promise<string> {
+    const [chunk] = await loadChunks(db, [{ id }], true);
+    return String(chunk?.run.values.at(-1) ?? "");
+  }
+
+  return {
+    read: (args) =>
+      inTurn(() =>
+        fetchMerged(open, rangeOf(args, args.range.start, args.range.stop), args.memory, args.range),
+      ),
+    aggregate: (args) => inTurn(() => aggregate(args)),
+    latest: (args) => inTurn(() => latest(args)),
+    forget: (paths) =>
+      inTurn(async () => {
+        for (const path of paths) close(path);
+        return null;
+      }),
+    close: () =>
+      inTurn(async () => {
+        for (const path of [...clients.keys()]) close(path);
+        return null;
+      }),
+  };
+}

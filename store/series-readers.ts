@@ -1,0 +1,66 @@
+import { Worker } from "node:worker_threads";
+import { StoreError } from "./errors.js";
+import { type Caller, createCaller } from "./series-calls.js";
+import { asStoreError } from "./series-failures.js";
+import type { ReaderCalls } from "./series-protocol.js";
+
+export interface Readers {
+  /** Asks the reader with the least to do. */
+  call: Caller<ReaderCalls>["call"];
+  /** Resolves once no reader holds any of these files open. */
+  forget(paths: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Reader {
+  readonly caller: Caller<ReaderCalls>;
+  readonly worker: Worker;
+}
+
+const RESTART_PAUSE_MS = 1000;
+
+/** Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. */
+export function createReaders({ dir, threads }: { dir: string; threads: number }): Readers {
+  const readers: Reader[] = [];
+  let closed = false;
+
+  function start(place: number): void {
+    if (closed) return;
+    const worker = new Worker(new URL("./series-reader.worker.js", import.meta.url), { workerData: { dir } });
+    const caller = createCaller<ReaderCalls>(worker, () => undefined);
+    worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
+    worker.on("exit", () => {
+      caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
+      if (!closed) setTimeout(start, RESTART_PAUSE_MS, place).unref();
+    });
+    readers[place] = { worker, caller };
+  }
+
+  for (let place = 0; place < Math.max(1, threads); place++) start(place);
+
+  const leastBusy = (): Reader | undefined => {
+    const working = readers.filter(({ caller }) => !caller.failed());
+    return working.toSorted((a, b) => a.caller.waiting() - b.caller.waiting())[0] ?? readers[0];
+  };
+
+  return {
+    call: (name, args, more) => {
+      const reader = leastBusy();
+      if (reader === undefined)
+        return Promise.reject(new StoreError("UNAVAILABLE", "cannot read series: no reader"));
+      return reader.caller.call(name, args, more);
+    },
+    forget: async (paths) => {
+      // one that has died holds nothing any more
+      await Promise.allSettled(readers.map(({ caller }) => caller.call("forget", paths)));
+    },
+    close: async () => {
+      closed = true;
+      await Promise.allSettled(readers.map(({ caller }) => caller.call("close", null)));
+      for (const { caller, worker } of readers) {
+        caller.fail(new StoreError("UNAVAILABLE", "cannot read series: the store is closed"));
+        await worker.terminate();
+      }
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import { StoreError } from "./errors.js";
+import type { ReadRange } from "./series.js";
+import type { Handlers } from "./series-calls.js";
+import { openCatalog, type Part } from "./series-catalog.js";
+import { limitRun, mergeRuns, NO_TIME_BELOW, type Run } from "./series-columns.js";
+import { createCompaction } from "./series-compact.js";
+import { createFlusher } from "./series-flusher.js";
+import { createIntake } from "./series-intake.js";
+import { keyOf, matcherOf, type RemovedScope } from "./series-names.js";
+import { openParts } from "./series-parts.js";
+import { createProgress } from "./series-progress.js";
+import type { Definitions, FindAnswer, LastPoint, WriterCalls, WriterOptions } from "./series-protocol.js";
+import { createRegistry, type SeriesEntry } from "./series-registry.js";
+import { createRemoval } from "./series-removal.js";
+import { createLock, pause } from "./series-turns.js";
+
+export interface Writer {
+  readonly handlers: Handlers<WriterCalls>;
+  define(definitions: Definitions): void;
+}
+
+const HOUSEKEEPING_IDLE_MS = 30_000;
+/** Housekeeping rests three times as long as it works. */
+const HOUSEKEEPING_REST = 3;
+
+/** The thread that holds the newest points and is alone in writing files. */
+export async function openWriter(
+  options: WriterOptions,
+  onParts: (parts: readonly Part[]) => void,
+): Promise<Writer> {
+  const registry = createRegistry();
+  const lock = createLock();
+  const catalog = await openCatalog(options.dir);
+  const parts = await openParts({ dir: options.dir, catalog, onChange: onParts });
+  const progress = createProgress((await catalog.number("checkpoint")) ?? 0);
+  let floor = (await catalog.number("floor")) ?? NO_TIME_BELOW;
+  const flusher = createFlusher({ options, registry, catalog, parts, lock, progress, floor: () => floor });
+  const intake = createIntake({ registry, flusher, progress });
+  const removal = createRemoval({ catalog, parts });
+  const compaction = createCompaction({ catalog, parts, now: Date.now });
+  let closing = false;
+  let wake: () => void = () => undefined;
+
+  function memoryOf(entry: SeriesEntry, range: ReadRange): Run | null {
+    const clipped = { ...range, start: Math.max(range.start ?? NO_TIME_BELOW, floor) };
+    const found = flusher.tables().map((table) => table.read(entry.slot, clipped));
+    const runs = found.filter((run) => run !== null);
+    const [older, newer] = runs;
+    if (older === undefined || newer === undefined) return older ?? null;
+    return limitRun(mergeRuns(older, newer), range);
+  }
+
+  function lastOf(entry: SeriesEntry, stop?: number): LastPoint | null {
+    const run = memoryOf(entry, stop === undefined ? { newest: 1 } : { newest: 1, stop });
+    const time = run?.times.at(-1);
+    const value = run?.values.at(-1);
+    return time === undefined || value === undefined ? null : { time, value };
+  }
+
+  async function idOf(entry: SeriesEntry): Promise<number> {
+    if (entry.id === 0) {
+      const id = await catalog.find(keyOf(entry.name));
+      // a removal may have come in between: its series must not be found by the new name
+      if (!entry.removed && entry.id === 0) entry.id = id;
+    }
+    return entry.id;
+  }
+
+  async function find(args: WriterCalls["find"]["args"]): Promise<FindAnswer> {
+    const entry = registry.byHandle(args.handle);
+    const id = await idOf(entry);
+    const { start } = args.range;
+    return {
+      id,
+      memory: memoryOf(entry, args.range),
+      before: args.before && start !== undefined ? lastOf(entry, start) : null,
+      floor,
+    };
+  }
+
+  async function findLast(handles: Int32Array): Promise<WriterCalls["findLast"]["answer"]> {
+    const entries = Array.from(handles, (handle) => registry.byHandle(handle));
+    for (const entry of entries) await idOf(entry);
+    // a flush may have named a series in between: only now do id and memory belong together
+    return { ids: entries.map((entry) => entry.id), memory: entries.map((entry) => lastOf(entry)), floor };
+  }
+
+  /**
+   * With points of the series still in memory, these go to disk first: the checkpoint then covers them, and no
+   * replay of the journal brings them back.
+   */
+  async function remove(scope: RemovedScope): Promise<null> {
+    await intake.held(async () => {
+      const entries = registry.matching(matcherOf(scope));
+      const inMemory = entries.some(({ slot }) => flusher.tables().some((table) => table.has(slot)));
+      if (inMemory) await flusher.flush();
+      await lock(async () => {
+        await catalog.markRemoved(scope);
+        registry.remove(registry.matching(matcherOf(scope)));
+      });
+    });
+    wake();
+    return null;
+  }
+
+  async function retire(time: number): Promise<readonly Part[]> {
+    return intake.held(async () => {
+      await flusher.flush();
+      return lock(async () => {
+        const limit = Math.max(floor, time);
+        await catalog.dropBefore(limit);
+        floor = limit;
+        return parts.retire(limit);
+      });
+    });
+  }
+
+  async function dropOld({ time, retired }: WriterCalls["dropOld"]["args"]): Promise<null> {
+    for (const part of retired) await lock(() => parts.unlink(part));
+    while (await rested(() => removal.trimStep(time))) {
+      if (closing) throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");
+    }
+    await lock(async () => {
+      if (floor !== time) return;
+      await catalog.clearFloor();
+      floor = NO_TIME_BELOW;
+    });
+    return null;
+  }
+
+  /** One step in its turn, then a rest that leaves the disk and the thread to others. */
+  async function rested(step: () => Promise<boolean>): Promise<boolean> {
+    let workedMs = 0;
+    const more = await lock(async () => {
+      const began = performance.now();
+      const result = !closing && (await step());
+      workedMs = performance.now() - began;
+      return result;
+    });
+    if (more) await pause(Math.min(1000, workedMs * HOUSEKEEPING_REST));
+    return more;
+  }
+
+  async function keepHouse(): Promise<void> {
+    if (floor !== NO_TIME_BELOW) await dropOld({ time: floor, retired: [] });
+    while (!closing) {
+      const more = (await rested(removal.sweepStep)) || (await rested(compaction.step));
+      if (!more) await idle();
+    }
+  }
+
+  async function idle(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, HOUSEKEEPING_IDLE_MS);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (closing) wake();
+    });
+  }
+
+  /** A full disk stops housekeeping only until the next try. */
+  async function keepHouseAlways(): Promise<void> {
+    while (!closing) await keepHouse().catch(idle);
+  }
+
+  const housekeeping = keepHouseAlways();
+  flusher.onFlushed(() => {
+    intake.pump();
+    wake();
+  });
+
+  async function close(): Promise<null> {
+    try {
+      await flusher.flush();
+    } finally {
+      closing = true;
+      wake();
+      flusher.stop();
+      intake.stop();
+      await housekeeping;
+      await lock(async () => {
+        parts.close();
+        catalog.close();
+      });
+    }
+    return null;
+  }
+
+  return {
+    define: ({ first, names }) => {
+      for (const [i, name] of names.entries()) registry.define(first + i, name);
+    },
+    handlers: {
+      write: intake.write,
+      checkpoint: () => flusher.checkpoint(),
+      flush: async () => {
+        await flusher.flush();
+        return null;
+      },
+      find,
+      findLast,
+      remove,
+      retire,
+      dropOld,
+      close,
+    },
+  };
+}

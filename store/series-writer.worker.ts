@@ -1,0 +1,25 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { serveCalls } from "./series-calls.js";
+import type { Part } from "./series-catalog.js";
+import { asStoreError } from "./series-failures.js";
+import type { Definitions, WriterCalls, WriterEvent, WriterOptions } from "./series-protocol.js";
+import { openWriter } from "./series-writer.js";
+
+if (parentPort === null) throw new Error("series-writer.worker runs in a worker thread only");
+const port = parentPort;
+const tell = (event: WriterEvent): void => port.postMessage(event);
+
+const tellParts = (parts: readonly Part[]): void =>
+  tell({ event: "parts", parts: parts.map(({ start, stop, path }) => ({ start, stop, path })) });
+
+try {
+  const writer = await openWriter(workerData as WriterOptions, tellParts);
+  serveCalls<WriterCalls>(port, writer.handlers, (prelude) => {
+    if (prelude !== null) writer.define(prelude as Definitions);
+  });
+  tell({ event: "ready" });
+} catch (error) {
+  // an error thrown out of a thread would lose its code
+  const { code, message } = asStoreError(error, "open series store");
+  tell({ event: "failed", code, message });
+}
