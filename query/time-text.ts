@@ -29,7 +29,11 @@ export const timeWriters: Readonly<Record<TimeFormat, (zone: Zone, micros: numbe
 
 const wallForm = /^(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
 const isoForm =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})$/;
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+ -]\d{2}:?\d{2})$/;
+
+/*
+ * A plus sign that a URL did not escape arrives as a space: both are read.
+ */
 
 /**
  * A time of a request in microseconds: `YYYY-MM-DD HH:MM:SS` in the zone, ISO 8601 with an offset or Z, or
@@ -67,7 +71,9 @@ function fromIso(text: string): number | null {
   const second = Number(match[6] ?? 0);
   if (!isReal(year, month, day, hour, minute, second)) return null;
   const micros = Math.round(Number(`0.${match[7] ?? 0}`) * 1e6);
-  return (wallMs({ year, month, day, hour, minute, second }) - offsetMs(match[8] ?? "Z")) * 1000 + micros;
+  const offset = offsetMs(match[8] ?? "Z");
+  if (Math.abs(offset) > offsetMaxMs) return null;
+  return (wallMs({ year, month, day, hour, minute, second }) - offset) * 1000 + micros;
 }
 
 function isReal(
@@ -86,6 +92,9 @@ function isReal(
 function isLeap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
+
+/** Offsets of real zones lie well within. */
+const offsetMaxMs = 18 * 3_600_000;
 
 function offsetMs(text: string): number {
   if (text === "Z" || text === "z") return 0;

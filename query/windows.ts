@@ -79,13 +79,9 @@ export function windowEnd(unit: WindowUnit, zone: Zone, utc: number): number {
 
 /** The start of the window `count` before the one that holds `utc`. */
 export function windowsBefore(unit: WindowUnit, zone: Zone, utc: number, count: number): number {
-  if (isShort(unit)) {
-    let start = windowStart(unit, zone, utc);
-    for (let i = 0; i < count; i++) start = windowStart(unit, zone, start - 1);
-    return start;
-  }
-  const wall = floors[unit](utc + zone.offsetAt(utc));
-  return firstInstant(zone, steps[unit](wall, -count));
+  let start = windowStart(unit, zone, utc);
+  for (let i = 0; i < count; i++) start = windowStart(unit, zone, start - 1);
+  return start;
 }
 
 /** The first instant at or after a wall-clock midnight: where midnight is missing, the end of the gap. */

@@ -40,15 +40,21 @@ export function zone(name: string): Zone {
   return found;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-/** Offsets are remembered for spans that begin and end with the same one, within which none has changed. */
-const spanMs = 8 * dayMs;
-const spansMax = 4096;
+const dayMs = 86_400_000;
+/** No zone of the database has two changes closer than seven days, so a block has at most one. */
+const blockMs = 4 * dayMs;
+const blocksMax = 4096;
+
+/** Offsets of one block: `before` until `change`, `after` from then on. */
+interface Block {
+  readonly before: number;
+  readonly change: number;
+  readonly after: number;
+}
 
 function createZone(name: string): Zone {
   const format = formatter(name);
-  const spans = new Map<number, number | null>();
+  const blocks = new Map<number, Block>();
 
   /** Asks the time zone database; several microseconds. */
   function ask(utc: number): number {
@@ -56,50 +62,26 @@ function createZone(name: string): Zone {
     return readWall(format, second) - second;
   }
 
-  /** The offset of a whole span, or null when it changes within. */
-  function offsetOfSpan(span: number): number | null {
-    let offset = spans.get(span);
-    if (offset === undefined) {
-      const start = span * spanMs;
-      const first = ask(start);
-      // Zones change their offset at most every few weeks, so days are close enough to look.
-      let constant = true;
-      for (let at = start + dayMs; at <= start + spanMs && constant; at += dayMs)
-        constant = ask(at) === first;
-      offset = constant ? first : null;
-      if (spans.size >= spansMax) spans.clear();
-      spans.set(span, offset);
+  function blockAt(utc: number): Block {
+    const number = Math.floor(utc / blockMs);
+    let block = blocks.get(number);
+    if (block === undefined) {
+      if (blocks.size >= blocksMax) blocks.clear();
+      block = readBlock(ask, number * blockMs);
+      blocks.set(number, block);
     }
-    return offset;
+    return block;
   }
 
-  const exact = new Map<number, number>();
   function offsetAt(utc: number): number {
-    const whole = offsetOfSpan(Math.floor(utc / spanMs));
-    if (whole !== null) return whole;
-    // Within a span of change, minutes decide.
-    const minute = Math.floor(utc / 60_000);
-    let offset = exact.get(minute);
-    if (offset === undefined) {
-      offset = ask(utc);
-      if (ask(minute * 60_000) !== offset || ask(minute * 60_000 + 59_000) !== offset) return offset;
-      if (exact.size >= spansMax * 4) exact.clear();
-      exact.set(minute, offset);
-    }
-    return offset;
+    const block = blockAt(utc);
+    return utc < block.change ? block.before : block.after;
   }
 
   function nextChange(utc: number, end: number): number {
-    const before = offsetAt(utc);
-    let low = utc;
-    while (low < end) {
-      const span = Math.floor(low / spanMs);
-      const high = Math.min((span + 1) * spanMs, end);
-      if (offsetOfSpan(span) !== before) {
-        const found = changeWithin(offsetAt, low, high, before);
-        if (found !== null) return found;
-      }
-      low = high;
+    for (let at = utc; at < end; at = (Math.floor(at / blockMs) + 1) * blockMs) {
+      const { change } = blockAt(at);
+      if (change > utc && change !== Number.POSITIVE_INFINITY) return Math.min(change, end);
     }
     return end;
   }
@@ -125,27 +107,19 @@ function createZone(name: string): Zone {
   };
 }
 
-/** The change of offset in (low, high], to the second; null when there is none. */
-function changeWithin(
-  offsetAt: (utc: number) => number,
-  low: number,
-  high: number,
-  before: number,
-): number | null {
-  let same = low;
-  let changed: number | null = null;
-  for (let at = Math.min(low + hourMs, high); changed === null; at = Math.min(at + hourMs, high)) {
-    if (offsetAt(at) !== before) changed = at;
-    else same = at;
-    if (at === high) break;
+/** Finds the change of a block to the second; without one it lies at infinity. */
+function readBlock(ask: (utc: number) => number, start: number): Block {
+  const before = ask(start);
+  const after = ask(start + blockMs);
+  if (before === after) return { before, change: Number.POSITIVE_INFINITY, after };
+  let same = start;
+  let change = start + blockMs;
+  while (change - same > 1000) {
+    const middle = same + Math.floor((change - same) / 2000) * 1000;
+    if (ask(middle) === before) same = middle;
+    else change = middle;
   }
-  if (changed === null) return null;
-  while (changed - same > 1000) {
-    const middle: number = same + Math.floor((changed - same) / 2000) * 1000;
-    if (offsetAt(middle) === before) same = middle;
-    else changed = middle;
-  }
-  return Math.floor(changed / 1000) * 1000;
+  return { before, change, after };
 }
 
 function formatter(name: string): Intl.DateTimeFormat {

@@ -1,11 +1,11 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 import { StoreError } from "./errors.js";
-import { deletePredicate, deleteRange } from "./flux.js";
-import { type CheckpointPort, createCheckpointTracker } from "./influx-checkpoint.js";
-import { createInfluxClient } from "./influx-client.js";
-import { encodeLines, timeMax, timeMin } from "./influx-lines.js";
-import { aggregateWindows, latestPoints, readColumns } from "./influx-reading.js";
-import { settleLines } from "./influx-settle.js";
+import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
+import { createInfluxClient } from "./influx/client.js";
+import { deletePredicate, deleteRange } from "./influx/flux.js";
+import { encodeLines, timeMax, timeMin } from "./influx/lines.js";
+import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { settleLines } from "./influx/settle.js";
 import type { SeriesStore } from "./series.js";
 
 export interface InfluxSeriesOptions {

@@ -1,5 +1,20 @@
 import { mkdir } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
+import { packBatch } from "./embedded/batch.js";
+import { type Caller, createCaller } from "./embedded/calls.js";
+import type { Part } from "./embedded/catalog.js";
+import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./embedded/columns.js";
+import { asStoreError } from "./embedded/failures.js";
+import { createHandles } from "./embedded/handles.js";
+import type { RemovedScope } from "./embedded/names.js";
+import type {
+  LastPoint,
+  SeriesInFiles,
+  WriterCalls,
+  WriterEvent,
+  WriterOptions,
+} from "./embedded/protocol.js";
+import { createReaders } from "./embedded/readers.js";
 import { StoreError } from "./errors.js";
 import type {
   AggregateQuery,
@@ -10,15 +25,6 @@ import type {
   SeriesRef,
   SeriesStore,
 } from "./series.js";
-import { packBatch } from "./series-batch.js";
-import { type Caller, createCaller } from "./series-calls.js";
-import type { Part } from "./series-catalog.js";
-import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./series-columns.js";
-import { asStoreError } from "./series-failures.js";
-import { createHandles } from "./series-handles.js";
-import type { RemovedScope } from "./series-names.js";
-import type { LastPoint, SeriesInFiles, WriterCalls, WriterEvent, WriterOptions } from "./series-protocol.js";
-import { createReaders } from "./series-readers.js";
 
 export interface LibsqlSeriesOptions {
   /** Made if missing; used by one process at a time. */
@@ -170,7 +176,7 @@ async function startWriter(
   options: WriterOptions,
   listeners: { onParts: (parts: readonly Part[]) => void; onFailure: (error: StoreError) => void },
 ): Promise<{ caller: Caller<WriterCalls>; stop(): void }> {
-  const worker = new Worker(new URL("./series-writer.worker.js", import.meta.url), { workerData: options });
+  const worker = new Worker(new URL("./embedded/writer.worker.js", import.meta.url), { workerData: options });
   return new Promise((resolve, reject) => {
     let stopped = false;
     let ready = false;

@@ -170,7 +170,10 @@ suite("formulas: arithmetic", (test) => {
         const message = refusal(text);
         if (message !== "accepted") {
           // After a % mathjs reads `and`, `or`, `mod` … as names.
-          assert.match(message, /reserved|is a function|more than (200 parts|8 % signs)|nested too deeply|Unexpected|expected/);
+          assert.match(
+            message,
+            /reserved|is a function|more than (200 parts|8 % signs)|nested too deeply|Unexpected|expected/,
+          );
           return;
         }
         const { value, errors } = run(text, row);

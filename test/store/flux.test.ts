@@ -6,9 +6,9 @@ import {
   fluxRead,
   fluxString,
   fluxTime,
-} from "../../store/flux.js";
-import { timeMax, timeMin } from "../../store/influx-lines.js";
-import { windowRuns } from "../../store/influx-windows.js";
+} from "../../store/influx/flux.js";
+import { timeMax, timeMin } from "../../store/influx/lines.js";
+import { windowRuns } from "../../store/influx/windows.js";
 import { assert, suite } from "../suite.js";
 
 const hour = 3_600_000_000;

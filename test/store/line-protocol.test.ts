@@ -1,7 +1,7 @@
-import { createCheckpointTracker } from "../../store/influx-checkpoint.js";
-import { createColumns, parseRecords, parseTime, readRows } from "../../store/influx-csv.js";
-import { encodeLines, explode, type Line } from "../../store/influx-lines.js";
-import { settleLines } from "../../store/influx-settle.js";
+import { createCheckpointTracker } from "../../store/influx/checkpoint.js";
+import { createColumns, parseRecords, parseTime, readRows } from "../../store/influx/csv.js";
+import { encodeLines, explode, type Line } from "../../store/influx/lines.js";
+import { settleLines } from "../../store/influx/settle.js";
 import type { Kind, Point, SeriesRef } from "../../store/series.js";
 import { assert, rejects, suite } from "../suite.js";
 

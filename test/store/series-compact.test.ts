@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import fc from "fast-check";
-import { encodeChunk } from "../../store/series-chunks.js";
-import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "../../store/series-columns.js";
-import { compactSeries } from "../../store/series-compact.js";
-import { fetchMerged } from "../../store/series-fetch.js";
-import { insertChunks, listChunks, openMonthFile } from "../../store/series-files.js";
+import { encodeChunk } from "../../store/embedded/chunks.js";
+import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "../../store/embedded/columns.js";
+import { compactSeries } from "../../store/embedded/compact.js";
+import { fetchMerged } from "../../store/embedded/fetch.js";
+import { insertChunks, listChunks, openMonthFile } from "../../store/embedded/files.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const ALL = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };

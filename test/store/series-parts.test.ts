@@ -1,6 +1,5 @@
 import fc from "fast-check";
-import type { Aggregate } from "../../store/series.js";
-import { createAggregation } from "../../store/series-aggregate.js";
+import { createAggregation } from "../../store/embedded/aggregate.js";
 import {
   CHUNK_POINTS_MAX,
   chunksToCompact,
@@ -8,11 +7,12 @@ import {
   decodeChunk,
   encodeChunk,
   overlapGroups,
-} from "../../store/series-chunks.js";
-import { concatRuns, limitRun, mergeAll, mergeRuns, type Run } from "../../store/series-columns.js";
-import { createMemtable } from "../../store/series-memtable.js";
-import { monthOf } from "../../store/series-months.js";
-import { createProgress } from "../../store/series-progress.js";
+} from "../../store/embedded/chunks.js";
+import { concatRuns, limitRun, mergeAll, mergeRuns, type Run } from "../../store/embedded/columns.js";
+import { createMemtable } from "../../store/embedded/memtable.js";
+import { monthOf } from "../../store/embedded/months.js";
+import { createProgress } from "../../store/embedded/progress.js";
+import type { Aggregate } from "../../store/series.js";
 import { assert, suite } from "../suite.js";
 
 type Pairs = [number, number][];

@@ -2,9 +2,10 @@
  * Builds Flux text, nothing else. Times are integer microseconds; every value from outside goes through
  * `fluxString`, so no identifier can end its literal.
  */
-import { influxName, timeMax, timeMin } from "./influx-lines.js";
-import type { WindowRun } from "./influx-windows.js";
-import type { Aggregate, SeriesRef } from "./series.js";
+
+import type { Aggregate, SeriesRef } from "../series.js";
+import { influxName, timeMax, timeMin } from "./lines.js";
+import type { WindowRun } from "./windows.js";
 
 /** Aggregates that Flux computes; `increase` needs the point before the range and is computed from points. */
 export type FluxAggregate = Exclude<Aggregate, "increase">;

@@ -1,5 +1,5 @@
 /** Points to InfluxDB's line protocol: consecutive points of one device and time share a line. */
-import type { Point, RefusedPoint, SeriesRef } from "./series.js";
+import type { Point, RefusedPoint, SeriesRef } from "../series.js";
 
 /** Times that both a double and InfluxDB's nanosecond clock hold exactly: the years 1684 to 2255. */
 export const timeMin = Number.MIN_SAFE_INTEGER;

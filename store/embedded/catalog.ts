@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, InValue } from "@libsql/client/sqlite3";
-import { StoreError } from "./errors.js";
-import type { RemovedScope, SeriesKey } from "./series-names.js";
-import { inTransaction, openFile } from "./series-sqlite.js";
+import { StoreError } from "../errors.js";
+import type { RemovedScope, SeriesKey } from "./names.js";
+import { inTransaction, openFile } from "./sqlite.js";
 
 export const SERIES_FORMAT = 1;
 

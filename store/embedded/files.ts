@@ -1,8 +1,8 @@
 import type { Client, InStatement, Row } from "@libsql/client/sqlite3";
-import { newerFormat, SERIES_FORMAT } from "./series-catalog.js";
-import { type ChunkSpan, decodeChunk } from "./series-chunks.js";
-import type { Run } from "./series-columns.js";
-import { openFile, type Pragmas, whileBusy } from "./series-sqlite.js";
+import { newerFormat, SERIES_FORMAT } from "./catalog.js";
+import { type ChunkSpan, decodeChunk } from "./chunks.js";
+import type { Run } from "./columns.js";
+import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
 
 const DDL = [
   `create table if not exists chunk(

@@ -1,11 +1,11 @@
 /** Questions to InfluxDB and their answers as columns. */
-import { StoreError } from "./errors.js";
+import { StoreError } from "../errors.js";
+import type { AggregateQuery, Columns, ReadRange, SeriesRef } from "../series.js";
+import type { InfluxClient } from "./client.js";
+import { createColumns, parseRecords, parseTime, readRows } from "./csv.js";
 import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead } from "./flux.js";
-import type { InfluxClient } from "./influx-client.js";
-import { createColumns, parseRecords, parseTime, readRows } from "./influx-csv.js";
-import { influxName, timeMax, timeMin } from "./influx-lines.js";
-import { windowRuns } from "./influx-windows.js";
-import type { AggregateQuery, Columns, ReadRange, SeriesRef } from "./series.js";
+import { influxName, timeMax, timeMin } from "./lines.js";
+import { windowRuns } from "./windows.js";
 
 type Latest = { time: number; value: number | string } | null;
 type Span = { readonly start: number; readonly stop: number };

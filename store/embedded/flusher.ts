@@ -1,13 +1,13 @@
-import type { StoreError } from "./errors.js";
-import type { Catalog } from "./series-catalog.js";
-import { asStoreError } from "./series-failures.js";
-import { createFlush, type Flush } from "./series-flush.js";
-import { createMemtable, type Memtable } from "./series-memtable.js";
-import type { Parts } from "./series-parts.js";
-import type { Progress } from "./series-progress.js";
-import type { WriterOptions } from "./series-protocol.js";
-import type { Registry } from "./series-registry.js";
-import type { createLock } from "./series-turns.js";
+import type { StoreError } from "../errors.js";
+import type { Catalog } from "./catalog.js";
+import { asStoreError } from "./failures.js";
+import { createFlush, type Flush } from "./flush.js";
+import { createMemtable, type Memtable } from "./memtable.js";
+import type { Parts } from "./parts.js";
+import type { Progress } from "./progress.js";
+import type { WriterOptions } from "./protocol.js";
+import type { Registry } from "./registry.js";
+import type { createLock } from "./turns.js";
 
 export interface Flusher {
   /** Where points go now. */

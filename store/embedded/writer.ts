@@ -1,18 +1,18 @@
-import { StoreError } from "./errors.js";
-import type { ReadRange } from "./series.js";
-import type { Handlers } from "./series-calls.js";
-import { openCatalog, type Part } from "./series-catalog.js";
-import { limitRun, mergeRuns, NO_TIME_BELOW, type Run } from "./series-columns.js";
-import { createCompaction } from "./series-compact.js";
-import { createFlusher } from "./series-flusher.js";
-import { createIntake } from "./series-intake.js";
-import { keyOf, matcherOf, type RemovedScope } from "./series-names.js";
-import { openParts } from "./series-parts.js";
-import { createProgress } from "./series-progress.js";
-import type { Definitions, FindAnswer, LastPoint, WriterCalls, WriterOptions } from "./series-protocol.js";
-import { createRegistry, type SeriesEntry } from "./series-registry.js";
-import { createRemoval } from "./series-removal.js";
-import { createLock, pause } from "./series-turns.js";
+import { StoreError } from "../errors.js";
+import type { ReadRange } from "../series.js";
+import type { Handlers } from "./calls.js";
+import { openCatalog, type Part } from "./catalog.js";
+import { limitRun, mergeRuns, NO_TIME_BELOW, type Run } from "./columns.js";
+import { createCompaction } from "./compact.js";
+import { createFlusher } from "./flusher.js";
+import { createIntake } from "./intake.js";
+import { keyOf, matcherOf, type RemovedScope } from "./names.js";
+import { openParts } from "./parts.js";
+import { createProgress } from "./progress.js";
+import type { Definitions, FindAnswer, LastPoint, WriterCalls, WriterOptions } from "./protocol.js";
+import { createRegistry, type SeriesEntry } from "./registry.js";
+import { createRemoval } from "./removal.js";
+import { createLock, pause } from "./turns.js";
 
 export interface Writer {
   readonly handlers: Handlers<WriterCalls>;

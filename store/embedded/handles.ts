@@ -1,6 +1,6 @@
-import type { SeriesRef } from "./series.js";
-import { nameOf } from "./series-names.js";
-import type { Definitions } from "./series-protocol.js";
+import type { SeriesRef } from "../series.js";
+import { nameOf } from "./names.js";
+import type { Definitions } from "./protocol.js";
 
 export interface Handles {
   /** The number of a series in this process; -1 for a name that no file could hold. */

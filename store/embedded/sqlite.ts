@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { type Client, createClient, type Transaction } from "@libsql/client/sqlite3";
-import { StoreError } from "./errors.js";
-import { asStoreError, codeOf } from "./series-failures.js";
+import { StoreError } from "../errors.js";
+import { asStoreError, codeOf } from "./failures.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
 

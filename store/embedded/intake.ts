@@ -1,9 +1,9 @@
-import { StoreError } from "./errors.js";
-import type { Flusher } from "./series-flusher.js";
-import type { Progress } from "./series-progress.js";
-import type { WriteArgs } from "./series-protocol.js";
-import type { Registry } from "./series-registry.js";
-import { createLock } from "./series-turns.js";
+import { StoreError } from "../errors.js";
+import type { Flusher } from "./flusher.js";
+import type { Progress } from "./progress.js";
+import type { WriteArgs } from "./protocol.js";
+import type { Registry } from "./registry.js";
+import { createLock } from "./turns.js";
 
 export interface Intake {
   /** Answers once the points are in the memtable: while it is full and being flushed, that means waiting. */

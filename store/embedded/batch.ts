@@ -1,6 +1,6 @@
-import type { Kind, Point, RefusedPoint } from "./series.js";
-import type { Handles } from "./series-handles.js";
-import type { WriteArgs } from "./series-protocol.js";
+import type { Kind, Point, RefusedPoint } from "../series.js";
+import type { Handles } from "./handles.js";
+import type { WriteArgs } from "./protocol.js";
 
 export interface Batch {
   readonly args: WriteArgs;

@@ -1,7 +1,8 @@
 /** Brings a batch of lines into InfluxDB although some of its points will never be taken. */
-import type { LinesRefused } from "./influx-client.js";
-import { explode, influxName, type Line } from "./influx-lines.js";
-import type { RefusedPoint, SeriesRef } from "./series.js";
+
+import type { RefusedPoint, SeriesRef } from "../series.js";
+import type { LinesRefused } from "./client.js";
+import { explode, influxName, type Line } from "./lines.js";
 
 const reasonCharsMax = 1000;
 

@@ -1,4 +1,4 @@
-import { StoreError } from "./errors.js";
+import { StoreError } from "../errors.js";
 
 const CORRUPT = new Set(["SQLITE_CORRUPT", "SQLITE_NOTADB"]);
 

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
-import { createAggregation } from "./series-aggregate.js";
-import type { Handlers } from "./series-calls.js";
-import type { Part } from "./series-catalog.js";
-import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./series-columns.js";
-import { fetchMerged, fetchOverlaid } from "./series-fetch.js";
-import { loadChunks, openMonthFileToRead } from "./series-files.js";
-import type { LastPoint, ReaderCalls, SeriesInFiles } from "./series-protocol.js";
-import { whileBusy } from "./series-sqlite.js";
-import { createLock } from "./series-turns.js";
+import { createAggregation } from "./aggregate.js";
+import type { Handlers } from "./calls.js";
+import type { Part } from "./catalog.js";
+import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { fetchMerged, fetchOverlaid } from "./fetch.js";
+import { loadChunks, openMonthFileToRead } from "./files.js";
+import type { LastPoint, ReaderCalls, SeriesInFiles } from "./protocol.js";
+import { whileBusy } from "./sqlite.js";
+import { createLock } from "./turns.js";
 
 const CLIENTS_MAX = 32;
 const LATEST_AT_ONCE_MAX = 256;

@@ -2,7 +2,7 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
-import { StoreError } from "./errors.js";
+import { StoreError } from "../errors.js";
 
 export interface InfluxAccess {
   readonly url: string;

@@ -1,10 +1,10 @@
 import type { Client } from "@libsql/client/sqlite3";
-import type { Catalog } from "./series-catalog.js";
-import { chunksToCompact, cutIntoChunks, encodeChunk } from "./series-chunks.js";
-import { firstTime, lastTime, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./series-columns.js";
-import { deleteChunks, insertChunks, listChunks, loadChunks } from "./series-files.js";
-import type { MonthPart, Parts } from "./series-parts.js";
-import { inTransaction } from "./series-sqlite.js";
+import type { Catalog } from "./catalog.js";
+import { chunksToCompact, cutIntoChunks, encodeChunk } from "./chunks.js";
+import { firstTime, lastTime, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { deleteChunks, insertChunks, listChunks, loadChunks } from "./files.js";
+import type { MonthPart, Parts } from "./parts.js";
+import { inTransaction } from "./sqlite.js";
 
 export const LOOSE_FLUSHES_MAX = 32;
 const IDLE_MS = 10 * 60_000;

@@ -1,5 +1,5 @@
-import { StoreError } from "./errors.js";
-import { type Run, sliceRun } from "./series-columns.js";
+import { StoreError } from "../errors.js";
+import { type Run, sliceRun } from "./columns.js";
 
 export const CHUNK_POINTS_MAX = 4096;
 /** Text chunks are cut by size too, so that no blob grows with the length of what a device sends. */

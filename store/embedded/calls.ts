@@ -1,7 +1,7 @@
 import type { MessagePort, Transferable, Worker } from "node:worker_threads";
-import { StoreError, type StoreErrorCode } from "./errors.js";
-import { asStoreError } from "./series-failures.js";
-import type { CallShape } from "./series-protocol.js";
+import { StoreError, type StoreErrorCode } from "../errors.js";
+import { asStoreError } from "./failures.js";
+import type { CallShape } from "./protocol.js";
 
 type Shapes = Record<string, CallShape>;
 

@@ -1,7 +1,7 @@
-import type { Catalog, Part } from "./series-catalog.js";
-import { trimChunk } from "./series-flush.js";
-import type { Parts } from "./series-parts.js";
-import { inTransaction } from "./series-sqlite.js";
+import type { Catalog, Part } from "./catalog.js";
+import { trimChunk } from "./flush.js";
+import type { Parts } from "./parts.js";
+import { inTransaction } from "./sqlite.js";
 
 export interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { serveCalls } from "./series-calls.js";
-import type { Part } from "./series-catalog.js";
-import { asStoreError } from "./series-failures.js";
-import type { Definitions, WriterCalls, WriterEvent, WriterOptions } from "./series-protocol.js";
-import { openWriter } from "./series-writer.js";
+import { serveCalls } from "./calls.js";
+import type { Part } from "./catalog.js";
+import { asStoreError } from "./failures.js";
+import type { Definitions, WriterCalls, WriterEvent, WriterOptions } from "./protocol.js";
+import { openWriter } from "./writer.js";
 
 if (parentPort === null) throw new Error("series-writer.worker runs in a worker thread only");
 const port = parentPort;

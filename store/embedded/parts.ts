@@ -2,9 +2,9 @@ import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
-import type { Catalog, Part } from "./series-catalog.js";
-import { openMonthFile } from "./series-files.js";
-import { monthOf } from "./series-months.js";
+import type { Catalog, Part } from "./catalog.js";
+import { openMonthFile } from "./files.js";
+import { monthOf } from "./months.js";
 
 export interface MonthPart extends Part {
   /** Flushes into it since it was last compacted. */

@@ -1,14 +1,14 @@
 import type { Transaction } from "@libsql/client/sqlite3";
-import type { Catalog } from "./series-catalog.js";
-import { CHUNK_POINTS_MAX, cutIntoChunks, encodeChunk } from "./series-chunks.js";
-import { clipRun, firstTime, lastTime, lowerBound, mergeRuns, type Run, sliceRun } from "./series-columns.js";
-import { deleteChunks, insertChunks, loadChunks, type NewChunk } from "./series-files.js";
-import type { Memtable } from "./series-memtable.js";
-import { keyOf } from "./series-names.js";
-import type { MonthPart, Parts } from "./series-parts.js";
-import type { Registry, SeriesEntry } from "./series-registry.js";
-import { inTransaction } from "./series-sqlite.js";
-import { createBreather } from "./series-turns.js";
+import type { Catalog } from "./catalog.js";
+import { CHUNK_POINTS_MAX, cutIntoChunks, encodeChunk } from "./chunks.js";
+import { clipRun, firstTime, lastTime, lowerBound, mergeRuns, type Run, sliceRun } from "./columns.js";
+import { deleteChunks, insertChunks, loadChunks, type NewChunk } from "./files.js";
+import type { Memtable } from "./memtable.js";
+import { keyOf } from "./names.js";
+import type { MonthPart, Parts } from "./parts.js";
+import type { Registry, SeriesEntry } from "./registry.js";
+import { inTransaction } from "./sqlite.js";
+import { createBreather } from "./turns.js";
 
 interface Piece {
   readonly series: number;

@@ -1,4 +1,4 @@
-import type { Kind, SeriesRef } from "./series.js";
+import type { Kind, SeriesRef } from "../series.js";
 
 export interface SeriesKey {
   readonly tenant: number;

@@ -1,8 +1,8 @@
-import type { StoreErrorCode } from "./errors.js";
-import type { Aggregate, ReadRange } from "./series.js";
-import type { Part } from "./series-catalog.js";
-import type { Run } from "./series-columns.js";
-import type { RemovedScope } from "./series-names.js";
+import type { StoreErrorCode } from "../errors.js";
+import type { Aggregate, ReadRange } from "../series.js";
+import type { Part } from "./catalog.js";
+import type { Run } from "./columns.js";
+import type { RemovedScope } from "./names.js";
 
 /** A call that crosses threads: what goes in, what comes back. */
 export interface CallShape {

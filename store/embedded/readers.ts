@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
-import { StoreError } from "./errors.js";
-import { type Caller, createCaller } from "./series-calls.js";
-import { asStoreError } from "./series-failures.js";
-import type { ReaderCalls } from "./series-protocol.js";
+import { StoreError } from "../errors.js";
+import { type Caller, createCaller } from "./calls.js";
+import { asStoreError } from "./failures.js";
+import type { ReaderCalls } from "./protocol.js";
 
 export interface Readers {
   /** Asks the reader with the least to do. */
@@ -26,7 +26,7 @@ export function createReaders({ dir, threads }: { dir: string; threads: number }
 
   function start(place: number): void {
     if (closed) return;
-    const worker = new Worker(new URL("./series-reader.worker.js", import.meta.url), { workerData: { dir } });
+    const worker = new Worker(new URL("./reader.worker.js", import.meta.url), { workerData: { dir } });
     const caller = createCaller<ReaderCalls>(worker, () => undefined);
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {

@@ -1,7 +1,7 @@
 /** Reads Flux answers in CSV, as bytes arrive, into rows of numbers; no object and no string a row. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { StoreError } from "./errors.js";
-import type { Columns, Kind } from "./series.js";
+import { StoreError } from "../errors.js";
+import type { Columns, Kind } from "../series.js";
 
 export type RowSink = (time: number, value: number | string) => void;
 

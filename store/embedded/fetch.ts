@@ -1,8 +1,8 @@
 import type { Client } from "@libsql/client/sqlite3";
-import type { Part } from "./series-catalog.js";
-import { overlapGroups } from "./series-chunks.js";
-import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run } from "./series-columns.js";
-import { listChunks, loadChunks, type StoredChunk } from "./series-files.js";
+import type { Part } from "./catalog.js";
+import { overlapGroups } from "./chunks.js";
+import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run } from "./columns.js";
+import { listChunks, loadChunks, type StoredChunk } from "./files.js";
 
 export type OpenPart = (part: Part) => Promise<Client>;
 

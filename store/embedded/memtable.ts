@@ -1,4 +1,4 @@
-import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./series-columns.js";
+import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 
 export interface MemtableRange {
   readonly start?: number | undefined;
