@@ -32,7 +32,7 @@ export async function takenBefore(
   killedAt: number,
 ): Promise<Taken> {
   const records = (await history(own.device, recordsMax)).filter(
-    (record) => record.session === own.session && record.connection < own.connection,
+    (record) => record.session === own.session && connectionOf(record) < own.connection,
   );
   const last = records[0];
   if (last === undefined) return new Set();
@@ -42,7 +42,7 @@ export async function takenBefore(
   const latest = new Map<number, JournalRecord>();
   const sent = records.filter(
     (record) =>
-      record.connection === last.connection && record.kind === recordKinds.uplink && record.qos === 1,
+      record.connection === connectionOf(last) && record.kind === recordKinds.uplink && record.qos === 1,
   );
   for (const record of sent.slice(0, messagesMax)) {
     // Ids are used again and again: only the latest message of an id can be unacknowledged.
@@ -50,4 +50,9 @@ export async function takenBefore(
   }
   const recent = [...latest.values()].filter((record) => record.receivedAt >= endedAt - windowMicros);
   return new Set(recent.map(messageKey));
+}
+
+/** A connection is numbered by its connect record. */
+function connectionOf(record: JournalRecord): number {
+  return record.kind === recordKinds.connect ? record.id : record.connection;
 }

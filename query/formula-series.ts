@@ -23,7 +23,8 @@ export async function evaluateAt(
   own: NumberColumns,
   previous: number,
 ): Promise<FormulaValues> {
-  const inputs: Record<string, Float64Array> = {};
+  // A data point may be called __proto__.
+  const inputs: Record<string, Float64Array> = Object.create(null);
   for (const variable of bound.formula.variables) {
     if (variable === "dataPoint") inputs[variable] = own.values;
     else if (variable === "lastValue") inputs[variable] = shifted(own.values, previous);

@@ -47,6 +47,9 @@ const segmentAgeMaxMs = 3_600_000;
 const pendingBytesMax = 32 * 1024 * 1024;
 const directoryDevicesMax = 50_000;
 const changePollMs = 500;
+/** InfluxDB syncs its log at each write and takes two at once; the embedded store takes one at a time. */
+const influxWrites = { lanes: 2, lingerMs: 50 } as const;
+const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 const headerBytesMax = 64 * 1024;
 const seriesConsumer = "series";
 
@@ -131,7 +134,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       meter,
       rules: () => ({ local, oldest: oldest() }),
       now,
-      lanes: config.influx === null ? 1 : 2,
+      ...(config.influx === null ? embeddedWrites : influxWrites),
       onTrouble: (error) => status.note("series", error?.message ?? null),
     });
   }
@@ -158,12 +161,15 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
         meter,
         now,
         authenticate: (username, token) => authenticate(directory, username, token),
-        takenBefore: (origin) =>
-          takenBefore(
+        takenBefore: async (origin) => {
+          // What the earlier connection sent may still be on its way to the disk, where the history looks.
+          await journal.waitFor(origin.connection - 1);
+          return takenBefore(
             events.history,
             { device: origin.device.id, session: origin.session, connection: origin.connection },
             killedAt,
-          ),
+          );
+        },
         hold: directory.hold,
         release: directory.release,
       },

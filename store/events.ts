@@ -91,12 +91,14 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
   }
 
   async function sources(scope: Scope, owners: readonly number[], log: Log): Promise<Source[]> {
+    // A segment may move from memory to the file while the file is asked.
+    const before = new Map(live);
     const stored = new Map(
       (await countsBySegment(client, scope, owners, log)).map((row) => [row.firstID, row.count]),
     );
     const all = [...(journal?.segments ?? [])].reverse();
     return all.flatMap((segment): Source[] => {
-      const index = live.get(segment);
+      const index = before.get(segment) ?? live.get(segment);
       if (index !== undefined) return [liveSource(segment, index, scope, owners, log)];
       const count = stored.get(segment.firstID) ?? 0;
       if (count === 0) return [];

@@ -21,6 +21,8 @@ export interface SeriesConsumerOptions {
   readonly now: () => number;
   /** Writes under way at once. A device always takes the same lane, so its points stay in order. */
   readonly lanes: number;
+  /** Points wait so long for company: a store that syncs each write likes few large ones. */
+  readonly lingerMs: number;
   readonly onTrouble: (error: Error | null) => void;
 }
 
@@ -53,19 +55,26 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   const writer = createWriter(options, stopper);
 
   async function follow(reader: JournalReader): Promise<void> {
+    const gathered = createGathering(options, (points, through) =>
+      writer.write(points, through, () => {
+        settledID = Math.max(settledID, through);
+      }),
+    );
     while (!stopper.stopped) {
       const batch = await reader.next();
-      if (batch === null) {
-        await stopper.wait((wake) => void journal.waitFor(reader.lastID).then(wake));
-        continue;
-      }
-      await decodeBatch(options, batch, (points, through) =>
-        writer.write(points, through, () => {
-          settledID = Math.max(settledID, through);
-        }),
-      );
+      if (batch !== null) await gathered.decode(batch);
+      else if (gathered.isDue()) await gathered.flush();
+      else await stopper.wait((wake) => waitForMore(reader, gathered.waitsMs(), wake));
     }
     await reader.close();
+  }
+
+  function waitForMore(reader: JournalReader, mostMs: number, wake: () => void): void {
+    const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
+    void journal.waitFor(reader.lastID).then(() => {
+      clearTimeout(timer);
+      wake();
+    });
   }
 
   const running = follow(await journal.read(from));
@@ -82,15 +91,17 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
       let points = 0;
       const end = settledID;
       const reader = await journal.read(afterID);
+      // The checkpoint stays where the follower has it.
+      const gathered = createGathering(options, async (some) => {
+        points += some.length;
+        await writer.write(some, 0, () => undefined);
+      });
       for (let batch = await reader.next(); batch !== null && !stopper.stopped; batch = await reader.next()) {
         messages += batch.offsets.length;
-        await decodeBatch(options, batch, async (some) => {
-          points += some.length;
-          // The checkpoint stays where the follower has it.
-          await writer.write(some, 0, () => undefined);
-        });
+        await gathered.decode(batch);
         if (reader.lastID >= end) break;
       }
+      await gathered.flush();
       await reader.close();
       await writer.idle();
       return { messages, points };
@@ -102,35 +113,61 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   };
 }
 
-/** Decodes a batch in slices; `write` gets the points up to a journal id, and holds back when it must. */
-async function decodeBatch(
+/** Decoded points that wait to be written together. */
+interface Gathering {
+  /** Decodes in slices that leave the event loop room; writes what is full. */
+  decode(batch: JournalBatch): Promise<void>;
+  flush(): Promise<void>;
+  isDue(): boolean;
+  /** How long until what waits is due; infinite when nothing does. */
+  waitsMs(): number;
+}
+
+function createGathering(
   options: SeriesConsumerOptions,
-  batch: JournalBatch,
   write: (points: Point[], through: number) => Promise<void>,
-): Promise<void> {
-  const { directory, meter } = options;
-  const rules = options.rules();
+): Gathering {
+  const { directory, meter, lingerMs } = options;
   const refuse = (reason: Reason, by: number): void => count(meter.refused, reason, by);
+  const pointsMax = pointsPerWrite * options.lanes;
   let points: Point[] = [];
   let through = 0;
-  let sliceEnd = performance.now() + sliceMs;
-  for (const at of batch.offsets) {
-    const record = decodeRecord(batch.buffer, at);
-    through = record.id;
-    if (record.kind !== recordKinds.uplink || record.flag) continue;
-    const device = directory.peek(record.device) ?? (await directory.get(record.device));
-    if (device === undefined) refuse("device", 1);
-    else decodePoints(device, messageOf(record), rules, points, refuse);
-    if (points.length >= pointsPerWrite * options.lanes) {
-      await write(points, through);
-      points = [];
-    }
-    if (performance.now() > sliceEnd) {
-      await new Promise((resolve) => setImmediate(resolve));
-      sliceEnd = performance.now() + sliceMs;
-    }
+  let since = Number.POSITIVE_INFINITY;
+
+  async function flush(): Promise<void> {
+    const full = points;
+    points = [];
+    since = Number.POSITIVE_INFINITY;
+    await write(full, through);
   }
-  if (through > 0) await write(points, through);
+
+  async function decode(batch: JournalBatch): Promise<void> {
+    const rules = options.rules();
+    let sliceEnd = performance.now() + sliceMs;
+    for (const at of batch.offsets) {
+      const record = decodeRecord(batch.buffer, at);
+      through = record.id;
+      if (record.kind === recordKinds.uplink && !record.flag) {
+        const device = directory.peek(record.device) ?? (await directory.get(record.device));
+        if (device === undefined) refuse("device", 1);
+        else decodePoints(device, messageOf(record), rules, points, refuse);
+      }
+      if (points.length >= pointsMax) await flush();
+      if (performance.now() > sliceEnd) {
+        await new Promise((resolve) => setImmediate(resolve));
+        sliceEnd = performance.now() + sliceMs;
+      }
+    }
+    // What the last flush of this batch left behind waits from now on.
+    since = Math.min(since, performance.now());
+  }
+
+  return {
+    decode,
+    flush,
+    isDue: () => performance.now() - since >= lingerMs,
+    waitsMs: () => since + lingerMs - performance.now(),
+  };
 }
 
 function messageOf(record: JournalRecord) {

@@ -41,7 +41,7 @@ function fromDigits(text: string): number | null {
   const value = BigInt(text);
   const size = value < 0n ? -value : value;
   const micros = size < 100_000_000_000_000_000n ? value : value / 1000n;
-  return Number(micros);
+  return micros < 2n ** 53n && micros > -(2n ** 53n) ? Number(micros) : null;
 }
 
 function fromText(text: string, local: LocalTime): number | null {

@@ -61,13 +61,16 @@ export async function listenMqtt(
   const sweep = setInterval(() => {
     const now = base.now();
     for (const connection of open) connection.checkSilence(now);
-    for (const connection of paused) resume(connection);
+    resumePaused();
   }, sweepMs);
 
-  function resume(connection: MqttConnection): void {
-    paused.delete(connection);
-    connection.resumeIfRoom();
-    if (connection.isPaused) paused.add(connection);
+  /** Over a copy: one that stays paused enters the set again, and a walk over the set itself would never end. */
+  function resumePaused(): void {
+    for (const connection of [...paused]) {
+      paused.delete(connection);
+      connection.resumeIfRoom();
+      if (connection.isPaused) paused.add(connection);
+    }
   }
 
   const stopListening = (): Promise<void> =>
@@ -80,7 +83,7 @@ export async function listenMqtt(
     port: (server.address() as AddressInfo).port,
     afterCommit: () => {
       flushDirty();
-      for (const connection of [...paused]) resume(connection);
+      resumePaused();
     },
     stopListening: () => {
       // Resolves only once every connection has ended, so it is not awaited here.

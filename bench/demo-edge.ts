@@ -1,0 +1,37 @@
+import { connectAsync } from "mqtt";
+import type { Api } from "./api.js";
+import type { Hour } from "./demo-year.js";
+
+const inFlightMax = 500;
+const pollMs = 20;
+
+/** The edge node: sends every hour as one QoS 1 message with its own time; resolves when all are acknowledged. */
+export async function publishYear(
+  mqtt: string,
+  device: { readonly username: string; readonly token: string },
+  hours: readonly Hour[],
+  onAcknowledged: (count: number) => void,
+): Promise<void> {
+  const { username, token: password } = device;
+  const client = await connectAsync(mqtt, { username, password, clientId: "edge-1", reconnectPeriod: 0 });
+  let next = 0;
+  let acknowledged = 0;
+  async function lane(): Promise<void> {
+    for (let hour = hours[next++]; hour !== undefined; hour = hours[next++]) {
+      await client.publishAsync("weather", JSON.stringify(hour), { qos: 1 });
+      onAcknowledged(++acknowledged);
+    }
+  }
+  await Promise.all(Array.from({ length: inFlightMax }, lane));
+  await client.endAsync();
+}
+
+/** Resolves when every acknowledged point can be read: the series consumer has nothing left to store. */
+export async function settled(api: Api): Promise<void> {
+  for (;;) {
+    const { text } = await api.call("GET", "/metrics");
+    const lag = /^tidemark_journal_lag_messages\{consumer="series"\} (\d+)$/m.exec(text)?.[1];
+    if (lag === "0") return;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}

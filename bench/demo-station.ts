@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import type { Api } from "./api.js";
+
+/** A weather station as the service knows it. */
+export interface Station {
+  readonly deviceID: string;
+  readonly username: string;
+  readonly token: string;
+  /** Record ids by metric name. */
+  readonly metrics: ReadonlyMap<string, number>;
+}
+
+const numberType = 1;
+const reportOnly = 1;
+const mqttProtocol = 1;
+const byToken = 1;
+const formula = 1;
+const aggregate = { max: 1, min: 2, mean: 3, sum: 4, count: 8 } as const;
+const ofFormula = 1;
+
+const points = [
+  { dataPointID: "temperature", dataPointName: "Temperature", unitSymbol: "°C" },
+  { dataPointID: "pressure", dataPointName: "Air pressure", unitSymbol: "hPa" },
+  { dataPointID: "wind", dataPointName: "Wind speed", unitSymbol: "m/s" },
+] as const;
+
+const fahrenheit = "dataPoint * 9 / 5 + 32";
+
+/** In the order of their columns in the demo's tables. */
+const metrics = [
+  { of: "temperature", metricName: "°F", metricType: formula, expressions: fahrenheit },
+  {
+    of: "temperature",
+    ...{ metricName: "air kg/m³", metricType: formula },
+    expressions: "100 * pressure / (287.05 * (dataPoint + 273.15))",
+  },
+  { of: "temperature", metricName: "mean °C", aggregateType: aggregate.mean },
+  {
+    of: "temperature",
+    ...{ metricName: "mean °F", metricType: 2, aggregateType: aggregate.mean },
+    ...{ aggregateData: ofFormula, expressions: fahrenheit },
+  },
+  { of: "temperature", metricName: "min °C", aggregateType: aggregate.min },
+  { of: "temperature", metricName: "max °C", aggregateType: aggregate.max },
+  {
+    of: "temperature",
+    ...{ metricName: "heating °C·d", metricType: 2, aggregateType: aggregate.sum },
+    ...{ aggregateData: ofFormula, expressions: "max(18 - dataPoint, 0) / 24" },
+  },
+  { of: "wind", metricName: "max wind m/s", aggregateType: aggregate.max },
+  { of: "temperature", metricName: "hours", aggregateType: aggregate.count },
+] as const;
+
+/** Makes a product, its data points and metrics, and one device of it. Names differ from run to run. */
+export async function createStation(api: Api): Promise<Station> {
+  const suffix = randomBytes(3).toString("hex");
+  const product = await api.post<{ id: number; productID: string }>("/api/v1/products", {
+    productName: `Weather station ${suffix}`,
+    cloudProtocol: mqttProtocol,
+  });
+  const pointIDs = new Map<string, number>();
+  for (const point of points) {
+    const made = await api.post<{ id: number }>("/api/v1/data_points", {
+      ...point,
+      ...{ productID: product.productID, pointDataType: numberType, dataTransType: reportOnly },
+    });
+    pointIDs.set(point.dataPointID, made.id);
+  }
+  const metricIDs = new Map<string, number>();
+  for (const { of, ...metric } of metrics) {
+    const body = { ...metric, dataPointIntID: pointIDs.get(of) };
+    metricIDs.set(metric.metricName, (await api.post<{ id: number }>("/api/v1/metrics", body)).id);
+  }
+  const device = await api.post<{ deviceID: string; deviceUsername: string; token: string }>(
+    "/api/v1/devices",
+    {
+      ...{ deviceName: "Seattle", deviceType: 1, deviceID: `seattle-${suffix}` },
+      ...{ productID: product.productID, cloudProtocol: mqttProtocol, authType: byToken, upLinkSystem: 1 },
+    },
+  );
+  const { deviceID, deviceUsername: username, token } = device;
+  return { deviceID, username, token, metrics: metricIDs };
+}
