@@ -1,5 +1,5 @@
-import type { Question } from "./demo-questions.js";
 import { type Cell, table } from "./demo-print.js";
+import type { Question } from "./demo-questions.js";
 
 interface Columns {
   readonly time: readonly string[];

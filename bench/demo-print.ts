@@ -1,8 +1,6 @@
 /** What the demo writes: a bar where there is a terminal, plain lines elsewhere, and tables. */
 
-export interface Progress {
-  (done: number): void;
-}
+export type Progress = (done: number) => void;
 
 const barCells = 40;
 const plainSteps = 4;
@@ -31,18 +29,21 @@ export function thousands(value: number): string {
 
 export type Cell = string | number | boolean | readonly number[] | null;
 
-/** Columns as wide as their widest cell; the first to the left, numbers to the right. */
+/** Columns as wide as their widest cell, numbers to the right; a column with fractions shows two decimals. */
 export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const texts = [heads, ...rows.map((row) => row.map(cellText))];
-  const widths = heads.map((_, i) => Math.max(...texts.map((row) => row[i]?.length ?? 0)));
-  const lines = texts.map((row) =>
-    row.map((text, i) => (i === 0 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0))).join("  "),
-  );
-  lines.splice(1, 0, widths.map((width) => "─".repeat(width)).join("  "));
-  return lines.map((line) => `  ${line.trimEnd()}`).join("\n");
+  const columns = heads.map((head, i) => {
+    const cells = rows.map((row) => row[i] ?? null);
+    const texts = cells.map(cellTextIn(cells));
+    const width = Math.max(...[head, ...texts].map(({ length }) => length));
+    const pad = cells.some((cell) => typeof cell === "number") ? "padStart" : "padEnd";
+    return [head[pad](width), "─".repeat(width), ...texts.map((text) => text[pad](width))];
+  });
+  const lines = Array.from({ length: rows.length + 2 }, (_, i) => columns.map((column) => column[i]));
+  return lines.map((line) => `  ${line.join("  ").trimEnd()}`).join("\n");
 }
 
-function cellText(cell: Cell): string {
-  if (cell === null) return "–";
-  return typeof cell === "number" ? String(Math.round(cell * 100) / 100) : String(cell);
+function cellTextIn(column: readonly Cell[]): (cell: Cell) => string {
+  const numbers = column.filter((cell) => typeof cell === "number");
+  const decimals = numbers.every(Number.isInteger) ? 0 : 2;
+  return (cell) => (cell === null ? "–" : typeof cell === "number" ? cell.toFixed(decimals) : String(cell));
 }

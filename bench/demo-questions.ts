@@ -47,9 +47,9 @@ export function questionsFor({ deviceID, metrics }: Station): Question[] {
     },
     {
       who: "analyst",
-      asks: "How dense is the air, from temperature and pressure together, at six successive hours?",
+      asks: "How dense is the air, from temperature and pressure together, on a night in January?",
       path: metricsData(
-        `${metric("air kg/m³")}&time_unit=real&startTime=2010-01-15T00:00:00Z&endTime=2010-01-15T06:00:00Z`,
+        `${metric("air g/m³")}&time_unit=real&startTime=2010-01-15T00:00:00Z&endTime=2010-01-15T06:00:00Z`,
       ),
       shape: "metrics",
     },

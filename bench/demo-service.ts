@@ -39,7 +39,10 @@ export async function startService(environment: NodeJS.ProcessEnv): Promise<Serv
       ...{ DATA_DIR: join(dir, "data"), HTTP_PORT: "0", MQTT_PORT: "0", API_KEY: key },
     },
   });
-  const kill = (): void => void child.kill("SIGKILL");
+  const kill = (): void => {
+    child.kill("SIGKILL");
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+  };
   process.once("exit", kill);
 
   async function close(): Promise<void> {

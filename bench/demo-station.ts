@@ -31,8 +31,8 @@ const metrics = [
   { of: "temperature", metricName: "°F", metricType: formula, expressions: fahrenheit },
   {
     of: "temperature",
-    ...{ metricName: "air kg/m³", metricType: formula },
-    expressions: "100 * pressure / (287.05 * (dataPoint + 273.15))",
+    ...{ metricName: "air g/m³", metricType: formula },
+    expressions: "100000 * pressure / (287.05 * (dataPoint + 273.15))",
   },
   { of: "temperature", metricName: "mean °C", aggregateType: aggregate.mean },
   {

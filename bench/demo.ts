@@ -34,7 +34,9 @@ async function load({ http, mqtt, key, own }: Service): Promise<Station> {
   const api = createApi(http, { authorization: `Bearer ${key}` });
   const station = await createStation(api);
   const hours = readYear();
-  say(`A product, three data points, ${station.metrics.size} metrics and device ${station.deviceID} are made.`);
+  say(
+    `A product, three data points, ${station.metrics.size} metrics and device ${station.deviceID} are made.`,
+  );
   say(`The edge node sends the hourly normals of Seattle for 2010, QoS 1, one message an hour of the year:`);
   const startedAt = performance.now();
   await publishYear(mqtt, station, hours, createProgress(process.stdout, "hours acknowledged", hours.length));

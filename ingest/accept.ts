@@ -34,6 +34,8 @@ export interface Accept {
   disconnect(origin: Origin, orderly: boolean): void;
   /** A QoS 2 id is free again once `done` is called. */
   release(origin: Origin, messageID: number, done: () => void): void;
+  /** Resolves once everything taken so far is on disk, or the journal closes. */
+  allKept(): Promise<void>;
   /** True while transports must stop reading. */
   readonly full: boolean;
   /** Why nothing can be kept, or null. */
@@ -103,6 +105,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
     release: (origin, messageID, done) => {
       journal.append({ ...record(origin, recordKinds.release), messageID }, done);
     },
+    allKept: () => journal.waitFor(journal.appendedID - 1),
     get full() {
       return journal.full || backlogFull();
     },

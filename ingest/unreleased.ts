@@ -72,7 +72,8 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
     of,
     inherit: (device, session) => {
       const ids = sessions.get(`${device}/${session}`);
-      for (const id of ids?.keys() ?? []) ids?.set(id, "inherited");
+      // One that is still pending becomes kept by itself; acknowledged before that, a kill would lose it.
+      for (const [id, state] of ids ?? []) if (state === "kept") ids?.set(id, "inherited");
     },
     clear: (device, session) => {
       if (sessions.delete(`${device}/${session}`)) dirty.add(`${device}/${session}`);

@@ -3,6 +3,7 @@ import type { Db } from "../store/db.js";
 import type { DeviceStore } from "../store/devices.js";
 import type { EventLog } from "../store/events.js";
 import type { SeriesStore } from "../store/series.js";
+import type { Catalog } from "./catalog.js";
 import type { Authenticator } from "./http/auth.js";
 import type { Logger } from "./log.js";
 import type { Status } from "./status.js";
@@ -14,6 +15,7 @@ export interface AppDeps {
   readonly devices: DeviceStore;
   readonly events: EventLog;
   readonly series: SeriesStore;
+  readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   readonly log: Logger;
   readonly status: Status;

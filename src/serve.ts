@@ -26,6 +26,7 @@ import type { SeriesStore } from "../store/series.js";
 import { openInfluxSeriesStore } from "../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { createApp } from "./app.js";
+import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createAuthenticator } from "./http/auth.js";
@@ -71,12 +72,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const directory = createDirectory(devices, directoryDevicesMax);
   const sessions = createSessions();
   const authenticator = createAuthenticator(db, now);
+  const catalog = createCatalog(db);
   directory.onDevice((id, entry) => sessions.check(id, entry));
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
     db,
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
+      catalog.forget(change);
       return directory.apply(change);
     },
     changePollMs,
@@ -181,6 +184,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     devices,
     events,
     series,
+    catalog,
     authenticator,
     log,
     status,

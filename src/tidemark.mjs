@@ -1,3 +1,3 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=32
 // The command `tidemark`: the built program, without installing or building anything.
 await import("../dist/src/main.js");

@@ -99,10 +99,8 @@ export async function openChangeFeed(
     });
     return running;
   };
-  const wake = (): void => {
-    // A failed poll is made up for by the next: the position has not moved.
-    poll().catch(() => undefined);
-  };
+  // A failed poll is made up for by the next: the position has not moved.
+  const wake = (): Promise<void> => poll().catch(() => undefined);
   db.onWrite(wake);
   const timer = db.shared ? setInterval(wake, intervalMs) : undefined;
   return { poll, close: () => clearInterval(timer) };

@@ -1,5 +1,6 @@
 import { type Actor, changed } from "./changes.js";
 import type { Db, SqlValue } from "./db.js";
+import { removeDataStreamsStatements } from "./data-streams.js";
 import type { Kind } from "./series.js";
 import {
   deleteRows,
@@ -187,14 +188,20 @@ export async function updateDataPoint(
   return getDataPoint(db, actor.tenant, id);
 }
 
-/** Removes the rows; the background removes their points. @throws StoreError REFERENCED */
+/**
+ * Removes the rows, and those streams with them; the background removes their points.
+ * @throws StoreError REFERENCED, then nothing is removed
+ */
 export async function removeDataPoints(
   db: Db,
   actor: Actor,
   now: number,
   ids: readonly number[],
+  streams: readonly number[] = [],
 ): Promise<void> {
   await db.write([
+    // A stream that goes as well no longer refers to its points.
+    ...removeDataStreamsStatements(actor, now, streams),
     {
       sql: `insert into removal (tenant, productID, field, createAt)
         select r.tenant, p.productID, r.field, ? from data_point r join product p on p.id = r.productIntID

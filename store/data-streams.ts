@@ -165,8 +165,12 @@ export async function removeDataStreams(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write([
+  await db.write(removeDataStreamsStatements(actor, now, ids));
+}
+
+export function removeDataStreamsStatements(actor: Actor, now: number, ids: readonly number[]): Statement[] {
+  return [
     deleteRows("data_stream", actor.tenant, ids),
     ...ids.map((id) => changed(actor, now, "delete", "data_stream", id)),
-  ]);
+  ];
 }

@@ -19,8 +19,8 @@ export interface Db {
    * @throws StoreError CONFLICT (fields names the column), REFERENCED, UNAVAILABLE
    */
   write(statements: readonly Statement[]): Promise<ResultSet[]>;
-  /** Called after each committed write of this process. */
-  onWrite(listener: () => void): void;
+  /** Called after each committed write of this process; `write` returns once the listeners have. */
+  onWrite(listener: () => Promise<void> | void): void;
   /** True when other processes may write to the same metadata. */
   readonly shared: boolean;
   close(): void;
@@ -43,7 +43,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
     ...(local ? { concurrency: 1 } : {}),
   });
   if (local) await setPragmas(client, options.shared);
-  const listeners: (() => void)[] = [];
+  const listeners: (() => Promise<void> | void)[] = [];
   const run = <T>(action: () => Promise<T>): Promise<T> =>
     action().catch((error: unknown) => {
       throw toStoreError(error);
@@ -55,7 +55,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write: async (statements) => {
       const results = await run(() => client.batch(statements.map(bind), "write"));
-      for (const listener of listeners) listener();
+      await Promise.all(listeners.map((listener) => listener()));
       return results;
     },
     onWrite: (listener) => {

@@ -87,7 +87,10 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
   }
 
   function onSegmentClosed(segment: Segment): void {
-    indexSegment(segment).catch((error: unknown) => onTrouble(asError(error)));
+    indexSegment(segment).catch((error: unknown) => {
+      // One that retention has unlinked meanwhile needs no index.
+      if (journal?.segments.includes(segment) !== false) onTrouble(asError(error));
+    });
   }
 
   async function sources(scope: Scope, owners: readonly number[], log: Log): Promise<Source[]> {
@@ -310,6 +313,8 @@ function startWorker(path: string): IndexWorker {
   return {
     ask,
     close: async () => {
+      // Nothing else may be left that keeps the process alive until the answer.
+      worker.ref();
       await ask({ kind: "close" }).catch(() => undefined);
       await worker.terminate();
     },

@@ -63,7 +63,7 @@ export async function syncFolder(dir: string): Promise<void> {
 
 /**
  * The segments of a folder, oldest first. A file whose head never reached the disk holds nothing and is put
- * aside. @throws StoreError INVALID for a newer format
+ * aside, and so is one whose first commit failed, so that the next file began with the same id. @throws StoreError INVALID for a newer format
  */
 export async function listSegments(dir: string): Promise<Segment[]> {
   const names = (await readdir(dir)).filter((name) => name.endsWith(".journal")).sort();
@@ -74,7 +74,10 @@ export async function listSegments(dir: string): Promise<Segment[]> {
     if (head === null) await rename(path, `${path}.void`);
     else segments.push({ path, ...head, bytes: (await stat(path)).size });
   }
-  return segments.sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
+  segments.sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
+  const isVoid = (segment: Segment, i: number) => segments[i + 1]?.firstID === segment.firstID;
+  for (const { path } of segments.filter(isVoid)) await rename(path, `${path}.void`);
+  return segments.filter((segment, i) => !isVoid(segment, i));
 }
 
 async function readHead(path: string): Promise<{ firstID: number; createdAt: number } | null> {
@@ -105,8 +108,8 @@ export type RecordVisitor = (
 ) => boolean | undefined;
 
 /**
- * Walks a segment's records from `position` to its durable end. Returns the offset behind the last intact
- * record: less than `segment.bytes` when the file ends in a torn one.
+ * Walks a segment's records from `position` to its durable end, past damaged ones as readRecords does. Returns
+ * the offset behind the last intact record: less than `segment.bytes` when the file ends in a torn one.
  */
 export async function scanSegment(segment: Segment, position: number, visit: RecordVisitor): Promise<number> {
   const file = await open(segment.path, "r");
@@ -134,10 +137,23 @@ function visitAll(
 ): { bytes: number; stopped: boolean } {
   let at = 0;
   for (;;) {
+    const intact = intactFrom(buffer, at, end);
+    if (intact === null) return { bytes: at, stopped: false };
+    at = intact.at + intact.size;
+    if (visit(buffer, intact.at, intact.size, position + intact.at) === false)
+      return { bytes: at, stopped: true };
+  }
+}
+
+/**
+ * The next intact record that lengths lead to. Never looked for byte by byte: a payload may hold what looks
+ * like a record.
+ */
+function intactFrom(buffer: Buffer, from: number, end: number): { at: number; size: number } | null {
+  for (let at = from; ; ) {
     const size = recordSize(buffer, at, end);
-    if (size === 0) return { bytes: at, stopped: false };
-    if (!isIntact(buffer, at, size)) return { bytes: at, stopped: true };
-    if (visit(buffer, at, size, position + at) === false) return { bytes: at + size, stopped: true };
+    if (size === 0) return null;
+    if (isIntact(buffer, at, size)) return { at, size };
     at += size;
   }
 }

@@ -250,10 +250,16 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       options.dir,
       firstID,
       // Never before a stamp already given, so that stamps go on after it.
-      Math.ceil(Math.max(options.now(), lastStamp / 1000)),
+      Math.ceil(Math.max(options.now(), lastStamp / 1000, (current?.createdAt ?? 0) + 1)),
     );
     await file?.close();
     file = made.file;
+    if (current !== undefined && current.firstID === firstID) {
+      // Its first commit failed: the new file takes its place, so that a sick disk does not fill with heads.
+      segments.splice(-1, 1, made.segment);
+      await unlink(current.path).catch(() => undefined);
+      return made.segment;
+    }
     segments.push(made.segment);
     if (current !== undefined) options.onSegmentClosed?.(current);
     return made.segment;

@@ -29,9 +29,10 @@ export function createVault(masterKey: Uint8Array): Vault {
     },
     open: (sealed) => {
       const bytes = Buffer.from(sealed);
-      const decipher = createDecipheriv("aes-256-gcm", masterKey, bytes.subarray(0, nonceBytes));
-      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       try {
+        const nonce = bytes.subarray(0, nonceBytes);
+        const decipher = createDecipheriv("aes-256-gcm", masterKey, nonce, { authTagLength: tagBytes });
+        decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
         const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
         return Buffer.concat([body, decipher.final()]).toString("utf8");
       } catch {

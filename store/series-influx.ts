@@ -45,7 +45,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   return {
     checkpoint: () => tracker.settled(),
     async write(points, through) {
-      tracker.begin(through);
+      if (through > 0) tracker.begin(through);
       let succeeded = false;
       try {
         const { lines, refused } = encodeLines(points, nodeNumber);
@@ -53,7 +53,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
         succeeded = true;
         return refused;
       } finally {
-        tracker.end(through, succeeded);
+        if (through > 0) tracker.end(through, succeeded);
       }
     },
     flush: () => tracker.persist(),

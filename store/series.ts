@@ -75,7 +75,7 @@ export interface SeriesStore {
   checkpoint(): Promise<number>;
   /**
    * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
-   * the points that the engine will never take. `through` is the journal id that this batch completes; the
+   * the points that the engine will never take. `through` is the journal id that this batch completes (0: none); the
    * engine moves its checkpoint there once the points are durable. Calls may overlap (the caller bounds them);
    * the checkpoint never passes a batch that has not succeeded.
    * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.

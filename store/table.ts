@@ -46,8 +46,9 @@ export async function listRows<Row>(
   for (const filter of request.filters) {
     const column = listing.filters[filter.field]?.column;
     if (column === undefined) continue;
-    conditions.push(filter.like ? `${column} like ? escape '\\'` : `${column} = ?`);
-    args.push(filter.like ? `%${escapeLike(String(filter.value))}%` : filter.value);
+    // Not LIKE, which refuses long patterns and gives meaning to % and _.
+    conditions.push(filter.like ? `instr(lower(${column}), lower(?)) > 0` : `${column} = ?`);
+    args.push(filter.value);
   }
   const where = conditions.join(" and ");
   const total = await db.first<{ n: number }>(`select count(*) n from ${listing.from} where ${where}`, args);
@@ -70,11 +71,6 @@ export async function getRow<Row>(db: Db, listing: Listing, tenant: number, id: 
 
 export function notFound(what: string): StoreError {
   return new StoreError("NOT_FOUND", `cannot find the record: ${what}`);
-}
-
-/** `%` and `_` are ordinary characters of a filter. */
-function escapeLike(text: string): string {
-  return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 
 export function insertInto(table: string, record: Readonly<Record<string, SqlValue>>): Statement {

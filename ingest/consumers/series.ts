@@ -190,7 +190,8 @@ const queuedWritesMax = 2;
 
 function createWriter(options: SeriesConsumerOptions, stopper: Stopper): Writer {
   const lanes = Array.from({ length: options.lanes }, () => ({ tail: Promise.resolve(), queued: 0 }));
-  let room: (() => void) | null = null;
+  /** The follower and a resettle may both wait. */
+  const waiting = new Set<() => void>();
   /** Settling follows the order of writes, whichever lane ends first. */
   let settling: Promise<void> = Promise.resolve();
 
@@ -199,7 +200,8 @@ function createWriter(options: SeriesConsumerOptions, stopper: Stopper): Writer 
     const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper));
     lane.tail = written.finally(() => {
       lane.queued--;
-      room?.();
+      for (const wake of waiting) wake();
+      waiting.clear();
     });
     return lane.tail;
   }
@@ -207,16 +209,17 @@ function createWriter(options: SeriesConsumerOptions, stopper: Stopper): Writer 
   return {
     write: async (points, through, settled) => {
       const parts = split(points, lanes.length);
-      const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, through));
-      settling = Promise.all([settling, ...all]).then(() => {
+      // One lane cannot know how far the other is: of several, the checkpoint moves when all have written.
+      const own = lanes.length === 1 ? through : 0;
+      const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own));
+      settling = Promise.all([settling, ...all]).then(async () => {
         if (stopper.stopped) return;
+        if (own !== through) await writeUntilStored(options, [], through, stopper);
         options.meter.pointsStored += points.length;
         settled();
       });
       while (lanes.some((lane) => lane.queued > queuedWritesMax) && !stopper.stopped) {
-        await stopper.wait((wake) => {
-          room = wake;
-        });
+        await stopper.wait((wake) => void waiting.add(wake));
       }
     },
     idle: () => settling,

@@ -13,10 +13,12 @@ export interface Reading {
  * or an array of these. The keys are not looked up here.
  */
 export function readJson(payload: Buffer, take: (reading: Reading) => void): Reason | null {
-  if (!isUtf8(payload)) return "format";
+  const text = payload.toString("utf8");
+  // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
+  if (text.includes("\ufffd") && !isUtf8(payload)) return "format";
   let parsed: unknown;
   try {
-    parsed = JSON.parse(payload.toString("utf8"));
+    parsed = JSON.parse(text);
   } catch {
     return "format";
   }

@@ -72,7 +72,7 @@ function toPoint(
   const time = serverStamped ? message.stamp : readTime(reading.time, rules.local);
   if (time === null) return refused("time");
   if (!serverStamped && time > message.receivedAt + aheadMaxMicros) return refused("future");
-  if (rules.oldest !== 0 && time < rules.oldest) return refused("retention");
+  if (time < (rules.oldest === 0 ? Number.MIN_SAFE_INTEGER : rules.oldest)) return refused("retention");
   if (converted.rounded === true) refuse("rounded", 1);
   return { series: device.series(known), time, value: converted.value, serverStamped };
 }

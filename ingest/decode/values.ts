@@ -74,10 +74,11 @@ function bounded(text: string): Converted {
 function toBase64(value: unknown): Converted {
   if (typeof value !== "string") return refusedType;
   const canonical = Buffer.from(value, "base64").toString("base64");
-  const text = value.trim();
-  const padding = text.length - text.indexOf("=");
-  const padded = text.includes("=") && padding > 2 ? null : text.replace(/={1,2}$/, "");
-  return padded === canonical.replace(/={1,2}$/, "") ? bounded(canonical) : refusedType;
+  return unpadded(value.trim()) === unpadded(canonical) ? bounded(canonical) : refusedType;
+}
+
+function unpadded(base64: string): string {
+  return base64.slice(0, base64.endsWith("==") ? -2 : base64.endsWith("=") ? -1 : undefined);
 }
 
 /** Milliseconds since 1970. */

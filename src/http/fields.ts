@@ -48,11 +48,18 @@ export const text = z.string().max(textLengthMax);
 export const jsonLengthMax = 16_384;
 
 /** Any JSON value within bounds. */
-export const json = z
-  .unknown()
-  .refine((value) => value === undefined || JSON.stringify(value).length <= jsonLengthMax, {
-    message: `must be at most ${jsonLengthMax} characters as JSON`,
-  });
+export const json = z.unknown().refine((value) => value === undefined || isSmallJson(value), {
+  message: `must be at most ${jsonLengthMax} characters as JSON`,
+});
+
+function isSmallJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value).length <= jsonLengthMax;
+  } catch {
+    // Nested too deeply for the stack.
+    return false;
+  }
+}
 
 type Shape = Record<string, z.ZodType>;
 
@@ -99,6 +106,12 @@ export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unkno
   throw invalid(errors);
 }
 
+/** Body fields that `refuseChanged` looks at; whatever they hold is read. */
+export function fixedFields<const Names extends readonly string[]>(names: Names) {
+  const entries = names.map((field) => [field, z.unknown().optional()]);
+  return Object.fromEntries(entries) as Record<Names[number], z.ZodOptional<z.ZodUnknown>>;
+}
+
 /** Fields that may be sent back as read, but not changed. @throws ApiError PARAMETER_INVALID */
 export function refuseChanged(body: unknown, record: object, names: readonly string[]): void {
   const sent = body as Readonly<Record<string, unknown>>;
@@ -107,7 +120,9 @@ export function refuseChanged(body: unknown, record: object, names: readonly str
   for (const field of names) {
     const value = sent[field];
     if (value === undefined || field in stored === false) continue;
-    if (String(value) !== String(stored[field])) errors[field] = "cannot be changed";
+    // Numbers may come as text; an array or object is never equal, and String() of one may throw.
+    const same = typeof value !== "object" && String(value) === String(stored[field]);
+    if (!same) errors[field] = "cannot be changed";
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }

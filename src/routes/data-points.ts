@@ -21,8 +21,10 @@ import {
   codes,
   createBody,
   editBody,
+  fixedFields,
   float,
   integer,
+  json,
   name,
   parseWith,
   present,
@@ -38,7 +40,6 @@ import {
   dataStreamCreate,
   dataStreamStoredSchema,
   editStream,
-  removeStreams,
 } from "./data-streams.js";
 import { productOf } from "./product-ref.js";
 import {
@@ -78,7 +79,7 @@ const optional = {
   binarySize: integer(0, 65_535),
   faultValue: text.max(255),
   isDiscard: code(0, 1),
-  enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).max(1000),
+  enum: z.array(z.object({ value: json, label: json })).max(1000),
   isLocationType: codes(0, 2),
   locationType: codes(1, 3),
   registerAddr: text.max(64),
@@ -87,12 +88,8 @@ const optional = {
 /** productIntID may be left out where productID names the product. */
 const owner = { productIntID: integer(1), productID: z.string() };
 const createPoint = createBody({ ...required, dataPointID }, { ...optional, ...owner });
-const editPoint = editBody(required, optional).extend({
-  dataPointID: z.unknown(),
-  productID: z.unknown(),
-  productIntID: z.unknown(),
-});
-const fixed = ["dataPointID", "productID", "productIntID"];
+const fixed = ["dataPointID", "productID", "productIntID"] as const;
+const editPoint = editBody(required, optional).extend(fixedFields(fixed));
 
 export const dataPointStoredSchema = z
   .object({
@@ -234,7 +231,7 @@ export async function editPointOf(
     ...(present(rest) as DataPointInput),
     ...(isLocationType === undefined
       ? {}
-      : { isLocationType: isLocationType ?? (point.locationType ? 1 : 0) }),
+      : { isLocationType: isLocationType ?? ((rest.locationType ?? point.locationType) ? 1 : 0) }),
   });
   return { status: 200, body: dataPointStored(edited, stamp) };
 }
@@ -256,9 +253,7 @@ export async function removePointsAndStreams(
   );
   const streams = found.flatMap((one) => one.streams);
   const points = found.flatMap((one) => one.points);
-  // A point of a stream that goes with it is no longer referenced by it.
-  if (streams.length > 0) await removeStreams(deps, caller, streams);
-  if (points.length > 0) await removeDataPoints(db, caller, now(), points);
+  await removeDataPoints(db, caller, now(), points, streams);
   return { status: 204 };
 }
 

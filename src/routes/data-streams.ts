@@ -19,6 +19,7 @@ import {
   code,
   createBody,
   editBody,
+  fixedFields,
   integer,
   name,
   parseWith,
@@ -50,10 +51,8 @@ export const dataStreamCreate = createBody(required, {
   productIntID: integer(1),
   productID: z.string(),
 }).openapi("DataStreamCreate");
-const dataStreamEdit = editBody(required, optional).extend({
-  productID: z.unknown(),
-  productIntID: z.unknown(),
-});
+const fixed = ["productID", "productIntID"] as const;
+const dataStreamEdit = editBody(required, optional).extend(fixedFields(fixed));
 
 export const dataStreamStoredSchema = z
   .object({
@@ -92,7 +91,7 @@ const listedSchema = detailSchema
   .openapi("DataStream");
 
 export function dataStreamRoutes(deps: AppDeps): Route[] {
-  const { db, stamp } = deps;
+  const { db, now, stamp } = deps;
   const find = async (tenant: number, id: string) => only(await resolveIDs(db, dataStreamIDs, tenant, [id]));
   return [
     route({
@@ -175,7 +174,7 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
       handle: async ({ caller, query }) => {
         const ids = await resolveIDs(db, dataStreamIDs, caller.tenant, idTexts(query));
-        await removeStreams(deps, caller, ids);
+        await removeDataStreams(db, caller, now(), ids);
         return { status: 204 };
       },
     }),
@@ -208,7 +207,7 @@ export async function editStream(
   const id = only(await resolveIDs(db, dataStreamIDs, caller.tenant, [text]));
   const stream = await getDataStream(db, caller.tenant, id);
   const parsed = parseWith(dataStreamEdit, body);
-  refuseChanged(parsed, stream, ["productID", "productIntID"]);
+  refuseChanged(parsed, stream, fixed);
   const { productID: _a, productIntID: _b, dataPoints, ...input } = parsed;
   if (input.streamType !== undefined) await checkGatewayType(db, stream.productIntID, input.streamType);
   const edited = await updateDataStream(db, caller, now(), id, {
@@ -218,14 +217,6 @@ export async function editStream(
       : { dataPoints: await checkMembers(db, stream.productIntID, dataPoints ?? []) }),
   });
   return { status: 200, body: dataStreamStored(edited, stamp) };
-}
-
-export async function removeStreams(
-  { db, now }: AppDeps,
-  caller: Caller,
-  ids: readonly number[],
-): Promise<void> {
-  await removeDataStreams(db, caller, now(), ids);
 }
 
 /** Data points of the stream's own product, each once. */

@@ -9,10 +9,9 @@ import { type Range, resolveRange, timeUnits } from "../../query/range.js";
 import { createSeriesRefs } from "../../query/series-refs.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
-import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js";
-import { anyDeviceIDs, type Device, getDevice } from "../../store/devices.js";
-import { type Metric, metricsOf } from "../../store/metrics.js";
-import { resolveIDs } from "../../store/table.js";
+import { type DataPoint, kindOf } from "../../store/data-points.js";
+import type { Metric } from "../../store/metrics.js";
+import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/paging.js";
@@ -91,7 +90,7 @@ export function dataRoutes(deps: AppDeps): Route[] {
 
 /** What both endpoints read of their query, validated. */
 interface Asked {
-  readonly device: Device;
+  readonly device: DeviceRef;
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   readonly timezone: string;
@@ -105,12 +104,9 @@ const compile = memoizeFormula();
 
 async function answerMetrics(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
   const asked = await readQuery(deps, tenant, query);
-  const points = new Map(
-    (await dataPointsOf(deps.db, asked.device.productIntID)).map((point) => [point.id, point]),
-  );
-  const metrics = (await metricsOf(deps.db, asked.device.productIntID)).filter((metric) =>
-    isAsked(metric, asked, query),
-  );
+  const model = await deps.catalog.model(asked.device.productIntID);
+  const points = new Map(model.points.map((point) => [point.id, point]));
+  const metrics = model.metrics.filter((metric) => isAsked(metric, asked, query));
   const items: object[] = [];
   let errors = 0;
   let values = 0;
@@ -156,7 +152,7 @@ async function metricData(
 }
 
 /** The other data points of the product by name; a name that has none any more is null throughout. */
-function bind(text: string, device: Device, points: ReadonlyMap<number, DataPoint>): BoundFormula {
+function bind(text: string, device: DeviceRef, points: ReadonlyMap<number, DataPoint>): BoundFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
   const formula = compile(text, ids, { allowUnknown: true });
   const others = [...points.values()].map(
@@ -172,14 +168,11 @@ function bind(text: string, device: Device, points: ReadonlyMap<number, DataPoin
 async function answerOriginal(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
   const asked = await readQuery(deps, tenant, query);
   const range = rangeOf(deps, asked, query, "real");
-  const metrics = (await metricsOf(deps.db, asked.device.productIntID)).filter((metric) =>
-    isOfMetric(metric, asked),
-  );
+  const model = await deps.catalog.model(asked.device.productIntID);
+  const metrics = model.metrics.filter((metric) => isOfMetric(metric, asked));
   const wanted = new Set(metrics.map((metric) => metric.dataPointIntID));
   const all = asked.metricType === null && asked.metricIntID === null;
-  const points = (await dataPointsOf(deps.db, asked.device.productIntID)).filter((point) =>
-    all ? point.dataTransType !== 2 : wanted.has(point.id),
-  );
+  const points = model.points.filter((point) => (all ? point.dataTransType !== 2 : wanted.has(point.id)));
   const write = timeWriters[asked.format];
   const items: object[] = [];
   let truncated = false;
@@ -271,27 +264,21 @@ function oneOf<const Values extends readonly string[]>(
 
 /** …ID is the string id only, …IntID the record id only; both must name one device. */
 async function findDevice(
-  { db, devices }: AppDeps,
+  { catalog }: AppDeps,
   tenant: number,
   deviceID: string | null,
   deviceIntID: number | null,
-): Promise<Device> {
-  const byText =
-    deviceID === null
-      ? null
-      : ((
-          await db.first<{ id: number }>("select id from device where tenant = ? and deviceID = ?", [
-            tenant,
-            deviceID,
-          ])
-        )?.id ?? 0);
-  if (byText === 0) throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceID: "unknown" });
-  const [byNumber = null] =
-    deviceIntID === null
-      ? []
-      : await resolveIDs(db, { ...anyDeviceIDs, column: null }, tenant, [String(deviceIntID)]);
-  if (byText !== null && byNumber !== null && byText !== byNumber) {
+): Promise<DeviceRef> {
+  const byText = deviceID === null ? null : await catalog.byDeviceID(tenant, deviceID);
+  if (byText === undefined)
+    throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceID: "unknown" });
+  const byNumber = deviceIntID === null ? null : await catalog.byIntID(tenant, deviceIntID);
+  const found = byText ?? byNumber;
+  if (byNumber === undefined || !found) {
+    throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceIntID: "unknown" });
+  }
+  if (byNumber !== null && byNumber.id !== found.id) {
     throw invalid({ deviceIntID: "is another device than deviceID" });
   }
-  return getDevice(devices, tenant, byText ?? byNumber ?? 0);
+  return found;
 }

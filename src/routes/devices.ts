@@ -17,7 +17,7 @@ import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import type { Caller } from "../http/auth.js";
 import { invalid } from "../http/errors.js";
-import { code, createBody, editBody, name, present, refuseChanged } from "../http/fields.js";
+import { code, createBody, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { deviceDetail, deviceListed, deviceStored } from "../views/devices.js";
@@ -46,8 +46,7 @@ const createRequired = {
 };
 /** Columns that take their default where a create says nothing. */
 const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
-const fixed = ["deviceID", "productID", "productIntID", "cloudProtocol"];
-const fixedShape = Object.fromEntries(fixed.map((field) => [field, z.unknown()]));
+const fixed = ["deviceID", "productID", "productIntID", "cloudProtocol"] as const;
 const tag = "Devices";
 
 const stored = z
@@ -190,7 +189,7 @@ export function deviceRoutes(deps: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Edit a device",
-      shape: { params: idParams, body: editBody(required, deviceFields).extend(fixedShape) },
+      shape: { params: idParams, body: editBody(required, deviceFields).extend(fixedFields(fixed)) },
       answer: { status: 200, schema: stored },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, params, body }) => {
@@ -231,7 +230,8 @@ const neverNull = ["authType", "blocked", "scopes", "deviceUsername", "token"] a
 /** Only what the body names; what may not be null is refused when it is. */
 function editedFields(body: Record<string, unknown>, device: Device): DeviceInput {
   const { modBuxIndex, ...rest } = body;
-  const input = present({ ...rest, modBusIndex: rest.modBusIndex ?? modBuxIndex }) as Record<string, unknown>;
+  const modBusIndex = rest.modBusIndex === undefined ? modBuxIndex : rest.modBusIndex;
+  const input = present({ ...rest, modBusIndex }) as Record<string, unknown>;
   for (const field of fixed) delete input[field];
   const errors: Record<string, string> = {};
   for (const field of neverNull) if (input[field] === null) errors[field] = "must not be null";

@@ -14,7 +14,7 @@ import {
 import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
-import { code, createBody, editBody, integer, name, present, text } from "../http/fields.js";
+import { code, createBody, editBody, fixedFields, integer, name, present, refuseChanged, text } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { codesOf } from "../views/labels.js";
@@ -22,6 +22,7 @@ import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
 import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "./schemas.js";
 
 const tag = "Metrics";
+const fixed = ["productID", "productIntID"] as const;
 const formulaMetric = 1;
 const aggregateMetric = 2;
 const rawData = 2;
@@ -32,7 +33,8 @@ const optional = {
   aggregateType: code(...codesOf("aggregateType")),
   aggregateData: code(...codesOf("aggregateData")),
   chartType: code(...codesOf("chartType")),
-  expressions: z.string(),
+  /** A blank text is none. */
+  expressions: z.string().transform((text) => (text.trim() === "" ? null : text)),
   isShow: code(0, 1),
   productItemIntID: integer(0),
   remark: text,
@@ -113,8 +115,7 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, body }) => {
         const { expressionsLabel: _a, dataStreamIntID: _b, ...input } = body;
-        const hasFormula = (input.expressions ?? "").trim() !== "";
-        const metricType = input.metricType ?? (hasFormula ? formulaMetric : aggregateMetric);
+        const metricType = input.metricType ?? (input.expressions ? formulaMetric : aggregateMetric);
         const complete = {
           ...input,
           metricType,
@@ -135,14 +136,14 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Edit a metric",
-      shape: { params: idParams, body: editBody(required, optional) },
+      shape: { params: idParams, body: editBody(required, optional).extend(fixedFields(fixed)) },
       answer: { status: 200, schema: metricStoredSchema },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, params, body }) => {
         const id = await find(caller.tenant, params.id);
         const metric = await getMetric(db, caller.tenant, id);
-        const { expressionsLabel: _a, dataStreamIntID: _b, ...input } = body;
-        const changes = present(input);
+        refuseChanged(body, metric, fixed);
+        const changes = present(onlyColumns(body));
         for (const field of ["metricType", "chartType", "isShow"] as const) {
           if (changes[field] === null) throw invalid({ [field]: "must not be null" });
         }
@@ -182,6 +183,13 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
   ];
 }
 
+/** The body without what is fixed, or accepted and not kept. */
+function onlyColumns<Body extends object>(body: Body): Omit<Body, (typeof fixed)[number] | (typeof ignored)[number]> {
+  const rest = { ...body };
+  for (const field of [...fixed, ...ignored]) delete rest[field as keyof Body];
+  return rest;
+}
+
 interface MetricDraft {
   readonly dataPointIntID: number;
   readonly metricType: number | null;
@@ -197,7 +205,7 @@ async function checkMetric(db: AppDeps["db"], tenant: number, draft: MetricDraft
   if (kindOf(point.pointDataType) === "text") {
     throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });
   }
-  const expressions = draft.expressions?.trim() ? draft.expressions : null;
+  const expressions = draft.expressions ?? null;
   if (draft.metricType === formulaMetric && expressions === null)
     throw invalid({ expressions: "is required" });
   if (draft.metricType === aggregateMetric && !draft.aggregateType)

@@ -10,7 +10,16 @@ import {
 } from "../../store/products.js";
 import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
-import { code, createBody, editBody, name, present, refuseChanged, text } from "../http/fields.js";
+import {
+  code,
+  createBody,
+  editBody,
+  fixedFields,
+  name,
+  present,
+  refuseChanged,
+  text,
+} from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { codesOf } from "../views/labels.js";
@@ -19,7 +28,7 @@ import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } 
 
 const required = { productName: name, cloudProtocol: code(...codesOf("cloudProtocol")) };
 const optional = { description: text };
-const fixed = ["productID", "cloudProtocol"];
+const fixed = ["productID", "cloudProtocol"] as const;
 const tag = "Products";
 const misspelt = { pruductName_like: "productName" };
 
@@ -98,10 +107,7 @@ export function productRoutes({ db, now, stamp }: AppDeps): Route[] {
       summary: "Edit a product",
       shape: {
         params: idParams,
-        body: editBody({ productName: name }, optional).extend({
-          productID: z.unknown(),
-          cloudProtocol: z.unknown(),
-        }),
+        body: editBody({ productName: name }, optional).extend(fixedFields(fixed)),
       },
       answer: { status: 200, schema: stored },
       errors: ["DATA_EXISTED"],

@@ -13,8 +13,8 @@ import {
   userIDs,
 } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
-import { ApiError, invalid } from "../http/errors.js";
-import { createBody, editBody, name } from "../http/fields.js";
+import { ApiError } from "../http/errors.js";
+import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import type { Stamp } from "../views/time.js";
@@ -105,14 +105,12 @@ export function userRoutes({ db, now, stamp }: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Change a user's role or password; its sessions end",
-      shape: { params: idParams, body: editBody({ password, role }, {}).extend({ username: z.unknown() }) },
+      shape: { params: idParams, body: editBody({ password, role }, {}).extend(fixedFields(["username"])) },
       answer: { status: 200, schema },
       handle: async ({ caller, params, body }) => {
         const id = await find(caller.tenant, params.id);
         const user = await getUser(db, caller.tenant, id);
-        if (body.username !== undefined && body.username !== user.username) {
-          throw invalid({ username: "cannot be changed" });
-        }
+        refuseChanged(body, user, ["username"]);
         if (body.role !== undefined && body.role !== "admin" && user.role === "admin") {
           await keepAnAdmin(caller.tenant, [id]);
         }

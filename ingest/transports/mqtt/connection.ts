@@ -79,7 +79,10 @@ export class MqttConnection implements Session {
   #clientID = "";
   #token = "";
   #taken: Taken | null = null;
+  /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
+  #behind: { readonly after: number; readonly firstByte: number; readonly messageID: number }[] = [];
   #cleanSession = true;
+  #appended = 0;
   #inFlightMessages = 0;
   #inFlightBytes = 0;
   #paused = false;
@@ -252,6 +255,8 @@ export class MqttConnection implements Session {
     this.#state = "connecting";
     if (packet.protocolVersion === 5 || packet.protocolVersion === 3) return this.#refuseVersion(packet);
     const clientID = packet.clientId === "" && packet.clean !== false ? randomUUID() : packet.clientId;
+    // U+0000 ends the connection wherever it stands [MQTT-1.5.3-2].
+    if (clientID.includes("\0")) return this.end("protocol");
     if (clientID === "" || clientID.length > clientIDLengthMax) return this.end("client_id");
     this.#wait(async () => {
       const { accept } = this.#context;
@@ -316,7 +321,7 @@ export class MqttConnection implements Session {
       this.#taken?.has(messageKey({ messageID, topic: packet.topic, payload }))
     ) {
       this.#context.meter.redelivered++;
-      return this.#outbox.acknowledge(firstBytes.puback, messageID);
+      return this.#acknowledgeInTurn(firstBytes.puback, messageID);
     }
     this.#append(packet, payload, packet.qos === 1 ? firstBytes.puback : null);
   }
@@ -339,12 +344,18 @@ export class MqttConnection implements Session {
     const redelivered = state === "kept" || (state === "inherited" && packet.dup);
     if (redelivered) {
       this.#context.meter.redelivered++;
-      return this.#outbox.acknowledge(firstBytes.pubrec, id);
+      return this.#acknowledgeInTurn(firstBytes.pubrec, id);
     }
-    if (state === "pending") return;
+    // An earlier connection of the session sent it and the disk has not taken it yet.
+    if (state === "pending") return this.#whenKeptThen(packet);
     unreleased.set(id, "pending");
     this.#context.unreleased.touch(device.id, session);
     this.#append(packet, payload, firstBytes.pubrec, () => unreleased.set(id, "kept"));
+  }
+
+  #whenKeptThen(packet: IPublishPacket): void {
+    this.#wait(() => this.#context.accept.allKept());
+    this.#waiting?.push(packet);
   }
 
   #pubrel(id: number): void {
@@ -363,6 +374,7 @@ export class MqttConnection implements Session {
     const messageID = packet.messageId ?? 0;
     const { topic, qos, dup, retain } = packet;
     const bytes = payload.length;
+    this.#appended++;
     this.#inFlightMessages++;
     this.#inFlightBytes += bytes;
     this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID }, () => {
@@ -370,6 +382,7 @@ export class MqttConnection implements Session {
       this.#inFlightBytes -= bytes;
       kept?.();
       if (answer !== null) this.#acknowledge(answer, messageID);
+      if (this.#behind.length > 0) this.#acknowledgeBehind();
       this.#context.sessions.publish(origin.device.id, topic, payload, qos);
     });
   }
@@ -380,7 +393,22 @@ export class MqttConnection implements Session {
     this.#context.markDirty(this);
   }
 
+  /** Acknowledges what was kept before, once everything sent before it on this connection is acknowledged. */
+  #acknowledgeInTurn(firstByte: number, messageID: number): void {
+    if (this.#inFlightMessages === 0) return this.#outbox.acknowledge(firstByte, messageID);
+    this.#behind.push({ after: this.#appended, firstByte, messageID });
+  }
+
+  #acknowledgeBehind(): void {
+    const kept = this.#appended - this.#inFlightMessages;
+    for (let next = this.#behind[0]; next !== undefined && next.after <= kept; next = this.#behind[0]) {
+      this.#behind.shift();
+      this.#acknowledge(next.firstByte, next.messageID);
+    }
+  }
+
   #subscribe(packet: ISubscribePacket): void {
+    if (packet.subscriptions.some(({ topic }) => topic.includes("\0"))) return this.end("protocol");
     const granted = packet.subscriptions.map(({ topic, qos }) => {
       const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
       if (!isTopicFilter(topic) || !room) return 0x80;

@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Api, createApi } from "../../bench/api.js";
+import { publishYear, settled } from "../../bench/demo-edge.js";
+import { type Service, startService } from "../../bench/demo-service.js";
+import { createStation, type Station } from "../../bench/demo-station.js";
+import { readYear, yearFile } from "../../bench/demo-year.js";
+import { assert, suite } from "../suite.js";
+
+interface MetricAnswer {
+  readonly metricName: string;
+  readonly metricData: { readonly time: readonly string[]; readonly value: readonly (number | null)[] };
+}
+
+/** Straight from the file's text: figures by the first so many characters of the date ("2010-01" is a month). */
+function figuresFromFile(dateCharacters: number): Map<string, { mean: number; min: number; hours: number }> {
+  const temperatures = new Map<string, number[]>();
+  for (const line of readFileSync(yearFile(), "utf8").trim().split("\n").slice(1)) {
+    const [date = "", , temperature] = line.split(",");
+    const key = date.slice(0, dateCharacters);
+    temperatures.set(key, [...(temperatures.get(key) ?? []), Number(temperature)]);
+  }
+  return new Map(
+    [...temperatures].map(([key, all]) => [
+      key,
+      { mean: all.reduce((sum, one) => sum + one, 0) / all.length, min: Math.min(...all), hours: all.length },
+    ]),
+  );
+}
+
+function assertNear(actual: number | null | undefined, expected: number | undefined, where: string): void {
+  const off = Math.abs((actual ?? Number.NaN) - (expected ?? Number.NaN));
+  assert.ok(off <= 1e-9 * Math.max(1, Math.abs(expected ?? 0)), `${where}: ${actual}, not ${expected}`);
+}
+
+suite("demo: a year of weather through the service", (test) => {
+  let service: Service;
+  let station: Station;
+  let api: Api;
+
+  async function windows(metric: string, unit: string): Promise<MetricAnswer["metricData"]> {
+    const range = "startTime=2010-01-01T00:00:00Z&endTime=2011-01-01T00:00:00Z";
+    const path = `/api/v1/metrics_data?deviceID=${station.deviceID}&time_unit=${unit}&${range}`;
+    const [item] = await api.get<MetricAnswer[]>(`${path}&metricIntID=${station.metrics.get(metric)}`);
+    assert.is(item?.metricName, metric);
+    return item?.metricData ?? { time: [], value: [] };
+  }
+
+  test.before(async () => {
+    service = await startService({});
+    api = createApi(service.http, { authorization: `Bearer ${service.key}` });
+    station = await createStation(api);
+    await publishYear(service.mqtt, station, readYear(), () => undefined);
+    await settled(api);
+  });
+  test.after(async () => {
+    api.close();
+    await service.close();
+  });
+
+  const units = [
+    { unit: "day", dateCharacters: 10, count: 365, labelRest: " 00:00:00" },
+    { unit: "month", dateCharacters: 7, count: 12, labelRest: "-01 00:00:00" },
+  ] as const;
+  for (const { unit, dateCharacters, count, labelRest } of units) {
+    test(`means, minima and counts of every ${unit} are those of the file`, async () => {
+      const expected = figuresFromFile(dateCharacters);
+      const labels = [...expected.keys()].map((key) => `${key}${labelRest}`);
+      assert.is(labels.length, count);
+      const [mean, fahrenheit, min, hours] = await Promise.all(
+        ["mean °C", "mean °F", "min °C", "hours"].map((metric) => windows(metric, unit)),
+      );
+      for (const data of [mean, fahrenheit, min, hours]) assert.equal(data?.time, labels);
+      for (const [i, [key, figures]] of [...expected].entries()) {
+        assertNear(mean?.value[i], figures.mean, `mean °C of ${key}`);
+        assertNear(fahrenheit?.value[i], figures.mean * 1.8 + 32, `mean °F of ${key}`);
+        assert.is(min?.value[i], figures.min, `min °C of ${key}`);
+        assert.is(hours?.value[i], figures.hours, `hours of ${key}`);
+      }
+    });
+  }
+
+  test("the raw points are the file's, every one", async () => {
+    const answer = await api.get<{ originalData: { time: number[]; value: number[] } }[]>(
+      `/api/v1/original_data?deviceID=${station.deviceID}&startTime=2010-01-01T00:00:00Z&timeFormat=ms`,
+    );
+    const [temperature] = answer;
+    const lines = readFileSync(yearFile(), "utf8").trim().split("\n").slice(1);
+    assert.equal(
+      temperature?.originalData.time.map((time, i) => `${time} ${temperature.originalData.value[i]}`),
+      lines
+        .map((line) => line.split(","))
+        .map(([date, , value]) => `${Date.parse(`${date}Z`)} ${Number(value)}`),
+    );
+  });
+});
+
+suite("demo: the program", (test) => {
+  test("ends well, asks what it prints, and leaves nothing running", async () => {
+    const program = fileURLToPath(new URL("../../bench/demo.js", import.meta.url));
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk) => {
+        output += String(chunk);
+      });
+    }
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    assert.is(code, 0, output);
+    assert.ok(output.includes("8,759 of 8,759 hours acknowledged"), output);
+    assert.is(output.match(/^ {2}curl -s /gm)?.length, 8);
+    // July, the warmest month but one, by the file's own figures.
+    const july = figuresFromFile(7).get("2010-07");
+    const row = output
+      .split("\n")
+      .find((line) => line.includes("2010-07-01 00:00:00") && line.endsWith("744"));
+    assert.ok(row?.includes(` ${july?.mean.toFixed(2)} `), `${row}`);
+    const http = /started at (\S+)/.exec(output)?.[1] ?? "";
+    assert.is(await fetch(`${http}/healthz`).catch(() => "gone"), "gone");
+  });
+});
