@@ -110,8 +110,9 @@ function aggregatePart(bucket: string, series: SeriesRef, run: WindowRun, fn: Fl
   const before = series.kind === "boolean" && !untyped.has(fn);
   const after = fn === "count" || (series.kind === "boolean" && untyped.has(fn));
   const toFloat = "\n  |> toFloat()";
+  const every = run.calendar ?? `${run.width}us`;
   const windows =
-    `aggregateWindow(every: ${run.width}us, offset: ${run.phase}us, fn: ${fn}, ` +
+    `aggregateWindow(every: ${every}, offset: ${run.phase}us, fn: ${fn}, ` +
     'createEmpty: false, timeSrc: "_start")';
   return `${points}${before ? toFloat : ""}\n  |> ${windows}\n  ${pair}${after ? toFloat : ""}`;
 }

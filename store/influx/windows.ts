@@ -7,6 +7,32 @@ export interface WindowRun {
   readonly width: number;
   /** In [0, width). */
   readonly phase: number;
+  /** Months or years of UTC, which Flux counts itself; width and phase then say nothing. */
+  readonly calendar?: "1mo" | "1y";
+}
+
+const calendars = [
+  { calendar: "1mo", months: 1 },
+  { calendar: "1y", months: 12 },
+] as const;
+
+/** One run where every inner edge is the start of the next month, or year, of UTC. */
+function calendarRun(edges: readonly number[]): WindowRun | null {
+  const [start = 0, first = 0] = edges;
+  const stop = edges[edges.length - 1] ?? 0;
+  if (edges.length < 4) return null;
+  const date = new Date(first / 1000);
+  const monthsFrom = (count: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + count, 1) * 1000;
+  for (const { calendar, months } of calendars) {
+    const inner = edges.slice(1, -1);
+    const fits =
+      (months === 1 || date.getUTCMonth() === 0) &&
+      inner.every((edge, i) => edge === monthsFrom(i * months)) &&
+      start >= monthsFrom(-months) &&
+      stop <= monthsFrom(inner.length * months);
+    if (fits) return { start, stop, width: 0, phase: 0, calendar };
+  }
+  return null;
 }
 
 /**
@@ -15,6 +41,8 @@ export interface WindowRun {
  * the others, since the run's own range cuts a window of the grid to just that.
  */
 export function windowRuns(edges: readonly number[]): WindowRun[] {
+  const whole = calendarRun(edges);
+  if (whole !== null) return [whole];
   const runs: WindowRun[] = [];
   for (let from = 0; from < edges.length - 1; ) {
     const to = runEnd(edges, from);

@@ -65,7 +65,7 @@ suite("metadata store", (test) => {
   test("tells listeners of committed writes only", async () => {
     const db = await openDb(fresh());
     let told = 0;
-    db.onWrite(() => told++);
+    db.onWrite(() => void told++);
     await db.write([insertTenant("one")]);
     await rejects(() => db.write([insertTenant("two", "C3")]));
     assert.is(told, 1);

@@ -103,7 +103,7 @@ suite("event log", (test) => {
           }
         }),
       ),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   }, { timeoutMs: 60_000 });
 

@@ -95,7 +95,17 @@ suite("window runs", (test) => {
     const spring = Array.from({ length: 30 }, (_, n) => day(n, n > 10 ? -1 : 0));
     assert.is(windowRuns(spring).length, 2);
     const months = Array.from({ length: 13 }, (_, n) => Date.UTC(2025, n) * 1000);
-    assert.ok(windowRuns(months).length <= 8);
+    assert.equal(windowRuns(months), [
+      { start: months[0], stop: months[12], width: 0, phase: 0, calendar: "1mo" },
+    ]);
+    const cut = [(months[0] ?? 0) + hour, ...months.slice(1, 12), (months[11] ?? 0) + 5 * hour];
+    assert.is(windowRuns(cut)[0]?.calendar, "1mo");
+    const shanghai = windowRuns(months.map((edge) => edge - 8 * hour));
+    assert.ok(shanghai.length <= 8 && shanghai.every((run) => run.calendar === undefined));
+    const years = Array.from({ length: 6 }, (_, n) => Date.UTC(2020 + n, 0) * 1000);
+    assert.is(windowRuns(years)[0]?.calendar, "1y");
+    const quarters = Array.from({ length: 6 }, (_, n) => Date.UTC(2020, n * 3) * 1000);
+    assert.ok(windowRuns(quarters).every((run) => run.calendar === undefined));
     assert.equal(windowRuns([5]), []);
   });
 });

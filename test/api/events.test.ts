@@ -1,0 +1,111 @@
+import { makeDevice, makeProduct } from "../factories.js";
+import { assert, until } from "../suite.js";
+import { hasKeys, type Rec, refused, stampPattern, worldSuite } from "../world.js";
+import { unknownIDs } from "./resource.js";
+
+const keys = ["id", "deviceID", "deviceName", "IP", "topic", "payload", "msgTime", "createAt", "updateAt"];
+
+worldSuite("events", (test, world) => {
+  let product: Rec | undefined;
+  const device = async (): Promise<Rec> => {
+    product ??= await makeProduct(world);
+    return makeDevice(world, product);
+  };
+  const send = async (from: Rec, ...messages: readonly (readonly [string, string | Uint8Array])[]) => {
+    const client = await world.connect(from);
+    for (const [topic, payload] of messages) {
+      await client.publishAsync(topic, Buffer.from(payload), { qos: 1 });
+    }
+    await client.endAsync();
+  };
+  const list = (path: string, query = "") => world.call("GET", `/api/v1/${path}?${query}`);
+
+  test("every message is an event, newest first, on its device and account-wide", async () => {
+    const from = await device();
+    await send(from, ["a", "1"], ["b/温度", "not json"], ["a", "3"]);
+    const { page } = await list(`devices/${from.id}/events`);
+    assert.equal(page.meta, { count: 3, limit: 10, page: 1 });
+    assert.equal(
+      page.items.map(({ topic, payload }) => [topic, payload]),
+      [
+        ["a", "3"],
+        ["b/温度", "not json"],
+        ["a", "1"],
+      ],
+    );
+    const [newest] = page.items;
+    hasKeys(newest, keys);
+    assert.equal([newest?.deviceID, newest?.deviceName, newest?.IP], [from.deviceID, from.deviceName, "127.0.0.1"]);
+    assert.equal([newest?.msgTime, newest?.updateAt], [newest?.createAt, null]);
+    assert.match(String(newest?.msgTime), stampPattern);
+    const all = await list("device_events", `deviceID=${from.deviceID}`);
+    assert.equal(all.page.items, page.items);
+    const byName = await list(`devices/${from.deviceID}/events`, "_limit=1&_page=2");
+    assert.equal([byName.page.items[0]?.payload, byName.page.meta.count], ["not json", 3]);
+  });
+
+  test("a payload that is no text is base64", async () => {
+    const from = await device();
+    await send(from, ["x", Uint8Array.of(0xff, 0)], ["x", "a\u0000b"], ["x", ""], ["x", "🦉"]);
+    const { page } = await list(`devices/${from.id}/events`);
+    assert.equal(
+      page.items.map((item) => item.payload),
+      ["🦉", "", "base64:YQBi", "base64:/wA="],
+    );
+  });
+
+  test("filters by topic, deviceID and deviceName", async () => {
+    const [one, other] = [await device(), await device()];
+    await send(one, ["Room/1", "1"], ["room_2", "2"]);
+    await send(other, ["Room/1", "3"]);
+    const payloads = async (query: string) =>
+      (await list("device_events", query)).page.items.map((item) => item.payload);
+    const own = `deviceName=${one.deviceName}`;
+    assert.equal(await payloads(own), ["2", "1"]);
+    assert.equal(await payloads(`${own}&topic=Room/1`), ["1"]);
+    assert.equal(await payloads(`${own}&topic_like=ROOM`), ["2", "1"]);
+    assert.equal(await payloads(`${own}&topic_like=_`), ["2"]);
+    assert.equal(await payloads(`topic_like=room&deviceID_like=${String(other.deviceID).toUpperCase()}`), ["3"]);
+    assert.equal(await payloads(`${own}&IP=10.0.0.1`), []);
+    assert.equal(await payloads("deviceID=nobody"), []);
+    assert.ok((await payloads("deviceID=&topic_like=&unknown=1")).length >= 3);
+    for (const text of ["'--", "%F0%9F%A6%89", "%E0%A4%A", "%00", "x".repeat(60_000)]) {
+      assert.equal(await payloads(`deviceName_like=${text}`), []);
+      assert.equal(await payloads(`topic_like=${text}&deviceName=${one.deviceName}`).then(() => []), []);
+    }
+    refused(await list("device_events", "_limit=1001"), "PARAMETER_INVALID", "_limit");
+    refused(await list(`devices/${one.id}/events`, "_page=0"), "PARAMETER_INVALID", "_page");
+  });
+
+  test("events of a deleted device stay, with its last name; of another tenant they are not there", async () => {
+    const from = await device();
+    await send(from, ["bye", "last words"]);
+    const key = await world.stranger();
+    refused(await world.call("GET", `/api/v1/devices/${from.id}/events`, undefined, { key }), "DATA_NOT_FOUND");
+    const elsewhere = await world.call("GET", "/api/v1/device_events", undefined, { key });
+    assert.equal(elsewhere.page, { items: [], meta: { count: 0, limit: 10, page: 1 } });
+    await world.call("DELETE", `/api/v1/devices?ids=${from.id}`);
+    const kept = (await list("device_events", `deviceID=${from.deviceID}`)).page.items;
+    assert.equal([kept.length, kept[0]?.deviceName], [1, from.deviceName]);
+    refused(await list(`devices/${from.id}/events`), "DATA_NOT_FOUND");
+    for (const id of unknownIDs) refused(await list(`devices/${id}/events`), "DATA_NOT_FOUND");
+  });
+
+  test("a connected device shows where from and since when, and is offline when it has gone", async () => {
+    const from = await device();
+    const client = await world.connect(from);
+    const detail = async () => (await world.call("GET", `/api/v1/devices/${from.id}`)).record;
+    const online = await until(async () => (await detail()).deviceStatus === 1 && detail(), { what: "online" });
+    assert.equal([online.deviceStatusLabel, online.clientIP, online.keepAlive], ["在线", "127.0.0.1", 60]);
+    assert.match(String(online.connectedAt), stampPattern);
+    await client.endAsync();
+    const offline = await until(async () => (await detail()).deviceStatus === 0 && detail(), { what: "offline" });
+    assert.equal([offline.deviceStatusLabel, offline.clientIP, offline.updateAt], ["离线", null, null]);
+  });
+
+  test("a viewer reads events, nobody does not", async () => {
+    const key = await world.keyOf("viewer");
+    assert.is((await world.call("GET", "/api/v1/device_events", undefined, { key })).status, 200);
+    refused(await world.call("GET", "/api/v1/device_events", undefined, { key: null }), "AUTH_FAILED");
+  });
+});

@@ -1,0 +1,146 @@
+import { productBody } from "../factories.js";
+import { assert } from "../suite.js";
+import { refused, type World, worldSuite } from "../world.js";
+import { badValues, deepJson } from "./resource.js";
+
+const products = "/api/v1/products";
+
+worldSuite("frame", (test, world) => {
+  test("every answer carries a request id of its own and the variant", async () => {
+    const replies = [
+      await world.call("GET", products),
+      await world.call("GET", `${products}/0`),
+      await world.call("GET", "/nowhere", undefined, { key: null }),
+      await world.call("PATCH", products),
+      await world.call("POST", products, "{"),
+      await world.call("GET", products, undefined, { key: "wrong" }),
+    ];
+    const ids = replies.map((reply) => reply.headers.get("x-request-id") ?? "");
+    for (const id of ids) assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.is(new Set(ids).size, ids.length);
+    assert.equal(new Set(replies.map((reply) => reply.headers.get("api-variant"))), new Set(["A"]));
+    for (const { headers } of replies) assert.match(headers.get("content-type") ?? "", /^application\/json/);
+  });
+
+  test("variant B is not served by this version", async () => {
+    const asked = (variant: string) =>
+      world.call("GET", products, undefined, { headers: { "Api-Variant": variant } });
+    assert.is((await asked("A")).status, 200);
+    for (const variant of ["B", "C", "a"]) refused(await asked(variant), "PARAMETER_INVALID", "Api-Variant");
+  });
+
+  test("a path that is none is 404 and says so", async () => {
+    for (const path of ["/", "/api/v1", "/api/v2/products", "/api/v1/products/1/x", "/api/v1/%E0%A4%A", "/api/v1/../x"]) {
+      refused(await world.call("GET", path), "DATA_NOT_FOUND", "url");
+    }
+  });
+
+  test("a method that a path does not take is 405 with those that it does", async () => {
+    const cases: readonly (readonly [string, string, readonly string[]])[] = [
+      ["PATCH", products, ["DELETE", "GET", "POST"]],
+      ["PUT", products, ["DELETE", "GET", "POST"]],
+      ["POST", `${products}/1`, ["GET", "PUT"]],
+      ["DELETE", `${products}/1`, ["GET", "PUT"]],
+      ["OPTIONS", "/api/v1/metrics_data", ["GET"]],
+      ["POST", "/api/v1/changes", ["GET"]],
+      ["GET", "/api/v1/login", ["POST"]],
+    ];
+    for (const [method, path, allowed] of cases) {
+      const reply = await world.call(method, path);
+      refused(reply, "METHOD_NOT_ALLOWED");
+      assert.equal(reply.headers.get("allow")?.split(", ").sort(), allowed, `${method} ${path}`);
+    }
+  });
+
+  test("HEAD answers as GET without a body", async () => {
+    const reply = await world.call("HEAD", products);
+    assert.equal([reply.status, reply.text], [200, ""]);
+  });
+
+  test("an answer that the caller does not accept is 406", async () => {
+    const asked = (Accept: string) => world.call("GET", products, undefined, { headers: { Accept } });
+    for (const type of ["text/html", "text/*", "image/png, text/csv"]) refused(await asked(type), "NOT_ACCEPTABLE");
+    for (const type of ["*/*", "application/*", "text/html, application/json;q=0.5", "APPLICATION/JSON"]) {
+      assert.is((await asked(type)).status, 200, type);
+    }
+  });
+
+  test("a body that is not JSON by its type is 415", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]) {
+      const headers = { "Content-Type": type };
+      refused(await world.call("POST", products, "{}", { headers }), "UNSUPPORTED_MEDIA_TYPE");
+    }
+    for (const type of ["application/json; charset=utf-8", "Application/JSON"]) {
+      const reply = await world.call("POST", products, productBody(), { headers: { "Content-Type": type } });
+      assert.is(reply.status, 201, type);
+    }
+  });
+
+  test("broken JSON, bad UTF-8 and bodies that are no object are BAD_REQUEST", async () => {
+    const broken = ["", "{", "{]", "nul", "{'a':1}", "[1,", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), "[]", "[{}]", "1", '"x"', "null", "true", deepJson];
+    const paths = ["products", "devices", "data_points", "data_streams", "metrics", "users", "api_keys", "tenants", "login", "resettle"];
+    for (const path of paths) {
+      await Promise.all(
+        broken.map(async (body) => refused(await world.call("POST", `/api/v1/${path}`, body), "BAD_REQUEST")),
+      );
+    }
+    const { id } = await world.make(products, productBody());
+    for (const body of broken) refused(await world.call("PUT", `${products}/${id}`, body), "BAD_REQUEST");
+  });
+
+  test("a body over 1 MiB is 413, with and without its length said", async () => {
+    const large = JSON.stringify({ ...productBody(), description: "x".repeat(1024 * 1024) });
+    refused(await world.call("POST", products, large), "PAYLOAD_TOO_LARGE");
+    const pieces = async function* () {
+      for (let at = 0; at < large.length; at += 65_536) yield Buffer.from(large.slice(at, at + 65_536));
+    };
+    const chunked = await fetch(world.http + products, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${world.first.apiKey}`, "Content-Type": "application/json" },
+      body: ReadableStream.from(pieces()),
+      duplex: "half",
+    } as RequestInit);
+    assert.is(chunked.status, 413, await chunked.text());
+    assert.is((await world.call("GET", products)).status, 200, "and the service goes on");
+  });
+
+  test("a thousand ids of 36 characters fit the headers", async () => {
+    const ids = Array.from({ length: 1000 }, (_, i) => `${i}`.padStart(36, "a")).join(",");
+    refused(await world.call("DELETE", `/api/v1/devices?ids=${ids}`), "DATA_NOT_FOUND");
+  });
+
+  test("no value of a query parameter makes a read fail inside", async () => {
+    const reference = (await world.call("GET", "/openapi.json")).record as unknown as Reference;
+    const values = ["0", "-1", "1.5", "9007199254740993", "99999999999999999999", "1e400", "%00", "%E0%A4%A", "'--", "🦉", "x".repeat(10_240)];
+    for (const [path, methods] of Object.entries(reference.paths)) {
+      const names = (methods.get?.parameters ?? []).filter((one) => one.in === "query").map((one) => one.name);
+      await Promise.all(
+        names.flatMap((name) => values.map((value) => isAnswered(world, `${path.replace("{id}", "1")}?${name}=${value}`))),
+      );
+    }
+  });
+
+  test("no body of any route makes it fail inside", async () => {
+    const reference = (await world.call("GET", "/openapi.json")).record as unknown as Reference;
+    const fields = ["username", "password", "role", "name", "expiresAt", "tenantName", "startTime"];
+    for (const path of ["/api/v1/users", "/api/v1/api_keys", "/api/v1/tenants", "/api/v1/login", "/api/v1/resettle"]) {
+      assert.ok(path in reference.paths, path);
+      const valid = { username: "u", password: "", role: "viewer", tenantName: "", startTime: "" };
+      for (const field of fields) {
+        for (const value of badValues) {
+          const { status, text } = await world.call("POST", path, { ...valid, [field]: value });
+          assert.ok([200, 201, 400, 401, 429].includes(status), `${path} ${field}: ${status} ${text}`);
+        }
+      }
+    }
+  });
+});
+
+interface Reference {
+  readonly paths: Record<string, { readonly get?: { readonly parameters?: readonly { in: string; name: string }[] } }>;
+}
+
+async function isAnswered(world: World, path: string): Promise<void> {
+  const { status, text } = await world.call("GET", path);
+  assert.ok([200, 400, 404].includes(status), `${path.slice(0, 200)}: ${status} ${text.slice(0, 200)}`);
+}

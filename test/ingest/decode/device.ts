@@ -1,0 +1,46 @@
+/** A device with one data point of each type, as the decoder sees it. */
+import { converters } from "../../../ingest/decode/values.js";
+import type { DeviceEntry, PointEntry, ProductEntry, StreamEntry } from "../../../ingest/directory.js";
+import { kindOf } from "../../../store/data-points.js";
+import type { SeriesRef } from "../../../store/series.js";
+
+/** dataPointID → pointDataType */
+export const pointTypes = {
+  temp: 1,
+  label: 3,
+  fault: 4,
+  on: 5,
+  place: 6,
+  blob: 14,
+  whole: 15,
+  bits: 19,
+  at: 24,
+} as const;
+
+function pointEntry(id: number, dataPointID: string, type: number, reportable = true): PointEntry {
+  const convert = converters.get(type);
+  if (convert === undefined) throw new Error(`no converter for type ${type}`);
+  return { id, dataPointID, reportable, convert, field: dataPointID, kind: kindOf(type) };
+}
+
+export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()): DeviceEntry {
+  const points = new Map(
+    Object.entries(pointTypes).map(([name, type], i) => [name, pointEntry(i + 1, name, type)] as const),
+  );
+  points.set("issued", pointEntry(99, "issued", 1, false));
+  const product: ProductEntry = { id: 1, members: new Set(), points, streams };
+  const series = new Map<number, SeriesRef>();
+  return {
+    id: 1,
+    device: {} as DeviceEntry["device"],
+    product,
+    series: (point) => {
+      const known = series.get(point.id);
+      if (known !== undefined) return known;
+      const { field, kind } = point;
+      const made: SeriesRef = { tenant: 1, productID: "product", deviceID: "device", field, kind };
+      series.set(point.id, made);
+      return made;
+    },
+  };
+}

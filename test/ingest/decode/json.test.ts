@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { type Reading, readJson } from "../../../ingest/decode/json.js";
+import { assert, suite } from "../../suite.js";
+
+function read(payload: string | Uint8Array): { readings: Reading[]; reason: string | null } {
+  const readings: Reading[] = [];
+  const reason = readJson(Buffer.from(payload as string), (reading) => readings.push(reading));
+  return { readings, reason };
+}
+
+const one = (key: string, value: unknown, time: unknown = undefined): Reading => ({ key, value, time });
+
+const forms: readonly (readonly [string, Reading[]])[] = [
+  ['{"temp": 21.5}', [one("temp", 21.5)]],
+  ['{"temp": {"value": 21.5, "time": 5}}', [one("temp", 21.5, 5)]],
+  ['{"temp": {"value": 21.5}, "time": 7}', [one("temp", 21.5, 7)]],
+  ['{"time": 7, "temp": {"value": 1, "time": 5}, "hum": 2}', [one("temp", 1, 5), one("hum", 2, 7)]],
+  ['{"temp": 1, "time": 7}', [one("temp", 1, 7)]],
+  ['{"time": null, "temp": {"value": 1, "time": null}}', [one("temp", 1)]],
+  ['[{"temp": 1}, {"time": 2, "temp": 3}]', [one("temp", 1), one("temp", 3, 2)]],
+  ['{"place": {"longitude": 1, "latitude": 2}}', [one("place", { longitude: 1, latitude: 2 })]],
+  ['{"place": [1, 2]}', [one("place", [1, 2])]],
+  ['{"temp": {"value": {"value": 1}}}', [one("temp", { value: 1 })]],
+  ['{"temp": null}', [one("temp", null)]],
+  ['{"temp": 1, "temp": 2}', [one("temp", 2)]],
+  ['{"__proto__": 1, "constructor": 2}', [one("__proto__", 1), one("constructor", 2)]],
+  ["{}", []],
+  ["[]", []],
+  [' \n{"temp":1}\t', [one("temp", 1)]],
+];
+
+const broken: readonly (readonly [string, string | Uint8Array, "format" | "shape"])[] = [
+  ["nothing", "", "format"],
+  ["an open object", '{"temp": 21.5', "format"],
+  ["a trailing comma", '{"temp": 21.5,}', "format"],
+  ["NaN", '{"temp": NaN}', "format"],
+  ["Infinity", '{"temp": Infinity}', "format"],
+  ["a raw NUL", '{"temp": "\0"}', "format"],
+  ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "format"],
+  ["a surrogate in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), "format"],
+  ["UTF-16", Buffer.from('{"temp":1}', "utf16le"), "format"],
+  ["a number", "21.5", "shape"],
+  ["a text", '"temp"', "shape"],
+  ["null", "null", "shape"],
+  ["an array of numbers", "[1, 2]", "shape"],
+  ["an array of arrays", '[[{"temp":1}]]', "shape"],
+  ["262,144 brackets", "[".repeat(262_144), "format"],
+];
+
+suite("JSON payloads", (test) => {
+  for (const [text, expected] of forms) {
+    test(`reads ${text.trim()}`, () => assert.equal(read(text), { readings: expected, reason: null }));
+  }
+
+  for (const [name, payload, reason] of broken) {
+    test(`${name} is refused: ${reason}`, () => assert.equal(read(payload), { readings: [], reason }));
+  }
+
+  test("an entry of another shape costs that entry only", () => {
+    assert.equal(read('[{"temp": 1}, 5, {"hum": 2}]'), {
+      readings: [one("temp", 1), one("hum", 2)],
+      reason: "shape",
+    });
+  });
+
+  test("reads 10,000 objects, and nesting as deep as a payload can hold", () => {
+    const many = JSON.stringify(Array.from({ length: 10_000 }, (_, i) => ({ temp: i, time: i })));
+    assert.is(read(many).readings.length, 10_000);
+    const deep = `{"temp":${"[".repeat(131_000)}${"]".repeat(131_000)}}`;
+    assert.is(read(deep).readings.length, 1);
+  });
+
+  test("no one- or two-byte payload throws; only {}, [] and digits and the like are JSON", () => {
+    const accepted: string[] = [];
+    for (let first = 0; first < 256; first++) {
+      for (const bytes of [[first], ...Array.from({ length: 256 }, (_, second) => [first, second])]) {
+        const { readings, reason } = read(Uint8Array.from(bytes));
+        assert.is(readings.length, 0);
+        if (reason === null) accepted.push(String.fromCharCode(...bytes));
+        else assert.ok(reason === "format" || reason === "shape");
+      }
+    }
+    assert.equal(accepted, ["[]", "{}"]);
+  });
+
+  test("no payload throws", () => {
+    fc.assert(fc.property(fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), (payload) => void read(payload)));
+  });
+
+  test("whatever an object holds comes back under its key", () => {
+    const keys = fc.string().filter((key) => key !== "time");
+    fc.assert(
+      fc.property(fc.dictionary(keys, fc.oneof(fc.double(), fc.string(), fc.boolean())), (object) => {
+        const expected = Object.entries(JSON.parse(JSON.stringify(object))).map(([key, value]) => one(key, value));
+        assert.equal(read(JSON.stringify(object)), { readings: expected, reason: null });
+      }),
+    );
+  });
+});

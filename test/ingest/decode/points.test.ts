@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { aheadMaxMicros, type DecodeRules, decodePoints } from "../../../ingest/decode/points.js";
+import { reasons } from "../../../ingest/decode/reasons.js";
+import { utcMicros } from "../../../ingest/decode/time.js";
+import type { DeviceEntry } from "../../../ingest/directory.js";
+import type { Point } from "../../../store/series.js";
+import { assert, suite } from "../../suite.js";
+import { testDevice } from "./device.js";
+
+const receivedAt = 1_700_000_000_000_000;
+const stamp = receivedAt + 3;
+const rules: DecodeRules = { local: utcMicros, oldest: 0 };
+
+interface Options {
+  readonly rules?: DecodeRules;
+  readonly topic?: string;
+  readonly device?: DeviceEntry;
+}
+
+function decode(payload: unknown, options: Options = {}) {
+  const points: Point[] = [];
+  const refused: Record<string, number> = {};
+  const bytes = payload instanceof Uint8Array ? Buffer.from(payload) : Buffer.from(typeof payload === "string" ? payload : JSON.stringify(payload));
+  const message = { topic: options.topic ?? "data", payload: bytes, receivedAt, stamp };
+  decodePoints(options.device ?? testDevice(), message, options.rules ?? rules, points, (reason, by) => {
+    assert.ok(reasons.includes(reason));
+    refused[reason] = (refused[reason] ?? 0) + by;
+  });
+  return {
+    points: points.map(({ series, time, value, serverStamped }) => [series.field, time, value, serverStamped]),
+    refused,
+  };
+}
+
+const own = (field: string, value: unknown) => [field, stamp, value, true];
+const at = (field: string, time: number, value: unknown) => [field, time, value, false];
+const seconds = (offset: number) => receivedAt / 1e6 + offset;
+
+const table: readonly (readonly [string, unknown, unknown[], Record<string, number>])[] = [
+  ["server stamps", { temp: 1, on: true }, [own("temp", 1), own("on", true)], {}],
+  ["client stamps", { time: seconds(-5), temp: 1 }, [at("temp", receivedAt - 5e6, 1)], {}],
+  ["an unknown key costs itself only", { what: 1, temp: 2 }, [own("temp", 2)], { unknown: 1 }],
+  ["names of Object's own are unknown", '{"__proto__":1,"constructor":2,"toString":3}', [], { unknown: 3 }],
+  ["an issued data point is not reported", { issued: 1 }, [], { direction: 1 }],
+  ["a wrong value costs that point only", { temp: "hot", on: 1 }, [own("on", true)], { number: 1 }],
+  ["a wrong type", { temp: null, label: {} }, [], { type: 2 }],
+  ["an unreadable time refuses its points", { time: "soon", temp: 1, on: 1 }, [], { time: 2 }],
+  ["a time of one value refuses that value", { temp: { value: 1, time: "soon" }, on: 1 }, [own("on", true)], { time: 1 }],
+  ["beyond 2^53", { temp: "9007199254740993" }, [own("temp", 2 ** 53)], { rounded: 1 }],
+  ["ten minutes ahead", { time: seconds(600), temp: 1 }, [at("temp", receivedAt + aheadMaxMicros, 1)], {}],
+  ["further ahead", { time: seconds(601), temp: 1 }, [], { future: 1 }],
+  ["the year 9999", { time: "9999-12-31T23:59:59Z", temp: 1 }, [], { future: 1 }],
+  ["1970", { time: 0, temp: 1 }, [at("temp", 0, 1)], {}],
+  ["1960", { time: "1960-01-01T00:00:00Z", temp: 1 }, [at("temp", -315_619_200_000_000, 1)], {}],
+  ["the year 1", { time: "0001-01-01T00:00:00Z", temp: 1 }, [], { retention: 1 }],
+  ["twice without a time", [{ temp: 1 }, { temp: 2 }, { temp: 3 }], [own("temp", 3)], { duplicate: 2 }],
+  ["twice, one with a time", [{ temp: 1 }, { temp: 2, time: seconds(-1) }], [own("temp", 1), at("temp", receivedAt - 1e6, 2)], {}],
+  ["a broken entry costs itself only", [{ temp: 1 }, 7, { on: 0 }], [own("temp", 1), own("on", false)], { shape: 1 }],
+  ["broken JSON", "{", [], { format: 1 }],
+  ["an empty payload", "", [], { format: 1 }],
+  ["the value form", { label: { value: "x" } }, [own("label", "x")], {}],
+  ["the value form of a place", { place: { value: [1, 2] } }, [own("place", "[1,2]")], {}],
+  ["a lone surrogate in JSON", '{"label":"\\ud800"}', [own("label", "\ufffd")], {}],
+  ["a NUL in JSON", '{"label":"a\\u0000b"}', [own("label", "a\0b")], {}],
+];
+
+suite("points of a message", (test) => {
+  for (const [name, payload, points, refused] of table) {
+    test(name, () => assert.equal(decode(payload), { points, refused }));
+  }
+
+  test("what lies before the retention is refused, what lies on its edge is not", () => {
+    const bounded = { ...rules, oldest: receivedAt - 60e6 };
+    assert.equal(decode({ time: seconds(-60), temp: 1 }, { rules: bounded }).refused, {});
+    assert.equal(decode({ time: seconds(-61), temp: 1 }, { rules: bounded }).refused, { retention: 1 });
+  });
+
+  test("a stream takes its own data points only; other topics take all", () => {
+    const all = testDevice().product.points;
+    const temp = all.get("temp");
+    if (temp === undefined) throw new Error("no temp");
+    const points = new Map([["temp", temp]]);
+    const device = testDevice(new Map([["up", { binary: false, points }], ["raw", { binary: true, points }]]));
+    const payload = { temp: 1, on: true };
+    assert.equal(decode(payload, { device, topic: "up" }), { points: [own("temp", 1)], refused: { unknown: 1 } });
+    assert.is(decode(payload, { device, topic: "other" }).points.length, 2);
+    assert.equal(decode(payload, { device, topic: "raw" }), { points: [], refused: { encoding: 1 } });
+  });
+
+  test("a product without data points refuses by name and takes nothing", () => {
+    const device = testDevice();
+    const bare = { ...device, product: { ...device.product, points: new Map() } };
+    assert.equal(decode({ temp: 1, hum: 2 }, { device: bare }), { points: [], refused: { unknown: 2 } });
+  });
+
+  test("10,000 objects at one time keep the last of each; at their own times, all", () => {
+    const objects = Array.from({ length: 10_000 }, (_, i) => ({ temp: i, on: i % 2 }));
+    const startedAt = performance.now();
+    const same = decode(objects);
+    assert.equal(same.points.map(([field, , value]) => [field, value]), [["temp", 9999], ["on", true]]);
+    assert.equal(same.refused, { duplicate: 19_998 });
+    assert.is(decode(objects.map((one, i) => ({ ...one, time: seconds(-i) }))).points.length, 20_000);
+    assert.ok(performance.now() - startedAt < 2000);
+  });
+
+  test("every one- and two-byte payload is counted, and none becomes a point", () => {
+    for (let first = 0; first < 256; first++) {
+      for (const bytes of [[first], ...Array.from({ length: 256 }, (_, second) => [first, second])]) {
+        const text = String.fromCharCode(...bytes);
+        const { points, refused } = decode(Uint8Array.from(bytes));
+        assert.is(points.length, 0);
+        assert.is(Object.keys(refused).length, text === "{}" || text === "[]" ? 0 : 1, text);
+      }
+    }
+  });
+
+  test("never throws; each value becomes a point or is counted", () => {
+    const values = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.double(), fc.string({ unit: "binary" }));
+    const keys = fc.constantFrom("temp", "label", "on", "place", "blob", "bits", "at", "time", "what", "issued");
+    const objects = fc.dictionary(keys, values);
+    fc.assert(
+      fc.property(fc.array(objects, { maxLength: 5 }), (entries) => {
+        const { points, refused } = decode(entries);
+        const values = entries.flatMap((entry) => Object.keys(entry).filter((key) => key !== "time"));
+        const lost = Object.entries(refused).reduce((sum, [reason, n]) => sum + (reason === "rounded" ? 0 : n), 0);
+        assert.is(points.length + lost, values.length);
+        for (const [, time] of points) assert.ok(Number.isSafeInteger(time));
+      }),
+      { numRuns: 1000 },
+    );
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void decode(bytes)));
+  });
+});

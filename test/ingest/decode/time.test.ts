@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { readTime, utcMicros, type WallTime } from "../../../ingest/decode/time.js";
+import { assert, suite } from "../../suite.js";
+
+/** A deployment eight hours east of Greenwich. */
+const local = (wall: WallTime): number => utcMicros(wall) - 8 * 3_600_000_000;
+const read = (value: unknown): number | null => readTime(value, local);
+
+const moment = 1_700_000_000_000_000; // 2023-11-14T22:13:20Z
+
+const table: readonly (readonly [unknown, number | null])[] = [
+  [1_700_000_000, moment],
+  [1_700_000_000.25, moment + 250_000],
+  [1_700_000_000_000, moment],
+  [1_700_000_000_000.5, moment + 500],
+  [moment, moment],
+  [1_700_000_000_000_000_000, moment],
+  ["1700000000", moment],
+  [" 1700000000.123456 ", moment + 123_456],
+  ["1700000000123", moment + 123_000],
+  ["1700000000123456", moment + 123_456],
+  ["1700000000123456789", moment + 123_456],
+  [0, 0],
+  [-1, -1_000_000],
+  [99_999_999_999, 99_999_999_999_000_000 < 2 ** 53 ? 99_999_999_999_000_000 : null],
+  ["99999999999999999", null],
+  ["2023-11-14T22:13:20Z", moment],
+  ["2023-11-14T22:13:20z", moment],
+  ["2023-11-14T22:13:20.5Z", moment + 500_000],
+  ["2023-11-14T22:13:20,123456789Z", moment + 123_457],
+  ["2023-11-15T06:13:20+08:00", moment],
+  ["2023-11-15T06:13:20+0800", moment],
+  ["2023-11-14 17:13:20 -05:00", moment],
+  ["2023-11-15 06:13:20", moment],
+  ["2023-11-15T06:13:20", moment],
+  ["2023-11-15 06:13", moment - 20_000_000],
+  ["2024-02-29T00:00:00Z", 1_709_164_800_000_000],
+  ["2023-02-29T00:00:00Z", null],
+  ["2023-13-01T00:00:00Z", null],
+  ["2023-00-10T00:00:00Z", null],
+  ["2023-11-14T24:00:00Z", null],
+  ["2023-11-14T23:60:00Z", null],
+  ["2023-11-14T23:59:60Z", null],
+  ["2023-11-14", null],
+  ["yesterday", null],
+  ["", null],
+  ["NaN", null],
+  ["1e9", null],
+  ["0x5f", null],
+  [Number.NaN, null],
+  [Number.POSITIVE_INFINITY, null],
+  [1e300, null],
+  [null, null],
+  [true, null],
+  [{}, null],
+  [[1_700_000_000], null],
+];
+
+suite("device times", (test) => {
+  for (const [value, expected] of table) {
+    test(`${JSON.stringify(value) ?? String(value)} is ${expected}`, () => assert.is(read(value), expected));
+  }
+
+  test("a local time that the zone does not know is unreadable", () => {
+    assert.is(readTime("2023-11-15 06:13:20", () => null), null);
+  });
+
+  test("seconds, milliseconds, microseconds and nanoseconds of one moment are one time", () => {
+    // From 1973 to 2255 the four units do not overlap.
+    fc.assert(
+      fc.property(fc.integer({ min: 100_000_001, max: 9_000_000_000 }), (seconds) => {
+        const micros = seconds * 1_000_000;
+        assert.is(read(seconds), micros);
+        assert.is(read(seconds * 1000), micros);
+        assert.is(read(micros), micros);
+        for (const zeros of [0, 3, 6, 9]) assert.is(read(`${seconds}${"0".repeat(zeros)}`), micros);
+      }),
+    );
+  });
+
+  test("text with an offset means what Date says", () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date(0), max: new Date("2200-01-01"), noInvalidDate: true }), (date) => {
+        assert.is(read(date.toISOString()), date.getTime() * 1000);
+      }),
+    );
+  });
+
+  test("nothing throws, and what is read is a whole number", () => {
+    const anything = fc.oneof(fc.jsonValue(), fc.double(), fc.string(), fc.stringMatching(/^-?[0-9]{1,25}(\.[0-9]*)?$/));
+    fc.assert(
+      fc.property(anything, (value) => {
+        const time = read(value);
+        assert.ok(time === null || Number.isInteger(time));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
