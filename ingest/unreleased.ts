@@ -1,6 +1,7 @@
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db, Statement } from "../store/db.js";
-import type { Journal, JournalReader } from "../store/journal.js";
+import type { Journal } from "../store/journal.js";
+import type { JournalReader } from "../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../store/journal-record.js";
 
 /**

@@ -38,10 +38,17 @@ export class ConfigError extends Error {
   }
 }
 
-const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const whole = (min: number, max: number) => {
+  const fits = (text: string) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max;
+  return z.string().refine(fits, `must be a whole number from ${min} to ${max}`).transform(Number);
+};
 const port = z
-  .union([z.literal("off"), whole(0, 65_535)])
-  .transform((value): Port => (value === "off" ? null : value));
+  .string()
+  .refine(
+    (text) => text === "off" || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535),
+    "must be off or a whole number from 0 to 65535",
+  )
+  .transform((text): Port => (text === "off" ? null : Number(text)));
 const bytes = whole(0, 2 ** 50);
 const knownZone = (name: string): boolean => {
   try {
@@ -54,8 +61,8 @@ const knownZone = (name: string): boolean => {
 
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
-  HTTP_PORT: whole(0, 65_535).default(8080),
-  MQTT_PORT: port.default(1883),
+  HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
+  MQTT_PORT: port.prefault("1883"),
   DATA_DIR: z.string().min(1).default("./data"),
   API_KEY: z
     .string()
@@ -69,12 +76,12 @@ const schema = z.object({
   TIMEZONE: z.string().refine(knownZone, "must be an IANA time zone such as Asia/Shanghai").default("UTC"),
   API_VARIANT: z.literal("A", "must be A; variant B is not served by this version").default("A"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
-  NODE_NUMBER: whole(0, 999).default(0),
-  EVENT_RETENTION_DAYS: whole(1, 36_500).default(30),
-  EVENT_RETENTION_BYTES: bytes.default(10 * 2 ** 30),
-  JOURNAL_BACKLOG_BYTES: bytes.default(20 * 2 ** 30),
-  FREE_BYTES_MIN: bytes.default(512 * 10 ** 6),
-  POINT_RETENTION_DAYS: whole(0, 365_000).default(0),
+  NODE_NUMBER: whole(0, 999).prefault(String(0)),
+  EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
+  EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
+  JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
+  FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
+  POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
   INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),

@@ -6,7 +6,7 @@ import type { Db } from "../store/db.js";
 import { longID, newSecret } from "../store/ids.js";
 import { hashChosen, hashGenerated } from "../store/secrets.js";
 import { createTenant, findTenant, listTenants, type Tenant } from "../store/tenants.js";
-import { createUser, findUser, type User } from "../store/users.js";
+import { findUser, type User } from "../store/users.js";
 import type { Config } from "./config.js";
 
 export interface FirstCredentials {
@@ -48,10 +48,11 @@ export async function createTenantWithAdmin(
   username: string,
   password: string,
 ): Promise<{ tenant: Tenant; admin: User }> {
-  const tenant = await createTenant(db, now, tenantName);
-  const actor = { tenant: tenant.id, userIntID: null, username: null };
   const passwordHash = await hashChosen(password);
-  return { tenant, admin: await createUser(db, actor, now, { username, passwordHash, role: "admin" }) };
+  const tenant = await createTenant(db, now, tenantName, { username, passwordHash, role: "admin" });
+  const admin = await findUser(db, username);
+  if (admin === undefined) throw new Error("cannot read the user just made");
+  return { tenant, admin };
 }
 
 async function createKey(db: Db, user: User, now: number): Promise<{ appID: string; appSecret: string }> {

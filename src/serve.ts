@@ -17,7 +17,7 @@ import { openUnreleased } from "../ingest/unreleased.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
-import { type Db, openDb } from "../store/db.js";
+import type { Db } from "../store/db.js";
 import { clearPresence } from "../store/devices.js";
 import { openEventLog } from "../store/events.js";
 import { type Journal, openJournal } from "../store/journal.js";
@@ -33,6 +33,7 @@ import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
+import { openMetadata } from "./metadata.js";
 import { createStatus, type Status } from "./status.js";
 import { createStamp } from "./views/time.js";
 
@@ -231,14 +232,6 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 }
 
 const httpGraceMs = 5000;
-
-function openMetadata(config: Config): Promise<Db> {
-  if (config.libsql === null) {
-    return openDb({ url: `file:${join(config.dataDir, "metadata.db")}`, shared: false });
-  }
-  const { url, authToken } = config.libsql;
-  return openDb({ url, shared: true, ...(authToken === null ? {} : { authToken }) });
-}
 
 function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
   if (config.influx === null) {

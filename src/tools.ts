@@ -1,24 +1,60 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Db } from "../store/db.js";
+import { newSecret } from "../store/ids.js";
+import { listTenants } from "../store/tenants.js";
 import type { Config } from "./config.js";
+import { createTenantWithAdmin } from "./first-start.js";
+import { lockDataDir } from "./lock.js";
+import { openMetadata } from "./metadata.js";
 
-/** Commands of `tidemark` beside serve; they go through the running service. */
-type Tool = (args: readonly string[], call: Call) => Promise<unknown>;
+/**
+ * Commands of `tidemark` beside serve. They go through the running service; where none runs, those that need
+ * only the metadata open it themselves.
+ */
+type Tool = (args: readonly string[], config: Config) => Promise<unknown>;
 type Call = (method: string, path: string, body?: object) => Promise<unknown>;
 
 export const tools: Readonly<Record<string, Tool>> = {
-  tenant: async ([verb, tenantName, username], call) => {
-    if (verb === "list") return call("GET", "/api/v1/tenants");
+  tenant: async ([verb, tenantName, username], config) => {
+    const call = await callerOf(config);
+    if (verb === "list") {
+      return call === null ? withMetadata(config, listTenants) : call("GET", "/api/v1/tenants");
+    }
     if (verb !== "add" || tenantName === undefined || username === undefined) {
       throw new Error("usage: tidemark tenant add <name> <admin user name> | tidemark tenant list");
     }
-    return call("POST", "/api/v1/tenants", { tenantName, username });
+    if (call !== null) return call("POST", "/api/v1/tenants", { tenantName, username });
+    return withMetadata(config, async (db) => {
+      const password = newSecret();
+      const { tenant } = await createTenantWithAdmin(db, Date.now(), tenantName, username, password);
+      return { ...tenant, username, password };
+    });
   },
-  resettle: async ([startTime], call) => {
+  resettle: async ([startTime], config) => {
     if (startTime === undefined) throw new Error("usage: tidemark resettle <YYYY-MM-DD HH:MM:SS>");
+    const call = await callerOf(config);
+    if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
     return call("POST", "/api/v1/resettle", { startTime });
   },
 };
+
+/** Opens the metadata for one action, the data folder being held meanwhile. */
+async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): Promise<T> {
+  const lock = await lockDataDir(join(config.dataDir, "lock.db"));
+  try {
+    const db = await openMetadata(config);
+    try {
+      if ((await listTenants(db)).length === 0)
+        throw new Error("the deployment is empty: start the service first");
+      return await action(db);
+    } finally {
+      db.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
 
 /** Runs a tool and prints its answer. Returns the exit code. */
 export async function runTool(name: string, args: readonly string[], config: Config): Promise<number> {
@@ -28,7 +64,7 @@ export async function runTool(name: string, args: readonly string[], config: Con
     return 2;
   }
   try {
-    const answer = await tool(args, await caller(config));
+    const answer = await tool(args, config);
     process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   } catch (error) {
@@ -37,16 +73,18 @@ export async function runTool(name: string, args: readonly string[], config: Con
   }
 }
 
-/** Calls the service that holds the data folder, with the configured key or that of the first start. */
-async function caller(config: Config): Promise<Call> {
+/**
+ * Calls the service that holds the data folder, with the configured key or that of the first start; null where
+ * none runs.
+ */
+async function callerOf(config: Config): Promise<Call | null> {
   const read = async (name: string): Promise<Record<string, string>> =>
     JSON.parse(await readFile(join(config.dataDir, name), "utf8").catch(() => "{}")) as Record<
       string,
       string
     >;
   const { http } = await read("service.json");
-  if (http === undefined)
-    throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
+  if (http === undefined || !(await answers(http))) return null;
   const key =
     config.apiKey === null
       ? (await read("first-start.json")).apiKey
@@ -62,4 +100,12 @@ async function caller(config: Config): Promise<Call> {
       throw new Error(`${answer.message ?? response.status} ${JSON.stringify(answer.errors ?? {})}`);
     return answer;
   };
+}
+
+/** A killed service leaves its address behind. */
+function answers(http: string): Promise<boolean> {
+  return fetch(`${http}/healthz`).then(
+    (response) => response.ok,
+    () => false,
+  );
 }

@@ -1,6 +1,6 @@
 import { type Actor, changed } from "./changes.js";
-import type { Db, SqlValue } from "./db.js";
 import { removeDataStreamsStatements } from "./data-streams.js";
+import type { Db, SqlValue } from "./db.js";
 import type { Kind } from "./series.js";
 import {
   deleteRows,

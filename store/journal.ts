@@ -1,12 +1,11 @@
 import { type FileHandle, mkdir, open, statfs, unlink } from "node:fs/promises";
 import { StoreError } from "./errors.js";
+import { type JournalReader, openJournalReader } from "./journal-reader.js";
 import { encodeRecord, type JournalInput, peekRecord, recordBytesMax } from "./journal-record.js";
 import {
   createSegment,
   cutTornTail,
   listSegments,
-  readBufferBytes,
-  readRecords,
   recordBytesLimit,
   type Segment,
   scanSegment,
@@ -64,24 +63,6 @@ export interface Journal {
   drop(segment: Segment): Promise<void>;
   /** How long commits took, for the histogram. */
   onCommitTime(listener: (seconds: number, records: number) => void): void;
-  close(): Promise<void>;
-}
-
-export interface JournalBatch {
-  readonly segment: Segment;
-  readonly buffer: Buffer;
-  /** Offsets of the records in `buffer`, ascending by id. Valid until the next call. */
-  readonly offsets: readonly number[];
-  /** Offset in the file of buffer byte 0. */
-  readonly position: number;
-  readonly damagedBytes: number;
-}
-
-export interface JournalReader {
-  /** The next committed records, or null when there are none yet. */
-  next(): Promise<JournalBatch | null>;
-  /** The id up to which everything was handed out or passed over. */
-  readonly lastID: number;
   close(): Promise<void>;
 }
 
@@ -320,7 +301,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       return stopped;
     },
     segments,
-    read: (afterID) => openReader(segments, afterID, () => committedID),
+    read: (afterID) => openJournalReader(segments, afterID, () => committedID),
     waitFor: (id) =>
       id < committedID || closing
         ? Promise.resolve()
@@ -363,66 +344,4 @@ function behind(views: Buffer[], written: number): Buffer[] {
     }
   }
   return left;
-}
-
-async function openReader(
-  segments: readonly Segment[],
-  afterID: number,
-  committedID: () => number,
-): Promise<JournalReader> {
-  let segment: Segment | undefined;
-  let file: FileHandle | null = null;
-  let position = segmentHeadBytes;
-  let lastID = afterID;
-  const buffer = Buffer.allocUnsafeSlow(readBufferBytes);
-
-  /** The segment that holds the first record behind `lastID`, or the one after the present. */
-  async function advance(): Promise<boolean> {
-    const next =
-      segment === undefined
-        ? (segments.findLast((one) => one.firstID <= lastID + 1) ?? segments[0])
-        : segments[segments.indexOf(segment) + 1];
-    if (next === undefined) return false;
-    await file?.close();
-    segment = next;
-    position = segmentHeadBytes;
-    file = await open(next.path, "r");
-    return true;
-  }
-
-  async function next(): Promise<JournalBatch | null> {
-    for (;;) {
-      if (lastID >= committedID()) return null;
-      if (segment === undefined || file === null || position >= segment.bytes) {
-        if (await advance()) continue;
-        // The end of the newest segment is damaged: there is nothing more to hand out up to here.
-        lastID = committedID();
-        return null;
-      }
-      const from = position;
-      const read = await readRecords(file, segment, from, buffer);
-      position = read.next;
-      // A later segment's first id voids what a failed commit left behind.
-      const end = segments[segments.indexOf(segment) + 1]?.firstID ?? Number.POSITIVE_INFINITY;
-      const offsets = read.offsets.filter((at) => {
-        const { id } = peekRecord(buffer, at);
-        return id > lastID && id < end;
-      });
-      const last = offsets.at(-1);
-      if (last === undefined && read.damagedBytes === 0) continue;
-      if (last !== undefined) lastID = peekRecord(buffer, last).id;
-      return { segment, buffer, offsets, position: from, damagedBytes: read.damagedBytes };
-    }
-  }
-
-  return {
-    next,
-    get lastID() {
-      return lastID;
-    },
-    close: async () => {
-      await file?.close();
-      file = null;
-    },
-  };
 }

@@ -1,6 +1,6 @@
-import type { Db, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import { schema } from "./schema.js";
+import type { Db, Statement } from "./sql.js";
 
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. An entry that has been released is

@@ -1,7 +1,7 @@
-import { changed } from "./changes.js";
-import type { Db } from "./db.js";
+import type { Db, Statement } from "./db.js";
 import { newTenantID } from "./ids.js";
 import { insertInto } from "./table.js";
+import type { NewUser } from "./users.js";
 
 export interface Tenant {
   readonly id: number;
@@ -18,16 +18,42 @@ export function listTenants(db: Db): Promise<Tenant[]> {
   return db.all<Tenant>("select * from tenant order by id");
 }
 
-/** @throws StoreError CONFLICT on tenantName */
-export async function createTenant(db: Db, now: number, tenantName: string): Promise<Tenant> {
-  const results = await db.write([
-    insertInto("tenant", { tenantID: newTenantID(), tenantName, createAt: now }),
-  ]);
-  const id = Number(results[0]?.lastInsertRowid);
+/** A tenant and, where given, its first user: both or neither. @throws StoreError CONFLICT on tenantName, username */
+export async function createTenant(
+  db: Db,
+  now: number,
+  tenantName: string,
+  admin?: NewUser,
+): Promise<Tenant> {
   await db.write([
-    changed({ tenant: id, userIntID: null, username: null }, now, "create", "tenant", id, { tenantName }),
+    insertInto("tenant", { tenantID: newTenantID(), tenantName, createAt: now }),
+    {
+      sql: `insert into change (tenant, at, action, entity, recordID, detail)
+        select id, ?, 'create', 'tenant', id, ? from tenant where tenantName = ?`,
+      args: [now, { tenantName }, tenantName],
+    },
+    ...(admin === undefined ? [] : adminStatements(now, tenantName, admin)),
   ]);
   const tenant = await findTenant(db, tenantName);
   if (tenant === undefined) throw new Error("cannot read the tenant just made");
   return tenant;
+}
+
+function adminStatements(
+  now: number,
+  tenantName: string,
+  { username, passwordHash, role }: NewUser,
+): Statement[] {
+  return [
+    {
+      sql: `insert into user (tenant, username, passwordHash, role, createAt)
+        select id, ?, ?, ?, ? from tenant where tenantName = ?`,
+      args: [username, passwordHash, role, now, tenantName],
+    },
+    {
+      sql: `insert into change (tenant, at, action, entity, recordID, detail)
+        select tenant, ?, 'create', 'user', id, ? from user where username = ?`,
+      args: [now, { username, role }, username],
+    },
+  ];
 }

@@ -1,6 +1,7 @@
 import type { Db } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
-import type { Journal, JournalBatch, JournalReader } from "../../store/journal.js";
+import type { Journal } from "../../store/journal.js";
+import type { JournalBatch, JournalReader } from "../../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import { quarantine } from "../../store/quarantine.js";
 import type { Point, SeriesStore } from "../../store/series.js";

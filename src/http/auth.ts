@@ -43,6 +43,8 @@ export function createAuthenticator(db: Db, now: () => number): Authenticator {
   const cacheKey = randomBytes(32);
   const remembered = new Map<string, { caller: Caller; until: number }>();
   const failures = createBackoff(now);
+  /** Moves when everything is forgotten: what was being verified meanwhile is not remembered. */
+  let generation = 0;
 
   async function verify(authorization: string, address: string): Promise<{ caller: Caller; until: number }> {
     const key = apiKeyOf(authorization);
@@ -78,13 +80,18 @@ export function createAuthenticator(db: Db, now: () => number): Authenticator {
 
   return {
     failures,
-    forget: () => remembered.clear(),
+    forget: () => {
+      generation++;
+      remembered.clear();
+    },
     caller: async (authorization, address) => {
       if (authorization === undefined) throw denied();
       const digest = createHmac("sha256", cacheKey).update(authorization).digest("base64");
       const known = remembered.get(digest);
       if (known !== undefined && known.until > now()) return known.caller;
+      const began = generation;
       const verified = await verify(authorization, address);
+      if (began !== generation) return verified.caller;
       if (remembered.size >= rememberedMax) remembered.clear();
       remembered.set(digest, verified);
       return verified.caller;

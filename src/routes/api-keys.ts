@@ -50,7 +50,7 @@ function view(key: ApiKey, stamp: Stamp) {
   };
 }
 
-export function apiKeyRoutes({ db, now, stamp, zone }: AppDeps): Route[] {
+export function apiKeyRoutes({ db, authenticator, now, stamp, zone }: AppDeps): Route[] {
   return [
     route({
       method: "get",
@@ -114,6 +114,7 @@ export function apiKeyRoutes({ db, now, stamp, zone }: AppDeps): Route[] {
       handle: async ({ caller, query }) => {
         const ids = await resolveIDs(db, apiKeyIDs, caller.tenant, idTexts(query));
         await removeApiKeys(db, caller, now(), ids);
+        authenticator.forget();
         return { status: 204 };
       },
     }),

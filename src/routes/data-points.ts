@@ -35,12 +35,7 @@ import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../
 import { type Answer, type Route, route } from "../http/route.js";
 import { dataPointDetail, dataPointListed, dataPointStored } from "../views/data-points.js";
 import { codesOf } from "../views/labels.js";
-import {
-  createStream,
-  dataStreamCreate,
-  dataStreamStoredSchema,
-  editStream,
-} from "./data-streams.js";
+import { createStream, dataStreamCreate, dataStreamStoredSchema, editStream } from "./data-streams.js";
 import { productOf } from "./product-ref.js";
 import {
   floatOrNull,

@@ -104,6 +104,9 @@ const compile = memoizeFormula();
 
 async function answerMetrics(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
   const asked = await readQuery(deps, tenant, query);
+  if (asked.metricType === aggregateType && query.time_unit === "real") {
+    throw invalid({ time_unit: "must not be real for aggregate metrics" });
+  }
   const model = await deps.catalog.model(asked.device.productIntID);
   const points = new Map(model.points.map((point) => [point.id, point]));
   const metrics = model.metrics.filter((metric) => isAsked(metric, asked, query));
@@ -246,6 +249,8 @@ async function readQuery(deps: AppDeps, tenant: number, query: DataQuery): Promi
   const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
   if (!query.deviceID && deviceIntID === null) errors.deviceID = "deviceID or deviceIntID is required";
   if (Object.keys(errors).length > 0) throw invalid(errors);
+  // Also where no metric or data point will ask for the range.
+  resolveRange(query, "real", query.timezone || deps.zone.name, deps.now());
   const device = await findDevice(deps, tenant, query.deviceID || null, deviceIntID);
   return { device, metricType, metricIntID, limit, fill, format, timezone: query.timezone || deps.zone.name };
 }

@@ -14,7 +14,17 @@ import {
 import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
-import { code, createBody, editBody, fixedFields, integer, name, present, refuseChanged, text } from "../http/fields.js";
+import {
+  code,
+  createBody,
+  editBody,
+  fixedFields,
+  integer,
+  name,
+  present,
+  refuseChanged,
+  text,
+} from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { codesOf } from "../views/labels.js";
@@ -143,7 +153,8 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
         const id = await find(caller.tenant, params.id);
         const metric = await getMetric(db, caller.tenant, id);
         refuseChanged(body, metric, fixed);
-        const changes = present(onlyColumns(body));
+        const { expressionsLabel: _a, dataStreamIntID: _b, productID: _c, productIntID: _d, ...input } = body;
+        const changes = present(input);
         for (const field of ["metricType", "chartType", "isShow"] as const) {
           if (changes[field] === null) throw invalid({ [field]: "must not be null" });
         }
@@ -181,13 +192,6 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
       },
     }),
   ];
-}
-
-/** The body without what is fixed, or accepted and not kept. */
-function onlyColumns<Body extends object>(body: Body): Omit<Body, (typeof fixed)[number] | (typeof ignored)[number]> {
-  const rest = { ...body };
-  for (const field of [...fixed, ...ignored]) delete rest[field as keyof Body];
-  return rest;
 }
 
 interface MetricDraft {

@@ -47,7 +47,7 @@ function view(user: User, stamp: Stamp) {
   };
 }
 
-export function userRoutes({ db, now, stamp }: AppDeps): Route[] {
+export function userRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] {
   const find = async (tenant: number, id: string) => only(await resolveIDs(db, userIDs, tenant, [id]));
   /** A tenant that nobody administers could never be entered again. */
   const keepAnAdmin = async (tenant: number, without: readonly number[]) => {
@@ -118,6 +118,8 @@ export function userRoutes({ db, now, stamp }: AppDeps): Route[] {
           ...(body.role === undefined ? {} : { role: body.role }),
           ...(body.password === undefined ? {} : { passwordHash: await hashChosen(body.password) }),
         });
+        // The change feed tells other processes; this one knows before it answers.
+        authenticator.forget();
         return { status: 200, body: view(edited, stamp) };
       },
     }),
@@ -134,6 +136,7 @@ export function userRoutes({ db, now, stamp }: AppDeps): Route[] {
         const ids = await resolveIDs(db, userIDs, caller.tenant, idTexts(query));
         await keepAnAdmin(caller.tenant, ids);
         await removeUsers(db, caller, now(), ids);
+        authenticator.forget();
         return { status: 204 };
       },
     }),

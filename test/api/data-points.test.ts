@@ -1,4 +1,13 @@
-import { dataPointBody, makeDataPoint, makeDevice, makeMetric, makeProduct, makeStream, modbus, streamBody } from "../factories.js";
+import {
+  dataPointBody,
+  makeDataPoint,
+  makeDevice,
+  makeMetric,
+  makeProduct,
+  makeStream,
+  modbus,
+  streamBody,
+} from "../factories.js";
 import { assert } from "../suite.js";
 import { hasKeys, type Rec, refused, worldSuite } from "../world.js";
 import { testResource } from "./resource.js";
@@ -60,7 +69,11 @@ worldSuite("data points", (test, world) => {
   test("the product is named by record id, by productID, or by both when they agree", async () => {
     const { id, productID } = await product();
     const other = await makeProduct(world);
-    for (const owner of [{ productIntID: String(id) }, { productIntID: undefined, productID }, { productID }]) {
+    for (const owner of [
+      { productIntID: String(id) },
+      { productIntID: undefined, productID },
+      { productID },
+    ]) {
       assert.is((await post(owner)).record.productID, productID);
     }
     refused(await post({ productID: other.productID }), "PARAMETER_INVALID", "productID");
@@ -72,16 +85,31 @@ worldSuite("data points", (test, world) => {
   });
 
   test("numbers may come as text and are stored as numbers", async () => {
-    const fields = { upperLimit: "85.5", lowerLimit: "-4e1", dataStep: " .5 ", pointDataType: "1", binarySize: "8" };
+    const fields = {
+      upperLimit: "85.5",
+      lowerLimit: "-4e1",
+      dataStep: " .5 ",
+      pointDataType: "1",
+      binarySize: "8",
+    };
     const { record } = await post(fields);
-    assert.equal([record.upperLimit, record.lowerLimit, record.dataStep, record.binarySize], [85.5, -40, 0.5, 8]);
+    assert.equal(
+      [record.upperLimit, record.lowerLimit, record.dataStep, record.binarySize],
+      [85.5, -40, 0.5, 8],
+    );
     for (const upperLimit of ["", "1,5", "0x10", "1e999", true]) {
       refused(await post({ upperLimit }), "PARAMETER_INVALID", "upperLimit");
     }
   });
 
   test("every type and direction has its label", async () => {
-    const labels: Record<string, string> = { 1: "数值", 4: "故障", 6: "地理位置", 15: "有符号整型", 25: "浮点" };
+    const labels: Record<string, string> = {
+      1: "数值",
+      4: "故障",
+      6: "地理位置",
+      15: "有符号整型",
+      25: "浮点",
+    };
     for (const [code, label] of Object.entries(labels)) {
       const { id } = (await post({ pointDataType: Number(code), faultValue: "E" })).record;
       const detail = (await world.call("GET", `${path}/${id}`)).record;
@@ -90,17 +118,26 @@ worldSuite("data points", (test, world) => {
     for (const pointDataType of [0, 2, 7, 10, 20, 26]) {
       refused(await post({ pointDataType }), "PARAMETER_INVALID", "pointDataType");
     }
-    for (const dataTransType of [0, 4]) refused(await post({ dataTransType }), "PARAMETER_INVALID", "dataTransType");
+    for (const dataTransType of [0, 4])
+      refused(await post({ dataTransType }), "PARAMETER_INVALID", "dataTransType");
   });
 
   test("a fault needs faultValue, a Modbus product registerAddr", async () => {
     refused(await post({ pointDataType: 4 }), "PARAMETER_INVALID", "faultValue");
     const { record } = await post({ pointDataType: 4, faultValue: "E1" });
-    refused(await world.call("PUT", `${path}/${record.id}`, { faultValue: null }), "PARAMETER_INVALID", "faultValue");
+    refused(
+      await world.call("PUT", `${path}/${record.id}`, { faultValue: null }),
+      "PARAMETER_INVALID",
+      "faultValue",
+    );
     const bus = await makeProduct(world, { cloudProtocol: modbus });
     refused(await post({}, bus), "PARAMETER_INVALID", "registerAddr");
     const register = await makeDataPoint(world, bus, { registerAddr: "40001", pointDataType: 21 });
-    refused(await world.call("PUT", `${path}/${register.id}`, { registerAddr: null }), "PARAMETER_INVALID", "registerAddr");
+    refused(
+      await world.call("PUT", `${path}/${register.id}`, { registerAddr: null }),
+      "PARAMETER_INVALID",
+      "registerAddr",
+    );
   });
 
   test("isLocationType follows locationType where it is not said", async () => {
@@ -143,7 +180,11 @@ worldSuite("data points", (test, world) => {
     assert.equal((await post({ enum: [] })).record.enum, []);
     const long = Array.from({ length: 1001 }, () => ({ value: 1, label: "x" }));
     refused(await post({ enum: long }), "PARAMETER_INVALID", "enum");
-    refused(await post({ enum: [{ value: "x".repeat(20_000), label: "x" }] }), "PARAMETER_INVALID", "enum.0.value");
+    refused(
+      await post({ enum: [{ value: "x".repeat(20_000), label: "x" }] }),
+      "PARAMETER_INVALID",
+      "enum.0.value",
+    );
   });
 
   test("a data point that a stream or a metric uses stays, and so does what was to go with it", async () => {

@@ -39,7 +39,8 @@ worldSuite("data streams", (test, world) => {
   test("dataPoints keep their order, with their names", async () => {
     const owner = await makeProduct(world);
     const points = [];
-    for (const dataPointName of ["a", "b", "c"]) points.push(await makeDataPoint(world, owner, { dataPointName }));
+    for (const dataPointName of ["a", "b", "c"])
+      points.push(await makeDataPoint(world, owner, { dataPointName }));
     const [a, b, c] = points.map((point) => point.id);
     const stream = await makeStream(world, owner, { dataPoints: [c, String(a), b] });
     assert.equal(stream.dataPoints, [c, a, b]);
@@ -86,9 +87,11 @@ worldSuite("data streams", (test, world) => {
     const { id } = await makeStream(world, await product(), { streamType: 2, streamDataType: "2" });
     const detail = (await world.call("GET", `${path}/${id}`)).record;
     assert.equal([detail.streamTypeLabel, detail.streamDataTypeLabel], ["设备数据下发", "二进制"]);
-    for (const streamType of [0, 3, 4, 5]) refused(await post({ streamType }), "PARAMETER_INVALID", "streamType");
+    for (const streamType of [0, 3, 4, 5])
+      refused(await post({ streamType }), "PARAMETER_INVALID", "streamType");
     refused(await world.call("PUT", `${path}/${id}`, { streamType: 3 }), "PARAMETER_INVALID", "streamType");
-    for (const streamDataType of [0, 3]) refused(await post({ streamDataType }), "PARAMETER_INVALID", "streamDataType");
+    for (const streamDataType of [0, 3])
+      refused(await post({ streamDataType }), "PARAMETER_INVALID", "streamDataType");
   });
 
   test("lists filter by product, type and topic", async () => {
@@ -96,7 +99,9 @@ worldSuite("data streams", (test, world) => {
     const { id, topic } = await makeStream(world, owner, { streamType: 2 });
     await makeStream(world, owner);
     const query = async (filter: string) =>
-      (await world.call("GET", `${path}?productID=${owner.productID}&${filter}`)).page.items.map((item) => item.id);
+      (await world.call("GET", `${path}?productID=${owner.productID}&${filter}`)).page.items.map(
+        (item) => item.id,
+      );
     assert.is((await query("")).length, 2);
     assert.equal(await query("streamType=2"), [id]);
     assert.equal(await query(`topic=${topic}`), [id]);

@@ -1,10 +1,4 @@
-import {
-  deviceBody,
-  makeDevice,
-  makeProduct,
-  modbus,
-  unique,
-} from "../factories.js";
+import { deviceBody, makeDevice, makeProduct, modbus, unique } from "../factories.js";
 import { assert, until } from "../suite.js";
 import { type Rec, type Reply, refused, worldSuite } from "../world.js";
 import { testResource } from "./resource.js";
@@ -119,7 +113,11 @@ worldSuite("devices", (test, world) => {
     const elsewhere = await world.make("/api/v1/products", { productName: "p", cloudProtocol: 1 }, { key });
     const sent = deviceBody(elsewhere, { deviceID: device.deviceID });
     refused(await world.call("POST", path, sent, { key }), "DATA_EXISTED", "deviceID");
-    refused(await world.call("POST", path, deviceBody(await product()), { key }), "PARAMETER_INVALID", "productID");
+    refused(
+      await world.call("POST", path, deviceBody(await product()), { key }),
+      "PARAMETER_INVALID",
+      "productID",
+    );
   });
 
   test("a deleted deviceID is free again once its points are gone", async () => {
@@ -143,7 +141,8 @@ worldSuite("devices", (test, world) => {
     const phone = await makeDevice(world, await product(), { deviceType: 3, upLinkSystem: undefined });
     assert.equal([phone.deviceType, phone.upLinkSystem], [3, null]);
     assert.is((await world.call("GET", `${path}/${phone.id}`)).record.deviceTypeLabel, "智能手机");
-    for (const deviceType of [0, 2, 4]) refused(await post({ deviceType }), "PARAMETER_INVALID", "deviceType");
+    for (const deviceType of [0, 2, 4])
+      refused(await post({ deviceType }), "PARAMETER_INVALID", "deviceType");
     refused(await post({ upLinkSystem: 4 }), "PARAMETER_INVALID", "upLinkSystem");
     refused(await post({ upLinkSystem: 2 }), "PARAMETER_INVALID", "gateway");
     refused(await post({ upLinkSystem: 2, gateway: 99_999 }), "PARAMETER_INVALID", "gateway");
@@ -153,7 +152,10 @@ worldSuite("devices", (test, world) => {
 
   test("children name their parent, are listed below it, hold it, and never become it", async () => {
     const parent = await makeDevice(world, await product());
-    const child = await makeDevice(world, await product(), { upLinkSystem: 3, parentDevice: String(parent.id) });
+    const child = await makeDevice(world, await product(), {
+      upLinkSystem: 3,
+      parentDevice: String(parent.id),
+    });
     assert.equal([child.parentDevice, child.parentDeviceName], [parent.id, parent.deviceName]);
     const below = (await world.call("GET", `${path}?parentDevice=${parent.id}`)).page;
     assert.equal([below.meta.count, below.items[0]?.id], [1, child.id]);
@@ -195,15 +197,37 @@ worldSuite("devices", (test, world) => {
     await makeDevice(world, lwm2m, { authType: undefined, IMEI: "490154203237518", autoSub: 0 });
     const lora = await makeProduct(world, { cloudProtocol: 4 });
     refused(await post({}, lora), "PARAMETER_INVALID", "lora.type");
-    const otaa = { type: "otaa", appEUI: "0102030405060708", appKey: "ab".repeat(16), fcntCheck: 0, canJoin: 1 };
+    const otaa = {
+      type: "otaa",
+      appEUI: "0102030405060708",
+      appKey: "ab".repeat(16),
+      fcntCheck: 0,
+      canJoin: 1,
+    };
     const deviceID = "a1b2c3d4e5f60708";
-    refused(await post({ lora: { type: "otaa" } }, lora), "PARAMETER_INVALID", "lora.appEUI", "lora.canJoin", "deviceID");
-    refused(await post({ deviceID, lora: { ...otaa, appKey: "xy" } }, lora), "PARAMETER_INVALID", "lora.appKey");
+    refused(
+      await post({ lora: { type: "otaa" } }, lora),
+      "PARAMETER_INVALID",
+      "lora.appEUI",
+      "lora.canJoin",
+      "deviceID",
+    );
+    refused(
+      await post({ deviceID, lora: { ...otaa, appKey: "xy" } }, lora),
+      "PARAMETER_INVALID",
+      "lora.appKey",
+    );
     const made = await makeDevice(world, lora, { deviceID, lora: otaa });
     assert.equal(made.lora, otaa);
     const abp = { type: "abp", region: "EU868" };
     refused(await post({ lora: abp }, lora), "PARAMETER_INVALID", "lora.region");
-    refused(await post({ lora: { type: "abp" } }, lora), "PARAMETER_INVALID", "gateway", "lora.nwkSKey", "lora.fcntUp");
+    refused(
+      await post({ lora: { type: "abp" } }, lora),
+      "PARAMETER_INVALID",
+      "gateway",
+      "lora.nwkSKey",
+      "lora.fcntUp",
+    );
   });
 
   test("a viewer sees no secret", async () => {
@@ -239,7 +263,13 @@ worldSuite("devices", (test, world) => {
       const { items } = (await query(filter)).page;
       assert.equal([items.length, items[0]?.id], [1, device.id], filter);
     }
-    const all = ["deviceType=1", "authType=1", "deviceStatus=0", `productName=${owner.productName}`, "cloudProtocol=1"];
+    const all = [
+      "deviceType=1",
+      "authType=1",
+      "deviceStatus=0",
+      `productName=${owner.productName}`,
+      "cloudProtocol=1",
+    ];
     for (const filter of all) assert.is((await query(filter)).page.meta.count, 2, filter);
     for (const field of ["blocked", "deviceType", "gateway", "modBusIndex"]) {
       for (const value of ["x", "1.5", "%F0%9F%A6%89", "1%20or%201"]) {
@@ -261,9 +291,19 @@ worldSuite("devices", (test, world) => {
   });
 
   test("places must lie on the earth, scopes must be areas", async () => {
-    for (const latitude of [-90.1, 91, "north"]) refused(await post({ latitude }), "PARAMETER_INVALID", "latitude");
-    for (const longitude of [-181, 180.5]) refused(await post({ longitude }), "PARAMETER_INVALID", "longitude");
-    const polygon = { scopeType: 1, scopeName: "yard", points: [[0, 0], [0, 1], [1, 1]] };
+    for (const latitude of [-90.1, 91, "north"])
+      refused(await post({ latitude }), "PARAMETER_INVALID", "latitude");
+    for (const longitude of [-181, 180.5])
+      refused(await post({ longitude }), "PARAMETER_INVALID", "longitude");
+    const polygon = {
+      scopeType: 1,
+      scopeName: "yard",
+      points: [
+        [0, 0],
+        [0, 1],
+        [1, 1],
+      ],
+    };
     const circle = { scopeType: 2, scopeName: "pond", center: [121.4, 31.2], radius: 50 };
     const device = await makeDevice(world, await product(), { scopes: [polygon, circle] });
     assert.equal(device.scopes, [polygon, circle]);

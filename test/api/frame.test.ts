@@ -30,7 +30,14 @@ worldSuite("frame", (test, world) => {
   });
 
   test("a path that is none is 404 and says so", async () => {
-    for (const path of ["/", "/api/v1", "/api/v2/products", "/api/v1/products/1/x", "/api/v1/%E0%A4%A", "/api/v1/../x"]) {
+    for (const path of [
+      "/",
+      "/api/v1",
+      "/api/v2/products",
+      "/api/v1/products/1/x",
+      "/api/v1/%E0%A4%A",
+      "/api/v1/../x",
+    ]) {
       refused(await world.call("GET", path), "DATA_NOT_FOUND", "url");
     }
   });
@@ -59,14 +66,20 @@ worldSuite("frame", (test, world) => {
 
   test("an answer that the caller does not accept is 406", async () => {
     const asked = (Accept: string) => world.call("GET", products, undefined, { headers: { Accept } });
-    for (const type of ["text/html", "text/*", "image/png, text/csv"]) refused(await asked(type), "NOT_ACCEPTABLE");
+    for (const type of ["text/html", "text/*", "image/png, text/csv"])
+      refused(await asked(type), "NOT_ACCEPTABLE");
     for (const type of ["*/*", "application/*", "text/html, application/json;q=0.5", "APPLICATION/JSON"]) {
       assert.is((await asked(type)).status, 200, type);
     }
   });
 
   test("a body that is not JSON by its type is 415", async () => {
-    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]) {
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "",
+    ]) {
       const headers = { "Content-Type": type };
       refused(await world.call("POST", products, "{}", { headers }), "UNSUPPORTED_MEDIA_TYPE");
     }
@@ -77,8 +90,34 @@ worldSuite("frame", (test, world) => {
   });
 
   test("broken JSON, bad UTF-8 and bodies that are no object are BAD_REQUEST", async () => {
-    const broken = ["", "{", "{]", "nul", "{'a':1}", "[1,", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), "[]", "[{}]", "1", '"x"', "null", "true", deepJson];
-    const paths = ["products", "devices", "data_points", "data_streams", "metrics", "users", "api_keys", "tenants", "login", "resettle"];
+    const broken = [
+      "",
+      "{",
+      "{]",
+      "nul",
+      "{'a':1}",
+      "[1,",
+      Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d),
+      "[]",
+      "[{}]",
+      "1",
+      '"x"',
+      "null",
+      "true",
+      deepJson,
+    ];
+    const paths = [
+      "products",
+      "devices",
+      "data_points",
+      "data_streams",
+      "metrics",
+      "users",
+      "api_keys",
+      "tenants",
+      "login",
+      "resettle",
+    ];
     for (const path of paths) {
       await Promise.all(
         broken.map(async (body) => refused(await world.call("POST", `/api/v1/${path}`, body), "BAD_REQUEST")),
@@ -111,33 +150,58 @@ worldSuite("frame", (test, world) => {
 
   test("no value of a query parameter makes a read fail inside", async () => {
     const reference = (await world.call("GET", "/openapi.json")).record as unknown as Reference;
-    const values = ["0", "-1", "1.5", "9007199254740993", "99999999999999999999", "1e400", "%00", "%E0%A4%A", "'--", "🦉", "x".repeat(10_240)];
+    const values = [
+      "0",
+      "-1",
+      "1.5",
+      "9007199254740993",
+      "99999999999999999999",
+      "1e400",
+      "%00",
+      "%E0%A4%A",
+      "'--",
+      "🦉",
+      "x".repeat(10_240),
+    ];
     for (const [path, methods] of Object.entries(reference.paths)) {
-      const names = (methods.get?.parameters ?? []).filter((one) => one.in === "query").map((one) => one.name);
+      const names = (methods.get?.parameters ?? [])
+        .filter((one) => one.in === "query")
+        .map((one) => one.name);
       await Promise.all(
-        names.flatMap((name) => values.map((value) => isAnswered(world, `${path.replace("{id}", "1")}?${name}=${value}`))),
+        names.flatMap((name) =>
+          values.map((value) => isAnswered(world, `${path.replace("{id}", "1")}?${name}=${value}`)),
+        ),
       );
     }
   });
 
   test("no body of any route makes it fail inside", async () => {
     const reference = (await world.call("GET", "/openapi.json")).record as unknown as Reference;
-    const fields = ["username", "password", "role", "name", "expiresAt", "tenantName", "startTime"];
-    for (const path of ["/api/v1/users", "/api/v1/api_keys", "/api/v1/tenants", "/api/v1/login", "/api/v1/resettle"]) {
+    const bodies: Readonly<Record<string, object>> = {
+      "/api/v1/users": { username: "u", password: "short", role: "viewer" },
+      "/api/v1/api_keys": { name: "k", role: "viewer", expiresAt: "2999-01-01 00:00:00" },
+      "/api/v1/tenants": { tenantName: "", username: "" },
+      "/api/v1/login": { username: "u" },
+      "/api/v1/resettle": { startTime: "" },
+    };
+    for (const [path, valid] of Object.entries(bodies)) {
       assert.ok(path in reference.paths, path);
-      const valid = { username: "u", password: "", role: "viewer", tenantName: "", startTime: "" };
-      for (const field of fields) {
-        for (const value of badValues) {
-          const { status, text } = await world.call("POST", path, { ...valid, [field]: value });
-          assert.ok([200, 201, 400, 401, 429].includes(status), `${path} ${field}: ${status} ${text}`);
-        }
+      const calls = Object.keys(valid).flatMap((field) =>
+        badValues.map((value) => ({ ...valid, [field]: value })),
+      );
+      for (const body of calls) {
+        const { status, text } = await world.call("POST", path, body);
+        assert.ok([200, 201, 400].includes(status), `${path} ${JSON.stringify(body)}: ${status} ${text}`);
       }
     }
   });
 });
 
 interface Reference {
-  readonly paths: Record<string, { readonly get?: { readonly parameters?: readonly { in: string; name: string }[] } }>;
+  readonly paths: Record<
+    string,
+    { readonly get?: { readonly parameters?: readonly { in: string; name: string }[] } }
+  >;
 }
 
 async function isAnswered(world: World, path: string): Promise<void> {

@@ -45,7 +45,8 @@ worldSuite("metrics", (test, world) => {
       const aggregate = (await post({ expressions, aggregateType: "3" })).record;
       assert.equal([aggregate.metricType, aggregate.aggregateType, aggregate.expressions], [2, 3, null]);
     }
-    const both = (await post({ expressions: "dataPoint", aggregateType: 1, aggregateData: 1, metricType: 2 })).record;
+    const both = (await post({ expressions: "dataPoint", aggregateType: 1, aggregateData: 1, metricType: 2 }))
+      .record;
     assert.equal([both.metricType, both.aggregateData], [2, 1]);
   });
 
@@ -79,7 +80,10 @@ worldSuite("metrics", (test, world) => {
       const { id } = await makeMetric(world, await point(), { aggregateType: i + 1, chartType: 2 });
       const detail = (await world.call("GET", `${path}/${id}`)).record;
       const { aggregateTypeLabel, aggregateDataLabel, chartTypeLabel, metricTypeLabel } = detail;
-      assert.equal([aggregateTypeLabel, aggregateDataLabel, chartTypeLabel, metricTypeLabel], [label, "原始值", "柱状图", "聚合指标"]);
+      assert.equal(
+        [aggregateTypeLabel, aggregateDataLabel, chartTypeLabel, metricTypeLabel],
+        [label, "原始值", "柱状图", "聚合指标"],
+      );
     }
   });
 
@@ -112,8 +116,16 @@ worldSuite("metrics", (test, world) => {
       assert.match(reply.failure.errors.expressions ?? "", message, expressions);
     }
     const { id } = (await post({ expressions: "temp + currentValue - lastValue" })).record;
-    refused(await world.call("PUT", `${path}/${id}`, { expressions: "1 +" }), "PARAMETER_INVALID", "expressions");
-    refused(await post({ expressions: "1 +", metricType: 2, aggregateType: 1 }), "PARAMETER_INVALID", "expressions");
+    refused(
+      await world.call("PUT", `${path}/${id}`, { expressions: "1 +" }),
+      "PARAMETER_INVALID",
+      "expressions",
+    );
+    refused(
+      await post({ expressions: "1 +", metricType: 2, aggregateType: 1 }),
+      "PARAMETER_INVALID",
+      "expressions",
+    );
   });
 
   test("the data point must be a number or boolean of the tenant, on an edit of the same product", async () => {
@@ -122,7 +134,11 @@ worldSuite("metrics", (test, world) => {
     const product = items[0] ?? owner;
     for (const pointDataType of [3, 4, 6, 11, 14]) {
       const text = await makeDataPoint(world, product, { pointDataType, faultValue: "E" });
-      refused(await post({ dataPointIntID: text.id, aggregateType: 1 }), "PARAMETER_INVALID", "dataPointIntID");
+      refused(
+        await post({ dataPointIntID: text.id, aggregateType: 1 }),
+        "PARAMETER_INVALID",
+        "dataPointIntID",
+      );
     }
     const on = await makeDataPoint(world, product, { pointDataType: 5 });
     const metric = await makeMetric(world, on);
@@ -150,7 +166,9 @@ worldSuite("metrics", (test, world) => {
     const formula = await makeMetric(world, own, { expressions: "dataPoint", aggregateType: undefined });
     await makeMetric(world, own);
     const query = async (filter: string) =>
-      (await world.call("GET", `${path}?productID=${own.productID}&${filter}`)).page.items.map((item) => item.id);
+      (await world.call("GET", `${path}?productID=${own.productID}&${filter}`)).page.items.map(
+        (item) => item.id,
+      );
     assert.is((await query("")).length, 2);
     assert.equal(await query("metricType=1"), [formula.id]);
     assert.equal(await query("expressions=dataPoint"), [formula.id]);

@@ -1,4 +1,12 @@
-import { deviceBody, makeDataPoint, makeDevice, makeMetric, makeProduct, makeStream, productBody } from "../factories.js";
+import {
+  deviceBody,
+  makeDataPoint,
+  makeDevice,
+  makeMetric,
+  makeProduct,
+  makeStream,
+  productBody,
+} from "../factories.js";
 import { assert } from "../suite.js";
 import { refused, worldSuite } from "../world.js";
 import { testResource } from "./resource.js";
@@ -42,7 +50,11 @@ worldSuite("products", (test, world) => {
       refused(reply, "PARAMETER_INVALID", "cloudProtocol");
     }
     assert.is((await world.call("GET", "/api/v1/products?cloudProtocol=6")).page.items[0]?.cloudProtocol, 6);
-    refused(await world.call("GET", "/api/v1/products?cloudProtocol=six"), "PARAMETER_INVALID", "cloudProtocol");
+    refused(
+      await world.call("GET", "/api/v1/products?cloudProtocol=six"),
+      "PARAMETER_INVALID",
+      "cloudProtocol",
+    );
   });
 
   test("both spellings of the name filter find the product", async () => {
@@ -85,7 +97,11 @@ worldSuite("products", (test, world) => {
     refused(await world.call("GET", `/api/v1/data_points/${point.id}`), "DATA_NOT_FOUND");
     refused(await world.call("GET", `/api/v1/data_streams/${stream.id}`), "DATA_NOT_FOUND");
     refused(await world.call("GET", `/api/v1/metrics/${metric.id}`), "DATA_NOT_FOUND");
-    refused(await world.call("POST", "/api/v1/devices", deviceBody(product)), "PARAMETER_INVALID", "productID");
+    refused(
+      await world.call("POST", "/api/v1/devices", deviceBody(product)),
+      "PARAMETER_INVALID",
+      "productID",
+    );
   });
 
   test("tenants may use the same product name", async () => {

@@ -39,16 +39,18 @@ const badTexts = [
   `" or 1=1 /*`,
   "%00",
   "../../etc/passwd",
-  "${jndi:ldap://x}",
+  "{{7*7}}",
   "时间",
 ];
 const badNumbers = [0, -1, 1.5, 2 ** 53, 2 ** 63, -(2 ** 53), 1e308, "NaN", "1e999", "0x10"];
 const badShapes: unknown[] = [null, true, [], {}, [[]], { toString: 1, valueOf: 1 }, { value: {} }, ["a", 1]];
 /** Deeper than any walk over it by recursion can go. */
-export const deepJson = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+export const deepJson = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 
 /** What may be sent in place of any field. */
 export const badValues: readonly unknown[] = [...badTexts, ...badNumbers, ...badShapes];
+/** The same schemas read an edit: the shapes, and one text of each trouble. */
+const badEdits: readonly unknown[] = [...badShapes, "\u0000\ud800'; --", "x".repeat(10_240), -1, 2 ** 53];
 
 /** Ids that name no record. */
 export const unknownIDs = [
@@ -103,7 +105,9 @@ export function testResource(test: Test, world: World, resource: Resource): void
   test("no value of any field makes a create fail inside", async () => {
     const fields = Object.keys({ ...(await resource.body()), ...resource.optional });
     for (const field of fields) {
-      await Promise.all(badValues.map(async (value) => isTakenOrRefused(await post({ [field]: value }), field)));
+      await Promise.all(
+        badValues.map(async (value) => isTakenOrRefused(await post({ [field]: value }), field)),
+      );
     }
   });
 
@@ -112,14 +116,14 @@ export function testResource(test: Test, world: World, resource: Resource): void
     const fields = Object.keys({ ...record, ...resource.optional });
     for (const field of fields) {
       await Promise.all(
-        badValues.map(async (value) =>
+        badEdits.map(async (value) =>
           isTakenOrRefused(await world.call("PUT", `${path}/${record.id}`, { [field]: value }), field),
         ),
       );
     }
   });
 
-  test("JSON nested 100,000 deep in a field is answered", async () => {
+  test("JSON nested 20,000 deep in a field is answered", async () => {
     const record = await create();
     for (const field of Object.keys({ [name]: 0, ...resource.fixed, ...resource.optional })) {
       const text = `{"${field}":${deepJson}}`;
@@ -147,7 +151,12 @@ function isTakenOrRefused(reply: Reply, field: string): void {
 
 type Create = (fields?: Body) => Promise<Rec>;
 
-function testForms(test: Test, world: World, { path, keys, optional, optionalBase }: Resource, create: Create): void {
+function testForms(
+  test: Test,
+  world: World,
+  { path, keys, optional, optionalBase }: Resource,
+  create: Create,
+): void {
   test("create answers the stored form", async () => {
     const record = await create();
     hasKeys(record, keys.stored);
@@ -165,7 +174,8 @@ function testForms(test: Test, world: World, { path, keys, optional, optionalBas
     for (const field of keys.stored) assert.equal(detail[field], record[field], field);
     const { page } = await world.call("GET", path);
     hasKeys(page.items[0], keys.listed);
-    for (const field of keys.listed) assert.equal(page.items[0]?.[field], detail[field] ?? page.items[0]?.[field]);
+    for (const field of keys.listed)
+      assert.equal(page.items[0]?.[field], detail[field] ?? page.items[0]?.[field]);
     for (const [field, value] of Object.entries(detail)) {
       if (!field.endsWith("Label")) continue;
       const code = detail[field.slice(0, -"Label".length)];

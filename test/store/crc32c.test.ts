@@ -9,7 +9,10 @@ const vectors: readonly (readonly [string, Uint8Array, number])[] = [
   ["32 bytes counting down", Uint8Array.from({ length: 32 }, (_, i) => 31 - i), 0x113fdb5c],
   [
     "an iSCSI Read (10) command",
-    Buffer.from("01c000000000000000000000000000001400000000000400000000140000001828000000000000000200000000000000", "hex"),
+    Buffer.from(
+      "01c000000000000000000000000000001400000000000400000000140000001828000000000000000200000000000000",
+      "hex",
+    ),
     0xd9963a56,
   ],
   ["the digits 1 to 9", Buffer.from("123456789"), 0xe3069283],

@@ -26,9 +26,15 @@ suite("metadata store", (test) => {
     const words = fc.oneof(fc.constantFrom(...texts), fc.string({ unit: "binary" }));
     await fc.assert(
       fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 20 }), async (all) => {
-        await db.write([{ sql: "delete from words" }, ...all.map((word) => ({ sql: "insert into words (word) values (?)", args: [word] }))]);
+        await db.write([
+          { sql: "delete from words" },
+          ...all.map((word) => ({ sql: "insert into words (word) values (?)", args: [word] })),
+        ]);
         const rows = await db.all<{ word: string }>("select word from words order by id");
-        assert.equal(rows.map(({ word }) => word), all.map((word) => word.toWellFormed().replaceAll("\0", "")));
+        assert.equal(
+          rows.map(({ word }) => word),
+          all.map((word) => word.toWellFormed().replaceAll("\0", "")),
+        );
         // A search for the same text finds it: both went through the same cleaning.
         const [first = ""] = all;
         assert.ok(await db.first("select 1 found from words where word = ?", [first]));
@@ -40,14 +46,19 @@ suite("metadata store", (test) => {
 
   test("keeps JSON with lone surrogates readable", async () => {
     const db = await openDb(fresh());
-    await db.write([{ sql: "create table bags (bag text) strict" }, { sql: "insert into bags values (?)", args: [{ key: "\ud800", nul: "a\0b" }] }]);
+    await db.write([
+      { sql: "create table bags (bag text) strict" },
+      { sql: "insert into bags values (?)", args: [{ key: "\ud800", nul: "a\0b" }] },
+    ]);
     const row = await db.first<{ bag: string }>("select bag from bags");
     assert.type(JSON.parse(row?.bag ?? "").key, "string");
     db.close();
   });
 
   test("cleaning is idempotent", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => cleanText(cleanText(text)) === cleanText(text)));
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => cleanText(cleanText(text)) === cleanText(text)),
+    );
   });
 
   test("a batch is stored whole or not at all, and a taken name is CONFLICT with its field", async () => {
@@ -86,7 +97,10 @@ suite("metadata store", (test) => {
   test("refuses a newer format and leaves it as it is", async () => {
     const options = fresh();
     const first = await openDb(options);
-    await first.write([{ sql: "update format set version = ?", args: [schemaVersion + 1] }, insertTenant("newer")]);
+    await first.write([
+      { sql: "update format set version = ?", args: [schemaVersion + 1] },
+      insertTenant("newer"),
+    ]);
     first.close();
     const error = await rejects(() => openDb(options), new RegExp(`format ${schemaVersion + 1}`));
     assert.is((error as StoreError).code, "INVALID");

@@ -56,7 +56,11 @@ async function check(events: EventLog, all: readonly JournalRecord[], query: Que
   const { topic, ...plain } = query;
   const matches = (record: JournalRecord): boolean => record.topic === topic;
   const page = await events.list(topic === undefined ? plain : { ...plain, matches });
-  assert.equal({ ids: page.items.map(({ id }) => id), count: page.count }, oracle(all, query), JSON.stringify(query));
+  assert.equal(
+    { ids: page.items.map(({ id }) => id), count: page.count },
+    oracle(all, query),
+    JSON.stringify(query),
+  );
 }
 
 const inputs: fc.Arbitrary<Partial<JournalInput>> = fc
@@ -81,31 +85,38 @@ const queries: fc.Arbitrary<Query> = fc
   .map(({ topic, ...rest }) => (topic === undefined ? rest : { ...rest, topic }));
 
 suite("event log", (test) => {
-  test("lists as a naive reading of the journal would, while segments close, reopened and rebuilt", async () => {
-    const runs = fc.array(fc.tuple(fc.array(inputs, { maxLength: 60 }), fc.constantFrom("keep", "rebuild")), {
-      minLength: 1,
-      maxLength: 3,
-    });
-    await fc.assert(
-      fc.asyncProperty(runs, fc.array(queries, { minLength: 3, maxLength: 12 }), (all, asked) =>
-        withTempDir(async (dir) => {
-          for (const [run, index] of all) {
-            if (index === "rebuild") {
-              for (const name of await readdir(dir)) {
-                if (name.startsWith("events.db")) await rm(join(dir, name));
+  test(
+    "lists as a naive reading of the journal would, while segments close, reopened and rebuilt",
+    async () => {
+      const runs = fc.array(
+        fc.tuple(fc.array(inputs, { maxLength: 60 }), fc.constantFrom("keep", "rebuild")),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      );
+      await fc.assert(
+        fc.asyncProperty(runs, fc.array(queries, { minLength: 3, maxLength: 12 }), (all, asked) =>
+          withTempDir(async (dir) => {
+            for (const [run, index] of all) {
+              if (index === "rebuild") {
+                for (const name of await readdir(dir)) {
+                  if (name.startsWith("events.db")) await rm(join(dir, name));
+                }
               }
+              const { journal, events, close } = await open(dir, 1500);
+              for (const input of run) await keep(journal, input);
+              const records = await readAll(journal);
+              for (const query of asked) await check(events, records, query);
+              await close();
             }
-            const { journal, events, close } = await open(dir, 1500);
-            for (const input of run) await keep(journal, input);
-            const records = await readAll(journal);
-            for (const query of asked) await check(events, records, query);
-            await close();
-          }
-        }),
-      ),
-      { numRuns: 15 },
-    );
-  }, { timeoutMs: 60_000 });
+          }),
+        ),
+        { numRuns: 15 },
+      );
+    },
+    { timeoutMs: 60_000 },
+  );
 
   test("forgets dropped segments, also those dropped while it was closed", async () => {
     await withTempDir(async (dir) => {
@@ -118,9 +129,12 @@ suite("event log", (test) => {
         await first.journal.drop(oldest);
         if (i < 2) first.events.forget(oldest);
       }
-      await until(async () => (await first.events.list(query)).count === (await readAll(first.journal)).length, {
-        what: "the list to follow",
-      });
+      await until(
+        async () => (await first.events.list(query)).count === (await readAll(first.journal)).length,
+        {
+          what: "the list to follow",
+        },
+      );
       await first.close();
       const second = await open(dir, 500);
       await check(second.events, await readAll(second.journal), query);
@@ -137,8 +151,14 @@ suite("event log", (test) => {
         .filter(({ device, kind }) => device === 2 && kind !== recordKinds.release)
         .map(({ id }) => id)
         .reverse();
-      assert.equal((await events.history(2, 1000)).map(({ id }) => id), own);
-      assert.equal((await events.history(2, 5)).map(({ id }) => id), own.slice(0, 5));
+      assert.equal(
+        (await events.history(2, 1000)).map(({ id }) => id),
+        own,
+      );
+      assert.equal(
+        (await events.history(2, 5)).map(({ id }) => id),
+        own.slice(0, 5),
+      );
       await close();
     });
   });
@@ -150,7 +170,9 @@ suite("event log", (test) => {
       let last = 0;
       for (let i = 0; i < rows; i++) {
         // The only match of the oldest 2,500 lies beyond the bound.
-        last = journal.append(journalInput({ topic: i === 10 || i === rows - 10 ? "rare" : "data", payload: Buffer.alloc(0) }));
+        last = journal.append(
+          journalInput({ topic: i === 10 || i === rows - 10 ? "rare" : "data", payload: Buffer.alloc(0) }),
+        );
       }
       await journal.waitFor(last - 1);
       const matches = (record: JournalRecord): boolean => record.topic === "rare";

@@ -38,7 +38,10 @@ suite("journal on a disk that fills", (test) => {
     const payload = Buffer.alloc(100_000, 1);
     while (journal.stopped === null) {
       const id = journal.append(journalInput({ payload }), (done) => acknowledged.push(done));
-      await Promise.race([journal.waitFor(id - 1), until(() => journal.stopped, { what: "a stop" }).catch(() => 0)]);
+      await Promise.race([
+        journal.waitFor(id - 1),
+        until(() => journal.stopped, { what: "a stop" }).catch(() => 0),
+      ]);
     }
   }
 
@@ -53,7 +56,10 @@ suite("journal on a disk that fills", (test) => {
     for (let i = 0; i < 20; i++) journal.append(journalInput(), (id) => acknowledged.push(id));
     await new Promise((resolve) => setTimeout(resolve, 300));
     assert.is(acknowledged.length, before, "nothing is acknowledged that is not kept");
-    assert.equal((await readAll(journal)).map(({ id }) => id), acknowledged);
+    assert.equal(
+      (await readAll(journal)).map(({ id }) => id),
+      acknowledged,
+    );
 
     // Another process would find this much after a kill.
     const copy = join(tmpdir(), `tidemark-copy-${process.pid}`);
@@ -71,7 +77,10 @@ suite("journal on a disk that fills", (test) => {
     await journal.waitFor(journal.appendedID - 1);
     const all = Array.from({ length: journal.appendedID }, (_, i) => i + 1);
     assert.equal(acknowledged, all, "held acknowledgements come, in order, none twice");
-    assert.equal((await readAll(journal)).map(({ id }) => id), all);
+    assert.equal(
+      (await readAll(journal)).map(({ id }) => id),
+      all,
+    );
     await keep(journal);
     await journal.close();
     const again = await openTestJournal(dir);
@@ -94,7 +103,10 @@ suite("journal on a disk that fills", (test) => {
     await new Promise((resolve) => setTimeout(resolve, 2500));
     assert.ok(readdirSync(dir).length <= 3, `${readdirSync(dir)}`);
     await rm(join(disk.path, "ballast"), { recursive: true });
-    assert.equal(await Promise.all(batch), Array.from({ length: 30 }, (_, i) => i + 2));
+    assert.equal(
+      await Promise.all(batch),
+      Array.from({ length: 30 }, (_, i) => i + 2),
+    );
     assert.ok((await readdir(dir)).length <= 3);
     const firstIDs = journal.segments.map(({ firstID }) => firstID);
     assert.is(new Set(firstIDs).size, firstIDs.length, "no two segments begin with one id");

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import {
   decodeRecord,
   encodeRecord,
-  type JournalInput,
   isIntact,
+  type JournalInput,
   peekRecord,
   type RecordKind,
   recordBytesMax,

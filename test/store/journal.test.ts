@@ -24,7 +24,8 @@ async function onlySegment(dir: string): Promise<string> {
 async function offsetsOf(path: string): Promise<number[]> {
   const bytes = await readFile(path);
   const offsets: number[] = [];
-  for (let at = segmentHeadBytes; at < bytes.length; at += recordSize(bytes, at, bytes.length)) offsets.push(at);
+  for (let at = segmentHeadBytes; at < bytes.length; at += recordSize(bytes, at, bytes.length))
+    offsets.push(at);
   return offsets;
 }
 
@@ -53,15 +54,26 @@ suite("journal", (test) => {
           for (const run of all) {
             const journal = await openTestJournal(dir, { segmentBytesMax: bytes });
             const done: number[] = [];
-            const ids = run.map((payload) => journal.append(journalInput({ payload }), (id) => done.push(id)));
+            const ids = run.map((payload) =>
+              journal.append(journalInput({ payload }), (id) => done.push(id)),
+            );
             model.push(...ids.map((id, i) => ({ id, payload: [...(run[i] as Uint8Array)] })));
             if (ids.length > 0) await journal.waitFor((ids.at(-1) as number) - 1);
             assert.equal(done, ids, "acknowledged in order, once");
-            const found = (await readAll(journal, from)).map(({ id, payload }) => ({ id, payload: [...payload] }));
-            assert.equal(found, model.filter(({ id }) => id > from));
+            const found = (await readAll(journal, from)).map(({ id, payload }) => ({
+              id,
+              payload: [...payload],
+            }));
+            assert.equal(
+              found,
+              model.filter(({ id }) => id > from),
+            );
             await journal.close();
           }
-          assert.equal(model.map(({ id }) => id), model.map((_, i) => i + 1));
+          assert.equal(
+            model.map(({ id }) => id),
+            model.map((_, i) => i + 1),
+          );
         }),
       ),
       { numRuns: 40 },
@@ -128,7 +140,11 @@ suite("journal", (test) => {
           }
           await flipByte(damaged, at);
           const journal = await openTestJournal(copy);
-          assert.equal(await payloadsOf(journal), closed ? [...rest, "later"] : rest, `byte ${at}, ${closed}`);
+          assert.equal(
+            await payloadsOf(journal),
+            closed ? [...rest, "later"] : rest,
+            `byte ${at}, ${closed}`,
+          );
           assert.is(await keep(journal), closed ? 7 : 6);
           await journal.close();
         }
@@ -176,8 +192,14 @@ suite("journal", (test) => {
       await keep(journal);
       assert.is(journal.segments.length, bySize + 1);
       assert.is(journal.segments.at(-1)?.firstID, 13);
-      assert.equal(closed, journal.segments.slice(0, -1).map(({ firstID }) => firstID));
-      assert.equal((await readAll(journal)).map(({ id }) => id), Array.from({ length: 13 }, (_, i) => i + 1));
+      assert.equal(
+        closed,
+        journal.segments.slice(0, -1).map(({ firstID }) => firstID),
+      );
+      assert.equal(
+        (await readAll(journal)).map(({ id }) => id),
+        Array.from({ length: 13 }, (_, i) => i + 1),
+      );
       await journal.close();
     });
   });

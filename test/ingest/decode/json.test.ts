@@ -84,14 +84,18 @@ suite("JSON payloads", (test) => {
   });
 
   test("no payload throws", () => {
-    fc.assert(fc.property(fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), (payload) => void read(payload)));
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json()), (payload) => void read(payload)),
+    );
   });
 
   test("whatever an object holds comes back under its key", () => {
     const keys = fc.string().filter((key) => key !== "time");
     fc.assert(
       fc.property(fc.dictionary(keys, fc.oneof(fc.double(), fc.string(), fc.boolean())), (object) => {
-        const expected = Object.entries(JSON.parse(JSON.stringify(object))).map(([key, value]) => one(key, value));
+        const expected = Object.entries(JSON.parse(JSON.stringify(object))).map(([key, value]) =>
+          one(key, value),
+        );
         assert.equal(read(JSON.stringify(object)), { readings: expected, reason: null });
       }),
     );

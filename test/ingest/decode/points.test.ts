@@ -20,14 +20,22 @@ interface Options {
 function decode(payload: unknown, options: Options = {}) {
   const points: Point[] = [];
   const refused: Record<string, number> = {};
-  const bytes = payload instanceof Uint8Array ? Buffer.from(payload) : Buffer.from(typeof payload === "string" ? payload : JSON.stringify(payload));
+  const bytes =
+    payload instanceof Uint8Array
+      ? Buffer.from(payload)
+      : Buffer.from(typeof payload === "string" ? payload : JSON.stringify(payload));
   const message = { topic: options.topic ?? "data", payload: bytes, receivedAt, stamp };
   decodePoints(options.device ?? testDevice(), message, options.rules ?? rules, points, (reason, by) => {
     assert.ok(reasons.includes(reason));
     refused[reason] = (refused[reason] ?? 0) + by;
   });
   return {
-    points: points.map(({ series, time, value, serverStamped }) => [series.field, time, value, serverStamped]),
+    points: points.map(({ series, time, value, serverStamped }) => [
+      series.field,
+      time,
+      value,
+      serverStamped,
+    ]),
     refused,
   };
 }
@@ -45,7 +53,12 @@ const table: readonly (readonly [string, unknown, unknown[], Record<string, numb
   ["a wrong value costs that point only", { temp: "hot", on: 1 }, [own("on", true)], { number: 1 }],
   ["a wrong type", { temp: null, label: {} }, [], { type: 2 }],
   ["an unreadable time refuses its points", { time: "soon", temp: 1, on: 1 }, [], { time: 2 }],
-  ["a time of one value refuses that value", { temp: { value: 1, time: "soon" }, on: 1 }, [own("on", true)], { time: 1 }],
+  [
+    "a time of one value refuses that value",
+    { temp: { value: 1, time: "soon" }, on: 1 },
+    [own("on", true)],
+    { time: 1 },
+  ],
   ["beyond 2^53", { temp: "9007199254740993" }, [own("temp", 2 ** 53)], { rounded: 1 }],
   ["ten minutes ahead", { time: seconds(600), temp: 1 }, [at("temp", receivedAt + aheadMaxMicros, 1)], {}],
   ["further ahead", { time: seconds(601), temp: 1 }, [], { future: 1 }],
@@ -54,8 +67,18 @@ const table: readonly (readonly [string, unknown, unknown[], Record<string, numb
   ["1960", { time: "1960-01-01T00:00:00Z", temp: 1 }, [at("temp", -315_619_200_000_000, 1)], {}],
   ["the year 1", { time: "0001-01-01T00:00:00Z", temp: 1 }, [], { retention: 1 }],
   ["twice without a time", [{ temp: 1 }, { temp: 2 }, { temp: 3 }], [own("temp", 3)], { duplicate: 2 }],
-  ["twice, one with a time", [{ temp: 1 }, { temp: 2, time: seconds(-1) }], [own("temp", 1), at("temp", receivedAt - 1e6, 2)], {}],
-  ["a broken entry costs itself only", [{ temp: 1 }, 7, { on: 0 }], [own("temp", 1), own("on", false)], { shape: 1 }],
+  [
+    "twice, one with a time",
+    [{ temp: 1 }, { temp: 2, time: seconds(-1) }],
+    [own("temp", 1), at("temp", receivedAt - 1e6, 2)],
+    {},
+  ],
+  [
+    "a broken entry costs itself only",
+    [{ temp: 1 }, 7, { on: 0 }],
+    [own("temp", 1), own("on", false)],
+    { shape: 1 },
+  ],
   ["broken JSON", "{", [], { format: 1 }],
   ["an empty payload", "", [], { format: 1 }],
   ["the value form", { label: { value: "x" } }, [own("label", "x")], {}],
@@ -80,9 +103,17 @@ suite("points of a message", (test) => {
     const temp = all.get("temp");
     if (temp === undefined) throw new Error("no temp");
     const points = new Map([["temp", temp]]);
-    const device = testDevice(new Map([["up", { binary: false, points }], ["raw", { binary: true, points }]]));
+    const device = testDevice(
+      new Map([
+        ["up", { binary: false, points }],
+        ["raw", { binary: true, points }],
+      ]),
+    );
     const payload = { temp: 1, on: true };
-    assert.equal(decode(payload, { device, topic: "up" }), { points: [own("temp", 1)], refused: { unknown: 1 } });
+    assert.equal(decode(payload, { device, topic: "up" }), {
+      points: [own("temp", 1)],
+      refused: { unknown: 1 },
+    });
     assert.is(decode(payload, { device, topic: "other" }).points.length, 2);
     assert.equal(decode(payload, { device, topic: "raw" }), { points: [], refused: { encoding: 1 } });
   });
@@ -97,7 +128,13 @@ suite("points of a message", (test) => {
     const objects = Array.from({ length: 10_000 }, (_, i) => ({ temp: i, on: i % 2 }));
     const startedAt = performance.now();
     const same = decode(objects);
-    assert.equal(same.points.map(([field, , value]) => [field, value]), [["temp", 9999], ["on", true]]);
+    assert.equal(
+      same.points.map(([field, , value]) => [field, value]),
+      [
+        ["temp", 9999],
+        ["on", true],
+      ],
+    );
     assert.equal(same.refused, { duplicate: 19_998 });
     assert.is(decode(objects.map((one, i) => ({ ...one, time: seconds(-i) }))).points.length, 20_000);
     assert.ok(performance.now() - startedAt < 2000);
@@ -116,13 +153,27 @@ suite("points of a message", (test) => {
 
   test("never throws; each value becomes a point or is counted", () => {
     const values = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.double(), fc.string({ unit: "binary" }));
-    const keys = fc.constantFrom("temp", "label", "on", "place", "blob", "bits", "at", "time", "what", "issued");
+    const keys = fc.constantFrom(
+      "temp",
+      "label",
+      "on",
+      "place",
+      "blob",
+      "bits",
+      "at",
+      "time",
+      "what",
+      "issued",
+    );
     const objects = fc.dictionary(keys, values);
     fc.assert(
       fc.property(fc.array(objects, { maxLength: 5 }), (entries) => {
         const { points, refused } = decode(entries);
         const values = entries.flatMap((entry) => Object.keys(entry).filter((key) => key !== "time"));
-        const lost = Object.entries(refused).reduce((sum, [reason, n]) => sum + (reason === "rounded" ? 0 : n), 0);
+        const lost = Object.entries(refused).reduce(
+          (sum, [reason, n]) => sum + (reason === "rounded" ? 0 : n),
+          0,
+        );
         assert.is(points.length + lost, values.length);
         for (const [, time] of points) assert.ok(Number.isSafeInteger(time));
       }),

@@ -22,7 +22,7 @@ const table: readonly (readonly [unknown, number | null])[] = [
   ["1700000000123456789", moment + 123_456],
   [0, 0],
   [-1, -1_000_000],
-  [99_999_999_999, 99_999_999_999_000_000 < 2 ** 53 ? 99_999_999_999_000_000 : null],
+  [99_999_999_999, null], // seconds beyond the year 2255
   ["99999999999999999", null],
   ["2023-11-14T22:13:20Z", moment],
   ["2023-11-14T22:13:20z", moment],
@@ -62,7 +62,10 @@ suite("device times", (test) => {
   }
 
   test("a local time that the zone does not know is unreadable", () => {
-    assert.is(readTime("2023-11-15 06:13:20", () => null), null);
+    assert.is(
+      readTime("2023-11-15 06:13:20", () => null),
+      null,
+    );
   });
 
   test("seconds, milliseconds, microseconds and nanoseconds of one moment are one time", () => {
@@ -87,7 +90,12 @@ suite("device times", (test) => {
   });
 
   test("nothing throws, and what is read is a whole number", () => {
-    const anything = fc.oneof(fc.jsonValue(), fc.double(), fc.string(), fc.stringMatching(/^-?[0-9]{1,25}(\.[0-9]*)?$/));
+    const anything = fc.oneof(
+      fc.jsonValue(),
+      fc.double(),
+      fc.string(),
+      fc.stringMatching(/^-?[0-9]{1,25}(\.[0-9]*)?$/),
+    );
     fc.assert(
       fc.property(anything, (value) => {
         const time = read(value);

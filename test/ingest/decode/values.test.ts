@@ -84,7 +84,10 @@ suite("values", (test) => {
 
   test("every type of the interface has a converter", () => {
     const types = [1, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25];
-    assert.equal([...converters.keys()].sort((a, b) => a - b), types);
+    assert.equal(
+      [...converters.keys()].sort((a, b) => a - b),
+      types,
+    );
   });
 
   test("whatever a device sends becomes a value of the stored kind or a known reason", () => {

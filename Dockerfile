@@ -1,0 +1,17 @@
+FROM node:20-slim
+WORKDIR /app
+COPY package.json package-lock.json .npmrc tsconfig.json ./
+RUN npm ci
+COPY src src
+COPY ingest ingest
+COPY query query
+COPY store store
+# The build reads tests and benches too; the image does not run them.
+COPY test test
+COPY bench bench
+RUN npx tsc && mkdir /data && chown node /data
+ENV HOST=0.0.0.0 DATA_DIR=/data
+USER node
+VOLUME /data
+EXPOSE 8080 1883
+CMD ["node", "src/tidemark.mjs", "serve"]

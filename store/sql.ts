@@ -1,0 +1,25 @@
+import type { ResultSet } from "@libsql/client";
+
+/** What SQL parameters may be; objects and arrays are stored as JSON text. */
+export type SqlValue = string | number | boolean | null | Uint8Array | object;
+
+export interface Statement {
+  readonly sql: string;
+  readonly args?: readonly SqlValue[];
+}
+
+/** The metadata store: products, devices, users … and the change feed over them. */
+export interface Db {
+  all<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row[]>;
+  first<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row | undefined>;
+  /**
+   * Runs the statements in one transaction, all or none, and wakes the change feed.
+   * @throws StoreError CONFLICT (fields names the column), REFERENCED, UNAVAILABLE
+   */
+  write(statements: readonly Statement[]): Promise<ResultSet[]>;
+  /** Called after each committed write of this process; `write` returns once the listeners have. */
+  onWrite(listener: () => Promise<void> | void): void;
+  /** True when other processes may write to the same metadata. */
+  readonly shared: boolean;
+  close(): void;
+}

@@ -1,0 +1,123 @@
+import { unique } from "../factories.js";
+import { assert } from "../suite.js";
+import { hasKeys, type Rec, refused, stampPattern, worldSuite } from "../world.js";
+import { unknownIDs } from "./resource.js";
+
+const path = "/api/v1/users";
+const keys = ["id", "username", "role", "tenantID", "createAt", "updateAt"];
+const password = "correct horse";
+
+worldSuite("users", (test, world) => {
+  const make = (fields: object = {}): Promise<Rec> =>
+    world.make(path, { username: unique("user"), password, role: "operator", ...fields });
+  const login = async (user: Rec, secret = password): Promise<string> => {
+    const body = { username: user.username, password: secret };
+    return String((await world.make("/api/v1/login", body, { key: null })).token);
+  };
+  const me = (key: string) => world.call("GET", "/api/v1/me", undefined, { key });
+
+  test("create, detail and list have one form, and no password in it", async () => {
+    const user = await make();
+    hasKeys(user, keys);
+    assert.equal([user.role, user.updateAt], ["operator", null]);
+    assert.match(String(user.createAt), stampPattern);
+    assert.equal((await world.call("GET", `${path}/${user.id}`)).record, user);
+    const list = await world.call("GET", `${path}?username=${user.username}`);
+    assert.equal(list.page, { items: [user], meta: { count: 1, limit: 10, page: 1 } });
+    assert.not.match(list.text, /password|scrypt|argon/i);
+    const operators = (await world.call("GET", `${path}?role=operator&username_like=USER`)).page.items;
+    assert.ok(operators.some((one) => one.id === user.id));
+  });
+
+  test("a create names what is missing or wrong", async () => {
+    const post = (fields: object) =>
+      world.call("POST", path, { username: unique("user"), password, role: "viewer", ...fields });
+    for (const field of ["username", "password", "role"]) {
+      for (const value of [undefined, null, "", 1, [], {}]) {
+        refused(await post({ [field]: value }), "PARAMETER_INVALID", field);
+      }
+    }
+    refused(await post({ password: "short" }), "PARAMETER_INVALID", "password");
+    refused(await post({ role: "root" }), "PARAMETER_INVALID", "role");
+    refused(await post({ username: "x".repeat(10_240) }), "PARAMETER_INVALID", "username");
+    refused(await post({ username: "a\u0007b" }), "PARAMETER_INVALID", "username");
+  });
+
+  test("user names are unique over the deployment, also when made at once", async () => {
+    const body = { username: unique("twin"), password, role: "viewer" };
+    const replies = await Promise.all([1, 2, 3, 4].map(() => world.call("POST", path, body)));
+    assert.is(replies.filter((reply) => reply.status === 201).length, 1);
+    for (const reply of replies) if (reply.status !== 201) refused(reply, "DATA_EXISTED", "username");
+    const key = await world.stranger();
+    refused(await world.call("POST", path, body, { key }), "DATA_EXISTED", "username");
+  });
+
+  test("an edit changes role and password, not the name; the user's sessions end at once", async () => {
+    for (const change of [{ role: "viewer" }, { password: "battery staple" }]) {
+      const user = await make();
+      const key = await login(user);
+      assert.is((await me(key)).record.role, "operator");
+      const put = await world.call("PUT", `${path}/${user.id}`, { ...user, ...change });
+      assert.is(put.status, 200, put.text);
+      hasKeys(put.record, keys);
+      assert.match(String(put.record.updateAt), stampPattern);
+      refused(await me(key), "AUTH_FAILED");
+    }
+    const user = await make();
+    const put = (body: object) => world.call("PUT", `${path}/${user.id}`, body);
+    refused(await put({ username: "another" }), "PARAMETER_INVALID", "username");
+    refused(await put({ role: null }), "PARAMETER_INVALID", "role");
+    refused(await put({ password: null }), "PARAMETER_INVALID", "password");
+    refused(await put({ password: "short" }), "PARAMETER_INVALID", "password");
+    await put({ password: "battery staple" });
+    assert.is((await me(await login(user, "battery staple"))).status, 200);
+    refused(
+      await world.call("POST", "/api/v1/login", { username: user.username, password }, { key: null }),
+      "AUTH_FAILED",
+    );
+  });
+
+  test("a deleted user is out at once, with its sessions and keys", async () => {
+    const user = await make({ role: "admin" });
+    const key = await login(user);
+    const { appID, appSecret } = await world.make("/api/v1/api_keys", {}, { key });
+    assert.is((await me(`${appID}:${appSecret}`)).record.username, user.username);
+    assert.is((await world.call("DELETE", `${path}?ids=${user.id}`)).status, 204);
+    refused(await me(key), "AUTH_FAILED");
+    refused(await me(`${appID}:${appSecret}`), "AUTH_FAILED");
+    refused(await world.call("GET", `${path}/${user.id}`), "DATA_NOT_FOUND");
+  });
+
+  test("the last admin stays", async () => {
+    const { userIntID } = (await world.call("GET", "/api/v1/me")).record;
+    refused(await world.call("DELETE", `${path}?ids=${userIntID}`), "REFERENCED_ERROR");
+    refused(await world.call("PUT", `${path}/${userIntID}`, { role: "viewer" }), "REFERENCED_ERROR");
+    const other = await make({ role: "admin" });
+    refused(await world.call("DELETE", `${path}?ids=${userIntID},${other.id}`), "REFERENCED_ERROR");
+    assert.is((await world.call("GET", `${path}/${other.id}`)).status, 200);
+    assert.is((await world.call("DELETE", `${path}?ids=${other.id}`)).status, 204);
+  });
+
+  test("ids that are none and users of another tenant are 404; delete is all or nothing", async () => {
+    const user = await make();
+    const key = await world.stranger();
+    refused(await world.call("GET", `${path}/${user.id}`, undefined, { key }), "DATA_NOT_FOUND");
+    refused(await world.call("PUT", `${path}/${user.id}`, { role: "admin" }, { key }), "DATA_NOT_FOUND");
+    refused(await world.call("DELETE", `${path}?ids=${user.id}`, undefined, { key }), "DATA_NOT_FOUND");
+    assert.is((await world.call("GET", path, undefined, { key })).page.meta.count, 1);
+    for (const id of unknownIDs) {
+      refused(await world.call("GET", `${path}/${id}`), "DATA_NOT_FOUND");
+      refused(await world.call("DELETE", `${path}?ids=${user.id},${id}`), "DATA_NOT_FOUND");
+    }
+    assert.is((await world.call("GET", `${path}/${user.id}`)).status, 200);
+  });
+
+  test("only admins see users", async () => {
+    for (const role of ["operator", "viewer"] as const) {
+      const key = await world.keyOf(role);
+      refused(await world.call("GET", path, undefined, { key }), "PERMISSION_DENIED");
+      const body = { username: unique("user"), password, role: "admin" };
+      refused(await world.call("POST", path, body, { key }), "PERMISSION_DENIED");
+    }
+  });
+});

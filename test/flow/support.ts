@@ -1,0 +1,147 @@
+/** The real process, started with an explicit environment, and a publisher that knows what was acknowledged. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { assert, until } from "../suite.js";
+import type { Rec } from "../world.js";
+
+const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+
+export interface Reply {
+  readonly status: number;
+  readonly body: Record<string, unknown> & Rec & { readonly errors: Record<string, string> };
+  readonly text: string;
+}
+
+export interface RunningService {
+  readonly mqtt: string;
+  call(method: string, path: string, body?: unknown): Promise<Reply>;
+  make(path: string, body: object): Promise<Rec>;
+  /** A sample of /metrics, 0 where it is not there. */
+  metric(name: string, label?: string): Promise<number>;
+  /** Resolves once every point of what is committed is written. */
+  settled(timeoutMs?: number): Promise<void>;
+  kill(): Promise<void>;
+  /** SIGTERM; fails unless the process ends by itself with code 0. */
+  stop(): Promise<void>;
+}
+
+/** Starts `serve` on free ports. The environment is these names and nothing else. */
+export async function startService(
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  const env = { DATA_DIR: dataDir, HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0", ...environment };
+  const child = spawn(process.execPath, ["--enable-source-maps", program, "serve"], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const killAtExit = (): void => void child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+  child.once("exit", () => process.off("exit", killAtExit));
+  const addresses = await listening(child);
+  const first = JSON.parse(await readFile(join(dataDir, "first-start.json"), "utf8")) as { apiKey: string };
+
+  async function call(method: string, path: string, body?: unknown): Promise<Reply> {
+    const response = await fetch(addresses.http + path, {
+      method,
+      headers: { Authorization: `Bearer ${first.apiKey}`, "Content-Type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+    return { status: response.status, text, body: (isJson ? JSON.parse(text) : {}) as Reply["body"] };
+  }
+  async function metric(name: string, label = ""): Promise<number> {
+    const { text } = await call("GET", "/metrics");
+    const line = text.split("\n").find((one) => one.startsWith(name) && one.includes(label));
+    return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(" ") + 1));
+  }
+
+  return {
+    mqtt: addresses.mqtt,
+    call,
+    metric,
+    make: async (path, body) => {
+      const reply = await call("POST", path, body);
+      assert.is(reply.status, 201, reply.text);
+      return reply.body;
+    },
+    settled: async (timeoutMs = 30_000) => {
+      const lag = async (): Promise<boolean> =>
+        (await metric("tidemark_journal_lag_messages{")) === 0 &&
+        (await metric("tidemark_journal_pending_bytes ")) === 0;
+      await until(lag, { what: "the points to be written", timeoutMs });
+    },
+    kill: async () => {
+      child.kill("SIGKILL");
+      await exited(child);
+    },
+    stop: async () => {
+      child.kill("SIGTERM");
+      await exited(child);
+      assert.is(child.exitCode, 0);
+    },
+  };
+}
+
+async function exited(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+function listening(child: ChildProcess): Promise<{ http: string; mqtt: string }> {
+  return new Promise((resolve, reject) => {
+    let errors = "";
+    child.stderr?.on("data", (chunk) => {
+      errors = (errors + chunk).slice(-4000);
+    });
+    child.once("exit", (code, signal) => reject(new Error(`the service ended with ${signal ?? code}: ${errors}`)));
+    if (child.stdout === null) return;
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const { msg, http, mqtt } = JSON.parse(line) as { msg: string; http: string; mqtt: string };
+      if (msg === "listening") resolve({ http, mqtt });
+    });
+  });
+}
+
+/** A product with the number `n`, and devices of it. */
+export async function provision(service: RunningService, devices: number): Promise<Rec[]> {
+  const product = await service.make("/api/v1/products", { productName: "flow", cloudProtocol: 1 });
+  await service.make("/api/v1/data_points", {
+    ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id, pointDataType: 1, dataTransType: 1 },
+  });
+  const made: Rec[] = [];
+  for (let i = 0; i < devices; i++) {
+    made.push(
+      await service.make("/api/v1/devices", {
+        ...{ productID: product.productID, cloudProtocol: 1, deviceType: 1, upLinkSystem: 1, authType: 1 },
+        ...{ deviceName: `flow-${i}`, deviceID: `flow-${i}` },
+      }),
+    );
+  }
+  return made;
+}
+
+/** Payloads of a device's events, oldest first. */
+export async function payloadsOf(service: RunningService, device: Rec): Promise<string[]> {
+  const found: string[] = [];
+  for (let page = 1; ; page++) {
+    const { body, text } = await service.call("GET", `/api/v1/devices/${device.id}/events?_page=${page}&_limit=1000`);
+    const items = body.items as { payload: string }[] | undefined;
+    assert.ok(items, text);
+    if (items === undefined || items.length === 0) return found.reverse();
+    found.push(...items.map(({ payload }) => payload));
+  }
+}
+
+/** Values of the device's only data point, oldest first. */
+export async function valuesOf(service: RunningService, device: Rec): Promise<number[]> {
+  const query = `deviceIntID=${device.id}&startTime=2001-01-01T00:00:00Z&limit=100000`;
+  const { text } = await service.call("GET", `/api/v1/original_data?${query}`);
+  const [only] = JSON.parse(text) as { originalData: { value: number[] } }[];
+  assert.ok(only, text);
+  return only?.originalData.value ?? [];
+}

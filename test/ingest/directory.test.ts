@@ -1,0 +1,125 @@
+import { createDirectory, type Directory } from "../../ingest/directory.js";
+import { type ChangeFeed, openChangeFeed } from "../../store/changes.js";
+import { createDataPoint, removeDataPoints, updateDataPoint } from "../../store/data-points.js";
+import { openDb } from "../../store/db.js";
+import { createDevice, type DeviceStore, removeDevices, updateDevice } from "../../store/devices.js";
+import { createProduct } from "../../store/products.js";
+import { createVault } from "../../store/secrets.js";
+import { createTenant } from "../../store/tenants.js";
+import { assert, openTempDir, suite } from "../suite.js";
+
+suite("directory", (test) => {
+  let dir: Awaited<ReturnType<typeof openTempDir>>;
+  let store: DeviceStore;
+  let directory: Directory;
+  let feed: ChangeFeed;
+  let actor = { tenant: 0, userIntID: null, username: null };
+  let productIntID = 0;
+  let heard: [number, boolean][] = [];
+  const add = async (name: string) => {
+    const names = { deviceID: name, deviceName: name, deviceUsername: name, token: `token of ${name}` };
+    return (await createDevice(store, actor, 0, { ...names, productIntID })).id;
+  };
+  const addPoint = (name: string, dataTransType = 1) =>
+    createDataPoint(store.db, actor, 0, productIntID, name, {
+      dataPointName: name,
+      pointDataType: 1,
+      dataTransType,
+    });
+
+  test.before.each(async () => {
+    dir = await openTempDir();
+    const db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
+    store = { db, vault: createVault(Buffer.alloc(32, 7)) };
+    actor = { ...actor, tenant: (await createTenant(db, 0, "one")).id };
+    productIntID = (
+      await createProduct(db, actor, 0, { productName: "p", description: null, cloudProtocol: 1 })
+    ).id;
+    directory = createDirectory(store, 10);
+    heard = [];
+    directory.onDevice((id, entry) => heard.push([id, entry !== undefined]));
+    feed = await openChangeFeed(db, directory.apply, 1000);
+  });
+  test.after.each(async () => {
+    feed.close();
+    store.db.close();
+    await dir.close();
+  });
+
+  test("follows edits of a device on the same entry, and its end", async () => {
+    const id = await add("a");
+    const entry = await directory.findByUsername("a");
+    assert.is(entry?.device.token, "token of a");
+    await updateDevice(store, actor, 1, id, { blocked: 1 });
+    await feed.poll();
+    assert.is(entry?.device.blocked, 1);
+    assert.is(directory.peek(id), entry);
+    await removeDevices(store, actor, 2, [id]);
+    await feed.poll();
+    assert.is(directory.peek(id), undefined);
+    assert.is(await directory.get(id), undefined);
+    assert.is(await directory.findByUsername("a"), undefined);
+    assert.equal(heard, [
+      [id, true],
+      [id, false],
+    ]);
+  });
+
+  test("an unknown name is asked for again: a device made later is found", async () => {
+    assert.is(await directory.findByUsername("later"), undefined);
+    await add("later");
+    assert.ok(await directory.findByUsername("later"));
+  });
+
+  test("data points made, changed and deleted later reach devices already known", async () => {
+    await add("a");
+    const entry = await directory.findByUsername("a");
+    const names = (): string[] => [...(entry?.product.points.keys() ?? [])];
+    assert.equal(names(), []);
+    const point = await addPoint("temp");
+    await feed.poll();
+    assert.equal(names(), ["temp"]);
+    assert.is(entry?.product.points.get("temp")?.reportable, true);
+    await updateDataPoint(store.db, actor, 1, point.id, { dataTransType: 2 });
+    await feed.poll();
+    assert.is(entry?.product.points.get("temp")?.reportable, false);
+    await removeDataPoints(store.db, actor, 2, [point.id]);
+    await feed.poll();
+    assert.equal(names(), []);
+  });
+
+  test("a data point made again under an old name is another series", async () => {
+    await add("a");
+    const entry = await directory.findByUsername("a");
+    if (entry === undefined) throw new Error("no device");
+    const series = () => {
+      const point = entry.product.points.get("temp");
+      return point && entry.series(point);
+    };
+    const first = await addPoint("temp");
+    await feed.poll();
+    const before = series();
+    assert.is(series(), before, "one object each time");
+    await removeDataPoints(store.db, actor, 1, [first.id]);
+    await addPoint("temp");
+    await feed.poll();
+    assert.is.not(series()?.field, before?.field);
+    assert.is(series()?.deviceID, "a");
+  });
+
+  test("forgets the oldest beyond its bound, never one that a connection holds", async () => {
+    const ids: number[] = [];
+    for (let i = 0; i < 10; i++) ids.push(await add(`d${i}`));
+    const [held = 0] = ids;
+    directory.hold(held);
+    directory.hold(held);
+    directory.release(held);
+    for (const id of ids) await directory.get(id);
+    const extra = await add("extra");
+    await directory.get(extra);
+    assert.ok(directory.peek(held));
+    assert.is(directory.peek(ids[1] as number), undefined);
+    assert.ok(directory.peek(extra));
+    assert.ok(await directory.get(ids[1] as number), "found again");
+  });
+});

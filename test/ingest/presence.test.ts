@@ -1,0 +1,77 @@
+import { createPresence } from "../../ingest/presence.js";
+import { openDb } from "../../store/db.js";
+import { clearPresence, createDevice, type DeviceStore, getDevice } from "../../store/devices.js";
+import { createProduct } from "../../store/products.js";
+import { createVault } from "../../store/secrets.js";
+import { createTenant } from "../../store/tenants.js";
+import { assert, openTempDir, rejects, suite } from "../suite.js";
+
+suite("presence", (test) => {
+  let dir: Awaited<ReturnType<typeof openTempDir>>;
+  let store: DeviceStore;
+  let tenant: number;
+  let device: number;
+  test.before(async () => {
+    dir = await openTempDir();
+    const db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
+    store = { db, vault: createVault(Buffer.alloc(32, 7)) };
+    tenant = (await createTenant(db, 0, "one")).id;
+    const actor = { tenant, userIntID: null, username: null };
+    const product = await createProduct(db, actor, 0, {
+      productName: "p",
+      description: null,
+      cloudProtocol: 1,
+    });
+    const names = { deviceID: "d", deviceName: "d", deviceUsername: "d", token: "t" };
+    device = (await createDevice(store, actor, 0, { ...names, productIntID: product.id })).id;
+  });
+  test.after(async () => {
+    store.db.close();
+    await dir.close();
+  });
+  const stored = async () => {
+    const { deviceStatus, clientIP, keepAlive, connectedAt } = await getDevice(store, tenant, device);
+    return { deviceStatus, clientIP, keepAlive, connectedAt };
+  };
+
+  test("online while at least one connection is; the time of connecting stays behind", async () => {
+    const presence = createPresence(store.db, 0);
+    presence.connected(device, "10.0.0.1", 60, 1000);
+    presence.connected(device, "10.0.0.2", 30, 2000);
+    presence.disconnected(device);
+    await presence.save();
+    const online = { deviceStatus: 1, clientIP: "10.0.0.2", keepAlive: 30, connectedAt: 2000 };
+    assert.equal(await stored(), online);
+    assert.is(presence.online, 1);
+    presence.disconnected(device);
+    await presence.save();
+    assert.equal(await stored(), { deviceStatus: 0, clientIP: null, keepAlive: null, connectedAt: 2000 });
+    assert.is(presence.online, 0);
+  });
+
+  test("what a write could not store is stored by the next, unless something newer happened", async () => {
+    let failing = true;
+    const { write } = store.db;
+    const flaky = {
+      ...store.db,
+      write: (all: Parameters<typeof write>[0]) => (failing ? Promise.reject(new Error("disk")) : write(all)),
+    };
+    const presence = createPresence(flaky, 0);
+    presence.connected(device, "10.0.0.3", 60, 3000);
+    await rejects(() => presence.save(), /disk/);
+    presence.disconnected(device);
+    failing = false;
+    await presence.save();
+    assert.is((await stored()).deviceStatus, 0);
+  });
+
+  test("a start finds nobody of its own node connected", async () => {
+    const presence = createPresence(store.db, 4);
+    presence.connected(device, "10.0.0.4", 60, 4000);
+    await presence.save();
+    await clearPresence(store.db, 3);
+    assert.is((await stored()).deviceStatus, 1);
+    await clearPresence(store.db, 4);
+    assert.is((await stored()).deviceStatus, 0);
+  });
+});

@@ -1,0 +1,147 @@
+/** The directions and borders of docs/architecture: read off the sources' import lines. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { assert, suite } from "./suite.js";
+
+interface Source {
+  /** Relative to the repository, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  /** Paths of our own files, names of packages. */
+  readonly imports: readonly string[];
+}
+
+const root = repositoryRoot();
+const folders = ["src", "ingest", "query", "store", "bench", "test"] as const;
+const sources = folders.flatMap(readFolder);
+const inFolder = (folder: string) => sources.filter((source) => source.path.startsWith(`${folder}/`));
+
+/** Folder → the folders of ours that it may import from. */
+const directions: Readonly<Record<string, readonly string[]>> = {
+  src: ["src", "ingest", "query", "store"],
+  ingest: ["ingest", "store"],
+  query: ["query", "store"],
+  store: ["store"],
+};
+
+/** Library that touches the world → where it may be imported. */
+const borders: Readonly<Record<string, readonly RegExp[]>> = {
+  "@libsql/client": [/^store\//, /^src\/lock\.ts$/],
+  "@influxdata/influxdb-client": [/^store\/influx\//],
+  "mqtt-packet": [/^ingest\/transports\/mqtt\//],
+  mathjs: [/^query\/formula[\w-]*\.ts$/],
+  "@hono/node-server": [/^src\/(serve|app)\.ts$/],
+  mqtt: [],
+  aedes: [],
+  uvu: [],
+};
+
+suite("structure", (test) => {
+  test("the sources are found", () => {
+    for (const folder of folders) assert.ok(inFolder(folder).length > 3, folder);
+    assert.ok(sources.flatMap((source) => source.imports).length > 300);
+  });
+
+  test("imports go src → ingest → store and src → query → store, never back or across", () => {
+    const wrong = Object.entries(directions).flatMap(([folder, allowed]) =>
+      inFolder(folder).flatMap(({ path, imports }) =>
+        imports
+          .filter((one) => folders.some((ours) => one.startsWith(`${ours}/`)))
+          .filter((one) => !allowed.some((ours) => one.startsWith(`${ours}/`)))
+          .map((one) => `${path} → ${one}`),
+      ),
+    );
+    assert.equal(wrong, []);
+  });
+
+  test("each library that touches the world has its place", () => {
+    const production = Object.keys(directions).flatMap(inFolder);
+    const wrong = production.flatMap(({ path, imports }) =>
+      imports
+        .filter((one) => {
+          const library = Object.keys(borders).find((name) => one === name || one.startsWith(`${name}/`));
+          return library !== undefined && !borders[library]?.some((place) => place.test(path));
+        })
+        .map((one) => `${path} → ${one}`),
+    );
+    assert.equal(wrong, []);
+    const runners = sources.filter(({ imports }) => imports.some((one) => /^uvu(\/|$)/.test(one)));
+    assert.equal(
+      runners.map((source) => source.path),
+      ["test/suite.ts"],
+    );
+  });
+
+  test("the environment is read by the configuration alone", () => {
+    const readers = Object.keys(directions)
+      .flatMap(inFolder)
+      .filter(({ text }) => /\bprocess\s*(\.|\?\.|\[\s*["'])env\b/.test(text))
+      .map((source) => source.path);
+    // main hands the environment over; config.ts is what makes sense of it.
+    assert.equal(readers, ["src/main.ts"]);
+    const callers = inFolder("src").filter(({ text }) => /readConfig\(/.test(text));
+    assert.equal(callers.map((source) => source.path).sort(), ["src/config.ts", "src/main.ts"]);
+  });
+
+  test("no default exports, no barrels, no utils, no import without its extension", () => {
+    const wrong = sources.filter(({ path, text }) => {
+      const named = path.split("/").at(-1) ?? "";
+      return (
+        /^export (default\b|\{[^}]*\bas default\b|\*)/m.test(strip(path, text)) ||
+        /^(index|utils?|helpers?)\.ts$/.test(named)
+      );
+    });
+    assert.equal(
+      wrong.map((source) => source.path),
+      [],
+    );
+    const missing = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(
+          (one) =>
+            one.includes("/") && folders.some((ours) => one.startsWith(`${ours}/`)) && !one.endsWith(".js"),
+        )
+        .map((one) => `${path} → ${one}`),
+    );
+    assert.equal(missing, []);
+  });
+});
+
+/** test/suite.ts passes uvu's assertions on, which is all that it may. */
+function strip(path: string, text: string): string {
+  return path === "test/suite.ts" ? text.replace('export * as assert from "uvu/assert";', "") : text;
+}
+
+/** The compiled test stands below a folder of its own; the sources beside package.json. */
+function repositoryRoot(): string {
+  for (let dir = dirname(fileURLToPath(import.meta.url)); ; dir = dirname(dir)) {
+    const names = readdirSync(dir);
+    if (names.includes("package.json") && names.includes("src")) return dir;
+    if (dir === dirname(dir)) throw new Error("cannot find the repository");
+  }
+}
+
+function readFolder(folder: string): Source[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.split(sep).includes("node_modules"))
+    .map((path) => {
+      const own = [folder, ...path.split(sep)].join("/");
+      const text = readFileSync(join(root, folder, path), "utf8");
+      return { path: own, text, imports: importsOf(own, text) };
+    });
+}
+
+function importsOf(path: string, text: string): string[] {
+  const forms =
+    /(?:^|\n)\s*(?:import|export)\b[^;"']*?from\s*"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g;
+  return [...text.matchAll(forms)]
+    .map((match) => match[1] ?? match[2] ?? match[3] ?? "")
+    .map((one) =>
+      one.startsWith(".")
+        ? normalize(join(dirname(path), one))
+            .split(sep)
+            .join("/")
+        : one,
+    );
+}
