@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import type { JournalRecord } from "../store/journal-record.js";
 import { recordKinds } from "../store/journal-record.js";
 
-/** Newest-first records of a device, of every kind. */
-export type DeviceHistory = (device: number, recordsMax: number) => Promise<JournalRecord[]>;
+/** Newest-first records of a device, of every kind, read as they are wanted. */
+export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
 
 /** A QoS 1 message that is recognised as already taken: `key` of its id, topic and payload. */
 export type Taken = ReadonlySet<string>;
@@ -17,8 +18,8 @@ export function messageKey(message: {
   readonly topic: string;
   readonly payload: Uint8Array;
 }): string {
-  const body = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength);
-  return `${message.messageID} ${message.topic} ${body.toString("base64")}`;
+  const digest = createHash("sha256").update(message.payload).digest("base64");
+  return `${message.messageID} ${digest} ${message.topic}`;
 }
 
 /**
@@ -31,25 +32,34 @@ export async function takenBefore(
   own: { readonly device: number; readonly session: number; readonly connection: number },
   killedAt: number,
 ): Promise<Taken> {
-  const records = (await history(own.device, recordsMax)).filter(
-    (record) => record.session === own.session && connectionOf(record) < own.connection,
-  );
-  const last = records[0];
-  if (last === undefined) return new Set();
-  const ended = last.kind === recordKinds.disconnect;
-  if (ended && last.flag) return new Set();
-  const endedAt = ended ? last.receivedAt : Math.max(killedAt, last.receivedAt);
-  const latest = new Map<number, JournalRecord>();
-  const sent = records.filter(
-    (record) =>
-      record.connection === connectionOf(last) && record.kind === recordKinds.uplink && record.qos === 1,
-  );
-  for (const record of sent.slice(0, messagesMax)) {
-    // Ids are used again and again: only the latest message of an id can be unacknowledged.
-    if (!latest.has(record.messageID)) latest.set(record.messageID, record);
+  const taken = new Set<string>();
+  /** Ids are used again and again: only the latest message of an id can be unacknowledged. */
+  const seen = new Set<number>();
+  let before: { readonly connection: number; readonly since: number } | null = null;
+  let sent = 0;
+  for await (const record of history(own.device, recordsMax)) {
+    const connection = connectionOf(record);
+    if (record.session !== own.session || connection >= own.connection) continue;
+    if (before === null) {
+      const ended = record.kind === recordKinds.disconnect;
+      if (ended && record.flag) return taken;
+      const endedAt = ended ? record.receivedAt : Math.max(killedAt, record.receivedAt);
+      before = { connection, since: endedAt - windowMicros };
+    }
+    // Its connect record, or the window's edge, ends what can be recognised.
+    if (
+      record.kind === recordKinds.connect ||
+      connection !== before.connection ||
+      record.receivedAt < before.since
+    ) {
+      return taken;
+    }
+    if (record.kind !== recordKinds.uplink || record.qos !== 1) continue;
+    if (!seen.has(record.messageID)) taken.add(messageKey(record));
+    seen.add(record.messageID);
+    if (++sent >= messagesMax) return taken;
   }
-  const recent = [...latest.values()].filter((record) => record.receivedAt >= endedAt - windowMicros);
-  return new Set(recent.map(messageKey));
+  return taken;
 }
 
 /** A connection is numbered by its connect record. */

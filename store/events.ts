@@ -17,7 +17,7 @@ import { recordBytesLimit, type Segment } from "./journal-segment.js";
 export interface EventLog {
   list(query: EventQuery): Promise<EventPage>;
   /** The newest records of a device of every log, newest first. */
-  history(device: number, recordsMax: number): Promise<JournalRecord[]>;
+  history(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
@@ -123,17 +123,11 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
 
   return {
     list,
-    history: async (device, recordsMax) => {
-      const both = await Promise.all(
-        [logs.events, logs.connects].map(async (log) =>
-          takeNewest(await sources("device", [device], log), 0, recordsMax),
-        ),
-      );
-      return both
-        .flat()
-        .sort((a, b) => b.id - a.id)
-        .slice(0, recordsMax);
-    },
+    history: (device, recordsMax) =>
+      mergeNewest(
+        [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], log))),
+        recordsMax,
+      ),
     onRecord: (segment, position, record) => {
       liveOf(segment).add(position, record.kind, record.device, record.tenant);
     },
@@ -203,6 +197,39 @@ async function takeNewest(sources: readonly Source[], skip: number, limit: numbe
     items.push(...(await readAt(source.segment, offsets)));
   }
   return items;
+}
+
+/** Records read at once where nobody knows how many are wanted: payloads may be large. */
+const historyStepRows = 64;
+
+/** One log's records, newest first, read as they are wanted. */
+async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
+  const found = await find();
+  for (let skip = 0; ; skip += historyStepRows) {
+    const records = await takeNewest(found, skip, historyStepRows);
+    yield* records;
+    if (records.length < historyStepRows) return;
+  }
+}
+
+/** Merges logs by id, newest first. */
+async function* mergeNewest(
+  lists: readonly AsyncGenerator<JournalRecord>[],
+  recordsMax: number,
+): AsyncGenerator<JournalRecord> {
+  const heads = await Promise.all(lists.map((list) => list.next()));
+  for (let count = 0; count < recordsMax; count++) {
+    let newest = -1;
+    for (const [i, head] of heads.entries()) {
+      const best = heads[newest];
+      if (!head.done && (best === undefined || best.done || head.value.id > best.value.id)) newest = i;
+    }
+    const head = heads[newest];
+    const list = lists[newest];
+    if (head === undefined || head.done || list === undefined) return;
+    yield head.value;
+    heads[newest] = await list.next();
+  }
 }
 
 /** Looks at rows newest first, at most `scanRowsMax`; the count is what was found up to there. */

@@ -1,4 +1,4 @@
-import { deviceBody, makeDevice, makeProduct, modbus, unique } from "../factories.js";
+import { deviceBody, makeDataPoint, makeDevice, makeProduct, modbus, unique } from "../factories.js";
 import { assert, until } from "../suite.js";
 import { type Rec, type Reply, refused, worldSuite } from "../world.js";
 import { testResource } from "./resource.js";
@@ -121,11 +121,14 @@ worldSuite("devices", (test, world) => {
   });
 
   test("a deleted deviceID is free again once its points are gone", async () => {
-    const device = await makeDevice(world, await product());
+    const owner = await makeProduct(world);
+    await makeDataPoint(world, owner, { dataPointID: "level" });
+    const device = await makeDevice(world, owner);
+    await world.publish(device, { level: 1 });
     await world.call("DELETE", `${path}?ids=${device.id}`);
     const again = await until(
       async () => {
-        const reply = await post({ deviceID: device.deviceID });
+        const reply = await post({ deviceID: device.deviceID }, owner);
         if (reply.status === 201) return reply.record;
         refused(reply, "DATA_EXISTED", "deviceID");
         return null;
@@ -133,6 +136,13 @@ worldSuite("devices", (test, world) => {
       { what: "the deviceID to be free" },
     );
     assert.ok(again.id > device.id);
+    const values = async () => {
+      const { list } = await world.call("GET", `/api/v1/original_data?deviceID=${device.deviceID}`);
+      return (list[0]?.originalData as { value: unknown[] } | undefined)?.value;
+    };
+    assert.equal(await values(), []);
+    await world.publish(again, { level: 2 });
+    assert.equal(await values(), [2]);
   });
 
   test("deviceType 1 needs upLinkSystem, 3 must not have one", async () => {

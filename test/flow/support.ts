@@ -98,7 +98,9 @@ function listening(child: ChildProcess): Promise<{ http: string; mqtt: string }>
     child.stderr?.on("data", (chunk) => {
       errors = (errors + chunk).slice(-4000);
     });
-    child.once("exit", (code, signal) => reject(new Error(`the service ended with ${signal ?? code}: ${errors}`)));
+    child.once("exit", (code, signal) =>
+      reject(new Error(`the service ended with ${signal ?? code}: ${errors}`)),
+    );
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on("line", (line) => {
       const { msg, http, mqtt } = JSON.parse(line) as { msg: string; http: string; mqtt: string };
@@ -129,7 +131,10 @@ export async function provision(service: RunningService, devices: number): Promi
 export async function payloadsOf(service: RunningService, device: Rec): Promise<string[]> {
   const found: string[] = [];
   for (let page = 1; ; page++) {
-    const { body, text } = await service.call("GET", `/api/v1/devices/${device.id}/events?_page=${page}&_limit=1000`);
+    const { body, text } = await service.call(
+      "GET",
+      `/api/v1/devices/${device.id}/events?_page=${page}&_limit=1000`,
+    );
     const items = body.items as { payload: string }[] | undefined;
     assert.ok(items, text);
     if (items === undefined || items.length === 0) return found.reverse();

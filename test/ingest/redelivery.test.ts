@@ -15,7 +15,9 @@ function story() {
     records.push({ ...journalInput({ session }), id, receivedAt: clock, stamp: clock, ...fields });
     return id;
   };
-  const history: DeviceHistory = async (_device, recordsMax) => [...records].reverse().slice(0, recordsMax);
+  const history: DeviceHistory = async function* (_device, recordsMax) {
+    yield* [...records].reverse().slice(0, recordsMax);
+  };
   return {
     wait: (seconds: number) => {
       clock += seconds * second;

@@ -1,32 +1,18 @@
 /** A disk that cannot take the journal: a small file system of its own where that is permitted. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Journal } from "../../store/journal.js";
+import { mountSmallDisk } from "../small-disk.js";
 import { assert, suite, until } from "../suite.js";
 import { journalInput, keep, openTestJournal, readAll } from "./journal-support.js";
 
 const mebi = 2 ** 20;
 
-function mountSmall(bytes: number): { path: string; close(): void } | { reason: string } {
-  const path = mkdtempSync(join(tmpdir(), "tidemark-full-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path], { stdio: "pipe" });
-  } catch {
-    rmSync(path, { recursive: true });
-    return { reason: "mounting a tmpfs is not permitted here" };
-  }
-  const close = (): void => {
-    execFileSync("umount", ["-l", path]);
-    rmSync(path, { recursive: true, force: true });
-  };
-  return { path, close };
-}
-
 suite("journal on a disk that fills", (test) => {
-  const disk = mountSmall(8 * mebi);
+  const disk = mountSmallDisk(8 * mebi);
   if ("reason" in disk) {
     test.skip("holds acknowledgements while the disk is full", disk.reason);
     test.skip("leaves no heap of empty segments behind", disk.reason);
@@ -72,7 +58,7 @@ suite("journal on a disk that fills", (test) => {
 
     const [oldest] = journal.segments;
     assert.ok(oldest);
-    execFileSync("mount", ["-o", `remount,size=${32 * mebi}`, disk.path]);
+    disk.resize(32 * mebi);
     await until(() => journal.stopped === null, { what: "the journal to go on" });
     await journal.waitFor(journal.appendedID - 1);
     const all = Array.from({ length: journal.appendedID }, (_, i) => i + 1);
@@ -91,7 +77,7 @@ suite("journal on a disk that fills", (test) => {
   });
 
   test("leaves no heap of empty segments behind, however long it waits", async () => {
-    execFileSync("mount", ["-o", `remount,size=${8 * mebi}`, disk.path]);
+    disk.resize(8 * mebi);
     const dir = join(disk.path, "b");
     const journal = await openTestJournal(dir);
     await keep(journal);
