@@ -31,7 +31,7 @@ export interface Catalog {
 }
 
 const entriesMax = 50_000;
-const entities = new Set(["device", "product", "data_point", "metric"]);
+const modelEntities = new Set(["product", "data_point", "metric"]);
 
 export function createCatalog(db: Db): Catalog {
   const devices = createMemory<DeviceRef | undefined>();
@@ -54,9 +54,10 @@ export function createCatalog(db: Db): Catalog {
         metrics: await metricsOf(db, productIntID),
       })),
     forget: (change) => {
-      if (!entities.has(change.entity)) return;
-      models.clear();
-      devices.clear();
+      // What is new was never remembered, and devices are made by the thousand.
+      if (change.entity === "device" && change.action === "create") return;
+      if (change.entity === "device" || change.entity === "product") devices.clear();
+      if (modelEntities.has(change.entity)) models.clear();
     },
   };
 }

@@ -2,6 +2,7 @@ import { type Client, createClient, type InStatement, LibsqlError } from "@libsq
 import { StoreError } from "./errors.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
+import { createWriteQueue } from "./write-queue.js";
 
 export type { Db, SqlValue, Statement } from "./sql.js";
 
@@ -27,16 +28,17 @@ export async function openDb(options: DbOptions): Promise<Db> {
     action().catch((error: unknown) => {
       throw toStoreError(error);
     });
+  const write = createWriteQueue(async (statements) => {
+    const results = await run(() => client.batch(statements.map(bind), "write"));
+    await Promise.all(listeners.map((listener) => listener()));
+    return results;
+  });
   const db: Db = {
     shared: options.shared,
     all: <Row>(sql: string, args: readonly SqlValue[] = []) =>
       run(async () => (await client.execute(bind({ sql, args }))).rows as unknown as Row[]),
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
-    write: async (statements) => {
-      const results = await run(() => client.batch(statements.map(bind), "write"));
-      await Promise.all(listeners.map((listener) => listener()));
-      return results;
-    },
+    write,
     onWrite: (listener) => {
       listeners.push(listener);
     },

@@ -54,11 +54,17 @@ export function getProduct(db: Db, tenant: number, id: number): Promise<Product>
   return getRow<Product>(db, listing, tenant, id);
 }
 
-export async function findProduct(db: Db, tenant: number, productID: string): Promise<Product | undefined> {
-  return db.first<Product>(
-    `select ${listing.select} from ${listing.from} where r.tenant = ? and r.productID = ?`,
-    [tenant, productID],
-  );
+/** What other records need of their product; without the counts, which cost a look at every device. */
+export type ProductRef = Pick<Product, "id" | "productID" | "cloudProtocol">;
+
+const refColumns = "select id, productID, cloudProtocol from product where tenant = ?";
+
+export function findProduct(db: Db, tenant: number, productID: string): Promise<ProductRef | undefined> {
+  return db.first<ProductRef>(`${refColumns} and productID = ?`, [tenant, productID]);
+}
+
+export function findProductByIntID(db: Db, tenant: number, id: number): Promise<ProductRef | undefined> {
+  return db.first<ProductRef>(`${refColumns} and id = ?`, [tenant, id]);
 }
 
 export type ProductInput = Pick<Product, "productName" | "description" | "cloudProtocol">;

@@ -1,5 +1,5 @@
 import type { Db } from "../../store/db.js";
-import { findProduct, getProduct, type Product } from "../../store/products.js";
+import { findProduct, findProductByIntID, type ProductRef } from "../../store/products.js";
 import { invalid } from "../http/errors.js";
 
 /** The product that a body names by productIntID, by productID, or by both when they agree. */
@@ -7,7 +7,7 @@ export async function productOf(
   db: Db,
   tenant: number,
   body: { readonly productIntID?: number | null | undefined; readonly productID?: string | null | undefined },
-): Promise<Product> {
+): Promise<ProductRef> {
   const missing = { productIntID: "there is no such product" };
   const byText = body.productID ? await findProduct(db, tenant, body.productID) : undefined;
   if (body.productID && byText === undefined) throw invalid({ productID: "there is no such product" });
@@ -15,7 +15,7 @@ export async function productOf(
     if (byText === undefined) throw invalid({ productIntID: "is required" });
     return byText;
   }
-  const byNumber = await getProduct(db, tenant, body.productIntID).catch(() => undefined);
+  const byNumber = await findProductByIntID(db, tenant, body.productIntID);
   if (byNumber === undefined) throw invalid(missing);
   if (byText !== undefined && byText.id !== byNumber.id) {
     throw invalid({ productID: "is another product than productIntID" });

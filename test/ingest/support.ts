@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
 import { until } from "../suite.js";
-import type { Rec } from "../world.js";
+import type { Rec, World } from "../world.js";
 
 export interface RawClient {
   readonly socket: Socket;
@@ -126,3 +126,25 @@ export function publishPacket(payload: string | Buffer, fields: PublishFields = 
 }
 
 export const pubrel = (messageId: number): Packet => ({ cmd: "pubrel", messageId, qos: 1 }) as Packet;
+
+/** Reads the counter of a label of /metrics. */
+function counter(world: World, name: string, reason: string): () => Promise<number> {
+  return async () => {
+    const { text } = await world.call("GET", "/metrics");
+    return Number(new RegExp(`^${name}\\{reason="${reason}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
+  };
+}
+
+export const endedBy = (world: World, reason: string) =>
+  counter(world, "tidemark_connections_ended_total", reason);
+export const refusedBy = (world: World, reason: string) => counter(world, "tidemark_refused_total", reason);
+
+export async function eventsOf(world: World, device: Rec): Promise<readonly Rec[]> {
+  return (await world.call("GET", `/api/v1/devices/${device.id}/events?_limit=1000`)).page.items;
+}
+
+/** The values of each data point, oldest first. */
+export async function valuesOf(world: World, device: Rec): Promise<unknown[][]> {
+  const { list } = await world.call("GET", `/api/v1/original_data?deviceIntID=${device.id}`);
+  return list.map(({ originalData }) => (originalData as { value: unknown[] }).value);
+}
