@@ -1,5 +1,6 @@
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db, Statement } from "../store/db.js";
+import { StoreError } from "../store/errors.js";
 import type { Journal } from "../store/journal.js";
 import type { JournalReader } from "../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../store/journal-record.js";
@@ -91,6 +92,9 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
       dirty.clear();
       try {
         await journal.waitFor(journalID - 1);
+        if (journal.committedID < journalID) {
+          throw new StoreError("UNAVAILABLE", "cannot save the sessions: the journal has closed");
+        }
         await db.write([...statements, saveCheckpoint(node, consumer, journalID)]);
         savedID = journalID;
       } catch (error) {

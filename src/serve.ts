@@ -209,20 +209,20 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       await mqtt?.stopListening();
-      // What was taken is acknowledged before the connections end.
-      while (journal.committedID < journal.appendedID && journal.stopped === null) {
-        await journal.waitFor(journal.committedID);
-      }
+      // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
+      await allCommitted(journal);
       await sessions.endAll("shutdown");
       await mqtt?.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
+      await allCommitted(journal);
+      // The consumer first: a closed journal has nothing to wait for.
+      await consumer?.close();
+      await journal.close();
       await maintenance?.close();
       await unreleased.save().catch(trouble("sessions"));
-      await consumer?.close();
       feed.close();
       await series.close();
-      await journal.close();
       await events.close();
       db.close();
       await rm(addressFile, { force: true });
@@ -232,6 +232,12 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 }
 
 const httpGraceMs = 5000;
+
+async function allCommitted(journal: Journal): Promise<void> {
+  while (journal.committedID < journal.appendedID && journal.stopped === null) {
+    await journal.waitFor(journal.committedID);
+  }
+}
 
 function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
   if (config.influx === null) {

@@ -16,7 +16,8 @@ async function handle(request: IndexRequest): Promise<void> {
   if (request.kind === "forget") return forgetSegment(client, request.firstID);
   if (request.kind === "close") {
     client.close();
-    parentPort?.close();
+    // The answer leaves first.
+    setImmediate(() => parentPort?.close());
     return;
   }
   const { segment, endID } = request;

@@ -12,6 +12,7 @@ import { createSegmentIndex, type Log, logs, type SegmentIndex } from "./event-p
 import type { Journal, RecordPeek } from "./journal.js";
 import { decodeRecord, type JournalRecord, recordSize } from "./journal-record.js";
 import { recordBytesLimit, type Segment } from "./journal-segment.js";
+import { threadLimits } from "./thread-limits.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
@@ -303,7 +304,10 @@ interface IndexWorker {
 
 /** One request at a time; a crash of the worker fails what it was asked and what follows. */
 function startWorker(path: string): IndexWorker {
-  const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), { workerData: { path } });
+  const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), {
+    workerData: { path },
+    resourceLimits: threadLimits,
+  });
   worker.unref();
   let settle: ((error: Error | null) => void) | null = null;
   let failed: Error | null = null;

@@ -212,7 +212,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   async function checkFree(bytes: number): Promise<void> {
     const now = performance.now();
-    if (stopped === null && now - freeCheckedAt < freeCheckMs) return;
+    if (stopped === null && freeCheckedAt > 0 && now - freeCheckedAt < freeCheckMs) return;
     freeCheckedAt = now;
     const { bavail, bsize } = await statfs(options.dir);
     if (bavail * bsize - bytes < options.freeBytesMin) {
@@ -269,8 +269,21 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     for (const waiter of ready) waiter.resolve();
   }
 
+  /** Between commits too: a full disk is told before the first message meets it, and so is its end. */
+  async function probe(): Promise<void> {
+    if (committing !== null || closing) return;
+    freeCheckedAt = 0;
+    const reason = await checkFree(0).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    if (committing === null && !closing) setStopped(reason);
+  }
+  const probing = setInterval(() => void probe(), freeCheckMs);
+
   async function close(): Promise<void> {
     closing = true;
+    clearInterval(probing);
     await committing?.catch(() => undefined);
     await file?.close();
     file = null;

@@ -25,6 +25,7 @@ import type {
   SeriesRef,
   SeriesStore,
 } from "./series.js";
+import { threadLimits } from "./thread-limits.js";
 
 export interface LibsqlSeriesOptions {
   /** Made if missing; used by one process at a time. */
@@ -176,7 +177,10 @@ async function startWriter(
   options: WriterOptions,
   listeners: { onParts: (parts: readonly Part[]) => void; onFailure: (error: StoreError) => void },
 ): Promise<{ caller: Caller<WriterCalls>; stop(): void }> {
-  const worker = new Worker(new URL("./embedded/writer.worker.js", import.meta.url), { workerData: options });
+  const worker = new Worker(new URL("./embedded/writer.worker.js", import.meta.url), {
+    workerData: options,
+    resourceLimits: threadLimits,
+  });
   return new Promise((resolve, reject) => {
     let stopped = false;
     let ready = false;

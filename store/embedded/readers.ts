@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../errors.js";
+import { threadLimits } from "../thread-limits.js";
 import { type Caller, createCaller } from "./calls.js";
 import { asStoreError } from "./failures.js";
 import type { ReaderCalls } from "./protocol.js";
@@ -26,7 +27,10 @@ export function createReaders({ dir, threads }: { dir: string; threads: number }
 
   function start(place: number): void {
     if (closed) return;
-    const worker = new Worker(new URL("./reader.worker.js", import.meta.url), { workerData: { dir } });
+    const worker = new Worker(new URL("./reader.worker.js", import.meta.url), {
+      workerData: { dir },
+      resourceLimits: threadLimits,
+    });
     const caller = createCaller<ReaderCalls>(worker, () => undefined);
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {

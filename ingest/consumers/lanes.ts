@@ -1,0 +1,108 @@
+import type { Db } from "../../store/db.js";
+import { quarantine } from "../../store/quarantine.js";
+import type { Point, SeriesStore } from "../../store/series.js";
+import { count, type Meter } from "../meter.js";
+import type { Stopper } from "./stopper.js";
+
+export interface LanesOptions {
+  readonly series: SeriesStore;
+  readonly db: Db;
+  readonly meter: Meter;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Writes under way at once. A device always takes the same lane, so its points stay in order. */
+  readonly lanes: number;
+  readonly onTrouble: (error: Error | null) => void;
+}
+
+const retryMs = { first: 200, longest: 10_000 } as const;
+
+/** Writes batches in the order of each device, several at once. */
+export interface Lanes {
+  /** Resolves when there is room for the next; `settled` is called once these points can be read. */
+  write(points: readonly Point[], through: number, settled: () => void): Promise<void>;
+  idle(): Promise<void>;
+}
+
+/** Writes that wait behind the one under way, per lane. */
+const queuedWritesMax = 2;
+
+export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
+  const lanes = Array.from({ length: options.lanes }, () => ({ tail: Promise.resolve(), queued: 0 }));
+  /** The follower and a resettle may both wait. */
+  const waiting = new Set<() => void>();
+  /** Settling follows the order of writes, whichever lane ends first. */
+  let settling: Promise<void> = Promise.resolve();
+
+  function enter(lane: (typeof lanes)[number], points: readonly Point[], through: number): Promise<void> {
+    lane.queued++;
+    const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper));
+    lane.tail = written.finally(() => {
+      lane.queued--;
+      for (const wake of waiting) wake();
+      waiting.clear();
+    });
+    return lane.tail;
+  }
+
+  return {
+    write: async (points, through, settled) => {
+      const parts = split(points, lanes.length);
+      // One lane cannot know how far the other is: of several, the checkpoint moves when all have written.
+      const own = lanes.length === 1 ? through : 0;
+      const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own));
+      settling = Promise.all([settling, ...all]).then(async () => {
+        if (stopper.stopped) return;
+        if (own !== through) await writeUntilStored(options, [], through, stopper);
+        options.meter.pointsStored += points.length;
+        settled();
+      });
+      while (lanes.some((lane) => lane.queued > queuedWritesMax) && !stopper.stopped) {
+        await stopper.wait((wake) => void waiting.add(wake));
+      }
+    },
+    idle: () => settling,
+  };
+}
+
+/** One part a lane; a device keeps its lane. */
+function split(points: readonly Point[], lanes: number): readonly (readonly Point[])[] {
+  if (lanes === 1) return [points];
+  const parts: Point[][] = Array.from({ length: lanes }, () => []);
+  for (const point of points) (parts[laneOf(point.series.deviceID, lanes)] as Point[]).push(point);
+  return parts;
+}
+
+function laneOf(deviceID: string, lanes: number): number {
+  let hash = deviceID.length;
+  for (let at = 0; at < deviceID.length; at++) hash = (hash * 31 + deviceID.charCodeAt(at)) | 0;
+  return (hash >>> 0) % lanes;
+}
+
+/** Tries until the store has taken the points; what it will never take goes to the quarantine. */
+async function writeUntilStored(
+  options: LanesOptions,
+  points: readonly Point[],
+  through: number,
+  stopper: Stopper,
+): Promise<void> {
+  for (
+    let pauseMs: number = retryMs.first;
+    !stopper.stopped;
+    pauseMs = Math.min(pauseMs * 2, retryMs.longest)
+  ) {
+    try {
+      const refused = await options.series.write(points, through);
+      // An empty write only moves the checkpoint: it says nothing of the other lanes' troubles.
+      if (points.length > 0) options.onTrouble(null);
+      if (refused.length > 0) {
+        count(options.meter.refused, "series", refused.length);
+        await quarantine(options.db, options.now(), refused);
+      }
+      return;
+    } catch (error) {
+      options.onTrouble(error instanceof Error ? error : new Error(String(error)));
+      await stopper.wait((wake) => void setTimeout(wake, pauseMs));
+    }
+  }
+}
