@@ -58,6 +58,8 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const devices = new Map<number, DeviceEntry>();
   const products = new Map<number, Promise<ProductEntry>>();
   const holds = new Map<number, number>();
+  /** Counts the changes of devices that the feed has brought. */
+  let generation = 0;
   const listeners: ((id: number, entry: DeviceEntry | undefined) => void)[] = [];
 
   function product(id: number): Promise<ProductEntry> {
@@ -96,6 +98,15 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
+  /** A row read while the feed moved on may be older than what the feed brought: it is read again. */
+  async function admitCurrent(read: () => Promise<Device | undefined>): Promise<DeviceEntry | undefined> {
+    for (;;) {
+      const begun = generation;
+      const device = await read();
+      if (begun === generation) return admit(device);
+    }
+  }
+
   async function reloadDevice(id: number): Promise<void> {
     if (!devices.has(id)) return;
     const entry = await admit(await findDeviceByID(store, id));
@@ -120,16 +131,19 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   }
 
   const appliers: Readonly<Record<string, (change: Change) => Promise<void>>> = {
-    device: (change) => reloadDevice(change.recordID),
+    device: (change) => {
+      if (change.action !== "create") generation++;
+      return reloadDevice(change.recordID);
+    },
     product: (change) => reloadProduct(change.recordID),
     data_point: reloadMember,
     data_stream: reloadMember,
   };
 
   return {
-    findByUsername: async (deviceUsername) => admit(await findDeviceByUsername(store, deviceUsername)),
+    findByUsername: (deviceUsername) => admitCurrent(() => findDeviceByUsername(store, deviceUsername)),
     peek: (id) => devices.get(id),
-    get: async (id) => devices.get(id) ?? admit(await findDeviceByID(store, id)),
+    get: async (id) => devices.get(id) ?? admitCurrent(() => findDeviceByID(store, id)),
     apply: async (change) => appliers[change.entity]?.(change),
     onDevice: (listener) => {
       listeners.push(listener);

@@ -2,22 +2,22 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import mqttPacket, {
   type IConnectPacket,
-  type IPublishPacket,
   type ISubscribePacket,
   type IUnsubscribePacket,
   type Packet,
   type Parser,
 } from "mqtt-packet";
-import { type Accept, type Origin, packetBytesMax, payloadBytesMax, sessionOf } from "../../accept.js";
+import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accept.js";
 import type { DeviceEntry } from "../../directory.js";
 import { count, type EndReason, type Meter } from "../../meter.js";
 import type { Presence } from "../../presence.js";
-import { messageKey, type Taken } from "../../redelivery.js";
+import type { Taken } from "../../redelivery.js";
 import type { Session, Sessions } from "../../sessions.js";
-import { isTopicFilter, isTopicName } from "../../topics.js";
+import { isTopicFilter } from "../../topics.js";
 import type { Unreleased } from "../../unreleased.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
 import { createFrameWatch } from "./framing.js";
+import { Inbound, type InboundOwner } from "./inbound.js";
 import { createOutbox, type Outbox } from "./outbox.js";
 
 /** What every connection of the endpoint shares. */
@@ -43,13 +43,9 @@ export interface MqttContext {
 /** CONNECT and what a stranger may send before it is answered. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
-/** Taken and not acknowledged, per connection; beyond either it is not read. */
-const inFlightMessagesMax = 1000;
-const inFlightBytesMax = 1024 * 1024;
 const clientIDLengthMax = 256;
 const subscriptionsMax = 1000;
 
-const firstBytes = { puback: 0x40, pubrec: 0x50, pubrel: 0x62, pubcomp: 0x70 } as const;
 const pingresp = Buffer.from([0xd0, 0]);
 
 /** CONNACK return codes, MQTT 3.1.1 §3.2.2.3. */
@@ -64,7 +60,7 @@ const returnCodes: Partial<Record<EndReason, number>> = {
 };
 
 /** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Session {
+export class MqttConnection implements Session, InboundOwner {
   readonly subscriptions = new Map<string, number>();
   readonly #context: MqttContext;
   readonly #socket: Socket;
@@ -78,13 +74,8 @@ export class MqttConnection implements Session {
   #origin: Origin | null = null;
   #clientID = "";
   #token = "";
-  #taken: Taken | null = null;
-  /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
-  #behind: { readonly after: number; readonly firstByte: number; readonly messageID: number }[] = [];
+  readonly #inbound: Inbound;
   #cleanSession = true;
-  #appended = 0;
-  #inFlightMessages = 0;
-  #inFlightBytes = 0;
   #paused = false;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
@@ -94,6 +85,7 @@ export class MqttConnection implements Session {
     this.#socket = socket;
     this.#outbox = createOutbox(socket);
     this.#deliveries = createDeliveries(this.#outbox, context.meter);
+    this.#inbound = new Inbound(context, this.#outbox, this);
     this.#parser = mqttPacket.parser({ protocolVersion: 4 });
     this.#heardAt = context.now();
     this.#parser.on("packet", (packet: Packet) => this.#take(packet));
@@ -112,7 +104,7 @@ export class MqttConnection implements Session {
   }
 
   get entry(): DeviceEntry {
-    return this.#opened().device;
+    return this.origin.device;
   }
 
   get isPaused(): boolean {
@@ -156,7 +148,12 @@ export class MqttConnection implements Session {
     }
   }
 
-  #opened(): Origin {
+  get isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  /** Who it is. @throws Error before CONNECT has been accepted */
+  get origin(): Origin {
     if (this.#origin === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
     return this.#origin;
   }
@@ -176,12 +173,7 @@ export class MqttConnection implements Session {
   }
 
   #isFull(share: number): boolean {
-    return (
-      this.#waiting !== null ||
-      this.#inFlightMessages > inFlightMessagesMax * share ||
-      this.#inFlightBytes > inFlightBytesMax * share ||
-      this.#context.accept.full
-    );
+    return this.#waiting !== null || this.#inbound.isFull(share) || this.#context.accept.full;
   }
 
   #pause(): void {
@@ -205,14 +197,14 @@ export class MqttConnection implements Session {
   #handle(packet: Packet): void {
     switch (packet.cmd) {
       case "publish":
-        return this.#publish(packet);
+        return this.#inbound.publish(packet);
       case "puback":
       case "pubcomp":
         return this.#deliveries.acknowledged(packet.messageId ?? 0);
       case "pubrec":
         return this.#deliveries.received(packet.messageId ?? 0);
       case "pubrel":
-        return this.#pubrel(packet.messageId ?? 0);
+        return this.#inbound.release(packet.messageId ?? 0);
       case "subscribe":
         return this.#subscribe(packet);
       case "unsubscribe":
@@ -229,9 +221,13 @@ export class MqttConnection implements Session {
     }
   }
 
-  /** Holds back what follows until `action` has ended, so that the order of packets is kept. */
-  #wait(action: () => Promise<void>): void {
-    const waiting: Packet[] = [];
+  markDirty(): void {
+    this.#context.markDirty(this);
+  }
+
+  /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
+  holdBack(action: () => Promise<void>, first?: Packet): void {
+    const waiting: Packet[] = first === undefined ? [] : [first];
     this.#waiting = waiting;
     this.#pause();
     action()
@@ -258,7 +254,7 @@ export class MqttConnection implements Session {
     // U+0000 ends the connection wherever it stands [MQTT-1.5.3-2].
     if (clientID.includes("\0")) return this.end("protocol");
     if (clientID === "" || clientID.length > clientIDLengthMax) return this.end("client_id");
-    this.#wait(async () => {
+    this.holdBack(async () => {
       const { accept } = this.#context;
       const token = packet.password?.toString("utf8");
       const found = accept.full ? "unavailable" : await this.#context.authenticate(packet.username, token);
@@ -308,105 +304,6 @@ export class MqttConnection implements Session {
     this.#outbox.push(Buffer.from([0x20, 2, 0, returnCode]));
   }
 
-  #publish(packet: IPublishPacket): void {
-    const payload = packet.payload as Buffer;
-    if (!isTopicName(packet.topic)) return this.end("protocol");
-    if (payload.length > payloadBytesMax) return this.end("oversize");
-    if (packet.qos === 1 && packet.dup && this.#taken === null) return this.#recallThen(packet);
-    if (packet.qos === 2) return this.#publishTwice(packet, payload);
-    const messageID = packet.messageId ?? 0;
-    if (
-      packet.qos === 1 &&
-      packet.dup &&
-      this.#taken?.has(messageKey({ messageID, topic: packet.topic, payload }))
-    ) {
-      this.#context.meter.redelivered++;
-      return this.#acknowledgeInTurn(firstBytes.puback, messageID);
-    }
-    this.#append(packet, payload, packet.qos === 1 ? firstBytes.puback : null);
-  }
-
-  /** The first DUP of a connection: what the one before had sent is looked up in the journal. */
-  #recallThen(packet: IPublishPacket): void {
-    this.#wait(async () => {
-      this.#taken = await this.#context.takenBefore(this.#opened());
-    });
-    this.#waiting?.push(packet);
-  }
-
-  /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
-  #publishTwice(packet: IPublishPacket, payload: Buffer): void {
-    const id = packet.messageId ?? 0;
-    const { device, session } = this.#opened();
-    const unreleased = this.#context.unreleased.of(device.id, session);
-    const state = unreleased.get(id);
-    // Without DUP an inherited id is a new message: this client has begun a new session.
-    const redelivered = state === "kept" || (state === "inherited" && packet.dup);
-    if (redelivered) {
-      this.#context.meter.redelivered++;
-      return this.#acknowledgeInTurn(firstBytes.pubrec, id);
-    }
-    // An earlier connection of the session sent it and the disk has not taken it yet.
-    if (state === "pending") return this.#whenKeptThen(packet);
-    unreleased.set(id, "pending");
-    this.#context.unreleased.touch(device.id, session);
-    this.#append(packet, payload, firstBytes.pubrec, () => unreleased.set(id, "kept"));
-  }
-
-  #whenKeptThen(packet: IPublishPacket): void {
-    this.#wait(() => this.#context.accept.allKept());
-    this.#waiting?.push(packet);
-  }
-
-  #pubrel(id: number): void {
-    const origin = this.#opened();
-    const unreleased = this.#context.unreleased.of(origin.device.id, origin.session);
-    if (!unreleased.has(id)) return this.#outbox.acknowledge(firstBytes.pubcomp, id);
-    this.#context.accept.release(origin, id, () => {
-      unreleased.delete(id);
-      this.#context.unreleased.touch(origin.device.id, origin.session);
-      this.#acknowledge(firstBytes.pubcomp, id);
-    });
-  }
-
-  #append(packet: IPublishPacket, payload: Buffer, answer: number | null, kept?: () => void): void {
-    const origin = this.#opened();
-    const messageID = packet.messageId ?? 0;
-    const { topic, qos, dup, retain } = packet;
-    const bytes = payload.length;
-    this.#appended++;
-    this.#inFlightMessages++;
-    this.#inFlightBytes += bytes;
-    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID }, () => {
-      this.#inFlightMessages--;
-      this.#inFlightBytes -= bytes;
-      kept?.();
-      if (answer !== null) this.#acknowledge(answer, messageID);
-      if (this.#behind.length > 0) this.#acknowledgeBehind();
-      this.#context.sessions.publish(origin.device.id, topic, payload, qos);
-    });
-  }
-
-  #acknowledge(firstByte: number, messageID: number): void {
-    if (this.#state === "closed") return;
-    this.#outbox.acknowledge(firstByte, messageID);
-    this.#context.markDirty(this);
-  }
-
-  /** Acknowledges what was kept before, once everything sent before it on this connection is acknowledged. */
-  #acknowledgeInTurn(firstByte: number, messageID: number): void {
-    if (this.#inFlightMessages === 0) return this.#outbox.acknowledge(firstByte, messageID);
-    this.#behind.push({ after: this.#appended, firstByte, messageID });
-  }
-
-  #acknowledgeBehind(): void {
-    const kept = this.#appended - this.#inFlightMessages;
-    for (let next = this.#behind[0]; next !== undefined && next.after <= kept; next = this.#behind[0]) {
-      this.#behind.shift();
-      this.#acknowledge(next.firstByte, next.messageID);
-    }
-  }
-
   #subscribe(packet: ISubscribePacket): void {
     if (packet.subscriptions.some(({ topic }) => topic.includes("\0"))) return this.end("protocol");
     const granted = packet.subscriptions.map(({ topic, qos }) => {
@@ -438,7 +335,7 @@ export class MqttConnection implements Session {
   }
 
   #leave(reason: EndReason): void {
-    const origin = this.#opened();
+    const origin = this.origin;
     const { accept, sessions, presence, unreleased, meter } = this.#context;
     accept.disconnect(origin, reason === "disconnect");
     sessions.close(this);
