@@ -11,6 +11,8 @@ export interface PointEntry {
   readonly id: number;
   readonly dataPointID: string;
   readonly reportable: boolean;
+  /** Microseconds since 1970. */
+  readonly createdAt: number;
   readonly convert: Converter;
   readonly field: string;
   readonly kind: SeriesRef["kind"];
@@ -203,6 +205,7 @@ function toPointEntry(point: DataPoint): PointEntry {
     id: point.id,
     dataPointID: point.dataPointID,
     reportable: point.dataTransType !== 2,
+    createdAt: point.createAt * 1000,
     convert,
     field: point.field,
     kind: kindOf(point.pointDataType),

@@ -9,6 +9,7 @@ export type EndReason =
   | "thrown_out" // the device was blocked, changed its credentials, or is gone
   | "protocol" // malformed or out of order
   | "oversize"
+  | "unreleased" // too many QoS 2 messages without PUBREL
   | "connect_timeout"
   | "credentials"
   | "blocked"

@@ -16,6 +16,8 @@ export interface Unreleased {
   inherit(device: number, session: number): void;
   clear(device: number, session: number): void;
   touch(device: number, session: number): void;
+  /** The journal id that the saved state stands for: what is behind it is still needed. */
+  readonly savedID: number;
   /** Writes what has changed, with the journal id it stands for. */
   save(): Promise<void>;
 }
@@ -36,11 +38,11 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
   function of(device: number, session: number): Map<number, UnreleasedState> {
     const key = `${device}/${session}`;
     let ids = sessions.get(key);
-    if (ids === undefined) {
-      ids = new Map();
-      sessions.set(key, ids);
-      if (sessions.size > sessionsMax) forgetOldest();
-    }
+    // The order of the map is the order of use.
+    if (ids !== undefined) sessions.delete(key);
+    ids ??= new Map();
+    sessions.set(key, ids);
+    if (sessions.size > sessionsMax) forgetOldest();
     return ids;
   }
 
@@ -53,13 +55,25 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
     }
   }
 
+  /** Sessions whose newest connection is a clean one: nothing of theirs outlives it. */
+  const clean = new Set<string>();
+
   function replay(record: JournalRecord): void {
-    const ids = of(record.device, record.session);
-    if (record.kind === recordKinds.uplink && record.qos === 2) ids.set(record.messageID, "inherited");
-    else if (record.kind === recordKinds.release) ids.delete(record.messageID);
-    else if (record.kind === recordKinds.connect && record.flag) ids.clear();
-    else return;
-    dirty.add(`${record.device}/${record.session}`);
+    const { kind, device, session, messageID } = record;
+    const key = `${device}/${session}`;
+    if (kind === recordKinds.uplink) {
+      if (record.qos !== 2) return;
+      of(device, session).set(messageID, "inherited");
+    } else if (kind === recordKinds.release) {
+      sessions.get(key)?.delete(messageID);
+    } else if (kind === recordKinds.connect) {
+      if (record.flag) clean.add(key);
+      else clean.delete(key);
+      if (record.flag) sessions.delete(key);
+    } else if (clean.has(key)) {
+      sessions.delete(key);
+    }
+    dirty.add(key);
   }
 
   const rows = await db.all<{ device: number; session: number; messageID: number }>(
@@ -69,6 +83,7 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
   for (const row of rows) of(row.device, row.session).set(row.messageID, "inherited");
   let savedID = await readCheckpoint(db, node, consumer);
   await replayBehind(await journal.read(savedID), replay);
+  clean.clear();
 
   return {
     of,
@@ -82,6 +97,9 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
     },
     touch: (device, session) => {
       dirty.add(`${device}/${session}`);
+    },
+    get savedID() {
+      return savedID;
     },
     save: async () => {
       // State and id are read together: every id in the state is at or below it once committed.

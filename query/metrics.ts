@@ -3,15 +3,12 @@ import type { Aggregate, SeriesRef, SeriesStore, WindowUnit } from "../store/ser
 import { createWindowAggregator } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
 import { type BoundFormula, evaluateAt, previousValue } from "./formula-series.js";
-import { asNumbers, pointBefore, readNumbers } from "./points.js";
+import { asNumbers, pointBefore, pointsPerRead, readNumbers } from "./points.js";
 import type { Range } from "./range.js";
 import { windowsOf } from "./windows.js";
 
 /** Values that one answer may hold, over all its metrics. */
 export const answerValuesMax = 1_000_000;
-
-/** Points read at once while a formula is aggregated, so that a long range stays within memory. */
-const pointsPerRead = 100_000;
 
 /** Times in microseconds; null where there is no value. */
 export interface MetricData {

@@ -1,5 +1,8 @@
 import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../store/series.js";
 
+/** Points read at once where a range may hold any number. */
+export const pointsPerRead = 100_000;
+
 /** Columns of numbers; NaN stands for null. */
 export interface NumberColumns {
   readonly times: Float64Array;
@@ -46,13 +49,18 @@ export async function readAsOf(
   const last = times.at(-1);
   if (first === undefined || last === undefined) return joined;
   const before = await pointBefore(store, series, first);
-  const within = await readNumbers(store, series, { start: first, stop: last + 1 });
   let value = before?.value ?? Number.NaN;
-  let at = 0;
-  for (const [i, time] of times.entries()) {
-    while (at < within.times.length && (within.times[at] as number) <= time)
-      value = within.values[at++] as number;
-    joined[i] = value;
+  let joinedTo = 0;
+  // In pieces: the other series may hold a million points between two of these.
+  for (let from = first; from <= last; ) {
+    const some = await readNumbers(store, series, { start: from, stop: last + 1, oldest: pointsPerRead });
+    for (const [at, time] of some.times.entries()) {
+      while (joinedTo < times.length && (times[joinedTo] as number) < time) joined[joinedTo++] = value;
+      value = some.values[at] as number;
+    }
+    if (some.times.length < pointsPerRead) break;
+    from = (some.times.at(-1) as number) + 1;
   }
+  joined.fill(value, joinedTo);
   return joined;
 }

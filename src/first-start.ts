@@ -28,16 +28,42 @@ export async function masterKey(config: Config): Promise<Uint8Array> {
   return Buffer.from((await readFile(path, "utf8")).trim(), "hex");
 }
 
-/** On an empty deployment: tenant `default`, user `admin`, one API key; what was made, to be shown once. */
-export async function firstStart(db: Db, config: Config, now: number): Promise<FirstCredentials | null> {
-  if ((await listTenants(db)).length > 0) return null;
-  const password = config.adminPassword ?? newSecret();
-  const { admin } = await createTenantWithAdmin(db, now, "default", adminName, password);
-  const key = config.apiKey ?? (await createKey(db, admin, now));
-  const credentials = { username: adminName, password, apiKey: `${key.appID}:${key.appSecret}` };
+/**
+ * On an empty deployment: tenant `default`, user `admin`, one API key. The file is written before the metadata, so
+ * that a kill in between loses nothing: the next start takes what the file has. Answers what was generated, to be
+ * shown once; what the operator chose is not repeated.
+ */
+export async function firstStart(
+  db: Db,
+  config: Config,
+  now: number,
+): Promise<Partial<FirstCredentials> | null> {
   const path = join(config.dataDir, "first-start.json");
-  await writeFile(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
-  return credentials;
+  const tenants = await listTenants(db);
+  // A key that was made and revoked stays revoked.
+  const keys = await db.first<{ n: number }>("select count(*) n from change where entity = 'api_key'");
+  const kept = await readFile(path, "utf8").then(
+    (text) => JSON.parse(text) as FirstCredentials,
+    () => null,
+  );
+  if (tenants.length > 0 && (kept === null || (keys?.n ?? 0) > 0)) return null;
+  const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };
+  const credentials = kept ?? {
+    username: adminName,
+    password: config.adminPassword ?? newSecret(),
+    apiKey: `${key.appID}:${key.appSecret}`,
+  };
+  if (kept === null) await writeFile(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  if (tenants.length === 0) {
+    await createTenantWithAdmin(db, now, "default", adminName, credentials.password);
+  }
+  const admin = await findUser(db, adminName);
+  if (admin !== undefined && config.apiKey === null) await createKey(db, admin, now, credentials.apiKey);
+  return {
+    username: adminName,
+    ...(config.adminPassword === null ? { password: credentials.password } : {}),
+    ...(config.apiKey === null ? { apiKey: credentials.apiKey } : {}),
+  };
 }
 
 /** A tenant and its first user. */
@@ -55,9 +81,8 @@ export async function createTenantWithAdmin(
   return { tenant, admin };
 }
 
-async function createKey(db: Db, user: User, now: number): Promise<{ appID: string; appSecret: string }> {
-  const appID = longID();
-  const appSecret = newSecret();
+async function createKey(db: Db, user: User, now: number, apiKey: string): Promise<void> {
+  const [appID = "", appSecret = ""] = apiKey.split(/:(.*)/s);
   await createApiKey(db, actorOf(user), now, {
     userIntID: user.id,
     name: "first start",
@@ -66,7 +91,6 @@ async function createKey(db: Db, user: User, now: number): Promise<{ appID: stri
     role: "admin",
     expiresAt: null,
   });
-  return { appID, appSecret };
 }
 
 /** API_KEY is an admin key of user `admin` at every start. */

@@ -35,6 +35,9 @@ const retentionMs = 10_000;
 const removalMs = 500;
 const pointRetentionMs = 3_600_000;
 const dayMs = 86_400_000;
+/** A removal looks this often, and for so long, whether what was sent before it is settled. */
+const settleLookMs = 50;
+const settleWaitMs = 5000;
 
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
@@ -106,8 +109,9 @@ function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
 }
 
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
-async function dropSegments({ config, journal, events, series, now, log }: MaintenanceDeps): Promise<void> {
-  const checkpoint = await series.checkpoint();
+async function dropSegments(deps: MaintenanceDeps): Promise<void> {
+  const { config, journal, events, series, unreleased, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID);
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;
@@ -124,7 +128,13 @@ async function dropSegments({ config, journal, events, series, now, log }: Maint
 /** One deleted device or data point: its points go once everything sent before has been settled. */
 async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): Promise<void> {
   const removal = await nextRemoval(db);
-  if (removal === undefined || settledID() < journal.committedID) return;
+  if (removal === undefined) return;
+  // Taken before the deletion was known; what comes later finds no device.
+  const sentBefore = journal.appendedID;
+  for (let waitedMs = 0; settledID() < sentBefore; waitedMs += settleLookMs) {
+    if (waitedMs >= settleWaitMs) return;
+    await new Promise((resolve) => setTimeout(resolve, settleLookMs));
+  }
   const { tenant, productID, deviceID, field } = removal;
   if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
   else if (field !== null) await series.removeField({ tenant, productID, field });

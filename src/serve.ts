@@ -64,7 +64,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const db = await openMetadata(config);
   const vault = createVault(await masterKey(config));
   const first = await firstStart(db, config, now());
-  if (first !== null) log.info("first start: these are shown once", { ...first });
+  if (first !== null) log.info("first start: what was made is shown once", { ...first });
   await ensureConfiguredKey(db, config, now());
   await clearPresence(db, config.nodeNumber);
 
@@ -140,6 +140,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
       onTrouble: (error) => status.note("series", error?.message ?? null),
+      onFailure: fatal,
     });
   }
   maintenance = startMaintenance({
@@ -234,7 +235,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 const httpGraceMs = 5000;
 
 async function allCommitted(journal: Journal): Promise<void> {
-  while (journal.committedID < journal.appendedID && journal.stopped === null) {
+  const target = journal.appendedID;
+  while (journal.committedID < target && journal.stopped === null) {
     await journal.waitFor(journal.committedID);
   }
 }

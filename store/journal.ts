@@ -259,6 +259,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     if (stopped === reason) return;
     stopped = reason;
     if (reason !== null) options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
+    // Whoever waits for a commit looks again why it does not come.
+    const waiting = waiters;
+    waiters = [];
+    for (const waiter of waiting) waiter.resolve();
     options.onCommit?.();
   }
 

@@ -70,7 +70,28 @@ export function equalText(left: string, right: string): boolean {
   return timingSafeEqual(digest(left), digest(right));
 }
 
-function stretch(secret: string, salt: Uint8Array): Promise<Buffer> {
+/** Verifications that may wait; more are refused rather than let guessing fill memory and threads. */
+const stretchesMax = 20;
+let stretchesWaiting = 0;
+let lastStretch: Promise<unknown> = Promise.resolve();
+
+/**
+ * One at a time: scrypt takes 32 MiB and a thread of the pool that the journal's writes need too.
+ * @throws StoreError UNAVAILABLE when too many wait
+ */
+async function stretch(secret: string, salt: Uint8Array): Promise<Buffer> {
+  if (stretchesWaiting >= stretchesMax) {
+    throw new StoreError("UNAVAILABLE", "cannot verify the secret: too many wait for theirs");
+  }
+  stretchesWaiting++;
+  const stretched = lastStretch.then(() => stretchNow(secret, salt));
+  lastStretch = stretched.catch(() => undefined);
+  return stretched.finally(() => {
+    stretchesWaiting--;
+  });
+}
+
+function stretchNow(secret: string, salt: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     scrypt(secret, salt, 32, { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }, (error, key) =>
       error === null ? resolve(key) : reject(error),

@@ -5,24 +5,29 @@ import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journ
 import type { Point } from "../../store/series.js";
 import { type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
-import type { Directory } from "../directory.js";
+import type { DeviceEntry, Directory } from "../directory.js";
 import { count } from "../meter.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
-import { createStopper } from "./stopper.js";
+import { createStopper, type Stopper } from "./stopper.js";
 
 export interface SeriesConsumerOptions extends LanesOptions {
   readonly journal: Journal;
   readonly directory: Directory;
-  readonly rules: () => DecodeRules;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   /** Points wait so long for company: a store that syncs each write likes few large ones. */
   readonly lingerMs: number;
+  /** The consumer cannot go on; what the journal holds waits for the next start. */
+  readonly onFailure: (error: Error) => void;
 }
 
 /** Follows the journal and writes points. */
 export interface SeriesConsumer {
   /** Journal id up to which every point can be read. */
   readonly settledID: number;
-  /** Decodes the kept messages behind `afterID` once more; rewriting a point changes nothing. */
+  /**
+   * Decodes the kept messages behind `afterID` once more, as the product was when they came; new ones wait
+   * meanwhile, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
+   */
   resettle(afterID: number): Promise<{ messages: number; points: number }>;
   close(): Promise<void>;
 }
@@ -31,6 +36,7 @@ export interface SeriesConsumer {
 const pointsPerWrite = 5000;
 /** Decoding yields to the event loop after this long. */
 const sliceMs = 4;
+const lookupRetryMs = 1000;
 
 export async function startSeriesConsumer(options: SeriesConsumerOptions): Promise<SeriesConsumer> {
   const { journal, series } = options;
@@ -44,14 +50,22 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   let settledID = from;
   const stopper = createStopper();
   const writer = createLanes(options, stopper);
+  /** What the follower has to do before it goes on. */
+  let resettling: (() => Promise<void>) | null = null;
 
   async function follow(reader: JournalReader): Promise<void> {
-    const gathered = createGathering(options, (points, through) =>
+    const gathered = createGathering(options, stopper, false, (points, through) =>
       writer.write(points, through, () => {
         settledID = Math.max(settledID, through);
       }),
     );
     while (!stopper.stopped) {
+      if (resettling !== null) {
+        await gathered.flush();
+        await writer.idle();
+        await resettling();
+        resettling = null;
+      }
       const batch = await reader.next();
       if (batch !== null) await gathered.decode(batch);
       else if (gathered.isDue()) await gathered.flush();
@@ -68,35 +82,45 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     });
   }
 
+  /** Looks at the kept messages while the follower stands still. */
+  async function repeat(afterID: number, end: number): Promise<{ messages: number; points: number }> {
+    let messages = 0;
+    let points = 0;
+    const reader = await journal.read(afterID);
+    // The checkpoint stays where the follower has it.
+    const gathered = createGathering(options, stopper, true, async (some) => {
+      points += some.length;
+      await writer.write(some, 0, () => undefined);
+    });
+    for (let batch = await reader.next(); batch !== null && !stopper.stopped; batch = await reader.next()) {
+      messages += batch.offsets.length;
+      await gathered.decode(batch);
+      if (reader.lastID >= end) break;
+    }
+    await gathered.flush();
+    await reader.close();
+    await writer.idle();
+    return { messages, points };
+  }
+
   const running = follow(await journal.read(from));
   running.catch((error: unknown) =>
-    options.onTrouble(error instanceof Error ? error : new Error(String(error))),
+    options.onFailure(error instanceof Error ? error : new Error(String(error))),
   );
 
   return {
     get settledID() {
       return settledID;
     },
-    resettle: async (afterID) => {
-      let messages = 0;
-      let points = 0;
-      const end = settledID;
-      const reader = await journal.read(afterID);
-      // The checkpoint stays where the follower has it.
-      const gathered = createGathering(options, async (some) => {
-        points += some.length;
-        await writer.write(some, 0, () => undefined);
-      });
-      for (let batch = await reader.next(); batch !== null && !stopper.stopped; batch = await reader.next()) {
-        messages += batch.offsets.length;
-        await gathered.decode(batch);
-        if (reader.lastID >= end) break;
-      }
-      await gathered.flush();
-      await reader.close();
-      await writer.idle();
-      return { messages, points };
-    },
+    resettle: (afterID) =>
+      new Promise((resolve, reject) => {
+        if (resettling !== null) {
+          reject(new StoreError("UNAVAILABLE", "cannot resettle: it runs already"));
+          return;
+        }
+        resettling = () => repeat(afterID, settledID).then(resolve, reject);
+        stopper.nudge();
+      }),
     close: async () => {
       stopper.stop();
       await running.catch(() => undefined);
@@ -116,6 +140,8 @@ interface Gathering {
 
 function createGathering(
   options: SeriesConsumerOptions,
+  stopper: Stopper,
+  asOfReceipt: boolean,
   write: (points: Point[], through: number) => Promise<void>,
 ): Gathering {
   const { directory, meter, lingerMs } = options;
@@ -132,14 +158,27 @@ function createGathering(
     await write(full, through);
   }
 
+  /** The metadata may be away for a while; the message waits for it. */
+  async function find(id: number): Promise<DeviceEntry | undefined> {
+    for (;;) {
+      try {
+        return await directory.get(id);
+      } catch (error) {
+        if (stopper.stopped) throw error;
+        options.onTrouble(error instanceof Error ? error : new Error(String(error)));
+        await stopper.wait((wake) => void setTimeout(wake, lookupRetryMs));
+      }
+    }
+  }
+
   async function decode(batch: JournalBatch): Promise<void> {
-    const rules = options.rules();
+    const rules = { ...options.rules(), asOfReceipt };
     let sliceEnd = performance.now() + sliceMs;
     for (const at of batch.offsets) {
       const record = decodeRecord(batch.buffer, at);
       through = record.id;
       if (record.kind === recordKinds.uplink && !record.flag) {
-        const device = directory.peek(record.device) ?? (await directory.get(record.device));
+        const device = directory.peek(record.device) ?? (await find(record.device));
         if (device === undefined) refuse("device", 1);
         else decodePoints(device, messageOf(record), rules, points, refuse);
       }

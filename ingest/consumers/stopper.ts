@@ -2,6 +2,8 @@
 export interface Stopper {
   readonly stopped: boolean;
   stop(): void;
+  /** Ends the present waits without stopping. */
+  nudge(): void;
   /** Waits until `start`'s argument is called, or the loop is stopped. */
   wait(start: (wake: () => void) => void): Promise<void>;
 }
@@ -15,6 +17,9 @@ export function createStopper(): Stopper {
     },
     stop: () => {
       stopped = true;
+      for (const wake of wakes) wake();
+    },
+    nudge: () => {
       for (const wake of wakes) wake();
     },
     wait: (start) =>

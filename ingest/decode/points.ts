@@ -16,6 +16,8 @@ export interface DecodeRules {
   readonly local: LocalTime;
   /** The oldest time kept, microseconds; 0 = no limit. */
   readonly oldest: number;
+  /** Only data points that were there when the message came count: a successor of the same name is another series. */
+  readonly asOfReceipt: boolean;
 }
 
 /** Points up to this far ahead of the clock are taken. */
@@ -65,6 +67,7 @@ function toPoint(
     return null;
   };
   if (known === undefined) return refused("unknown");
+  if (rules.asOfReceipt && known.createdAt > message.receivedAt) return refused("unknown");
   if (!known.reportable) return refused("direction");
   const converted = known.convert(reading.value, rules.local);
   if ("reason" in converted) return refused(converted.reason);
@@ -79,16 +82,17 @@ function toPoint(
 
 /** Entries without a time share the message's stamp: the last one of a data point counts. */
 function dropDuplicates(points: Point[], from: number, refuse: Refuse): void {
-  const seen = new Set<unknown>();
-  let dropped = 0;
-  for (let at = points.length - 1; at >= from; at--) {
-    const point = points[at] as Point;
-    if (!point.serverStamped) continue;
-    if (seen.has(point.series)) {
-      points.splice(at, 1);
-      dropped++;
-    }
-    seen.add(point.series);
+  const last = new Map<unknown, number>();
+  for (let at = from; at < points.length; at++) {
+    const { serverStamped, series } = points[at] as Point;
+    if (serverStamped) last.set(series, at);
   }
+  let kept = from;
+  for (let at = from; at < points.length; at++) {
+    const point = points[at] as Point;
+    if (!point.serverStamped || last.get(point.series) === at) points[kept++] = point;
+  }
+  const dropped = points.length - kept;
+  points.length = kept;
   if (dropped > 0) refuse("duplicate", dropped);
 }

@@ -24,6 +24,15 @@ const granted: Readonly<Record<Role, ReadonlySet<Access>>> = {
   viewer: new Set<Access>(["read"]),
 };
 
+/** The tenant of the first start runs the deployment. */
+const deploymentTenant = 1;
+
+/** What concerns every tenant is for the deployment's own. @throws ApiError PERMISSION_DENIED */
+export function requireDeployment(caller: Caller): void {
+  if (caller.tenant === deploymentTenant) return;
+  throw new ApiError("PERMISSION_DENIED", "only the deployment's own tenant may do this");
+}
+
 export function mayCall(role: Role, access: Access): boolean {
   return access === "public" || granted[role].has(access);
 }
@@ -43,6 +52,7 @@ export function createAuthenticator(db: Db, now: () => number): Authenticator {
   const cacheKey = randomBytes(32);
   const remembered = new Map<string, { caller: Caller; until: number }>();
   const failures = createBackoff(now);
+  const underWay = new Map<string, Promise<{ caller: Caller; until: number }>>();
   /** Moves when everything is forgotten: what was being verified meanwhile is not remembered. */
   let generation = 0;
 
@@ -50,13 +60,10 @@ export function createAuthenticator(db: Db, now: () => number): Authenticator {
     const key = apiKeyOf(authorization);
     if (key === null) return fromSession(authorization.replace(/^Bearer\s+/i, ""));
     const backoffKey = `${address} ${key.appID}`;
-    failures.check(backoffKey);
+    failures.attempt(backoffKey);
     const found = await findApiKey(db, key.appID);
     const right = found !== undefined && (await verifySecret(key.appSecret, found.secretHash));
-    if (!right || (found.expiresAt !== null && found.expiresAt <= now())) {
-      failures.failed(backoffKey);
-      throw denied();
-    }
+    if (!right || (found.expiresAt !== null && found.expiresAt <= now())) throw denied();
     failures.succeeded(backoffKey);
     const { tenant, tenantID, userIntID, username, role } = found;
     return {
@@ -90,7 +97,13 @@ export function createAuthenticator(db: Db, now: () => number): Authenticator {
       const known = remembered.get(digest);
       if (known !== undefined && known.until > now()) return known.caller;
       const began = generation;
-      const verified = await verify(authorization, address);
+      // Requests that come together with one credential are verified once.
+      let verifying = underWay.get(digest);
+      if (verifying === undefined) {
+        verifying = verify(authorization, address).finally(() => underWay.delete(digest));
+        underWay.set(digest, verifying);
+      }
+      const verified = await verifying;
       if (began !== generation) return verified.caller;
       if (remembered.size >= rememberedMax) remembered.clear();
       remembered.set(digest, verified);
@@ -124,9 +137,11 @@ function apiKeyOf(authorization: string): { appID: string; appSecret: string } |
 
 /** Slows down guessing: after some failures of one (address, name) each further one doubles the wait. */
 export interface Backoff {
-  /** @throws ApiError TOO_MANY_REQUESTS while the wait lasts */
-  check(key: string): void;
-  failed(key: string): void;
+  /**
+   * Counts as a failure until `succeeded` says otherwise, so that attempts at once are counted like those one
+   * after the other. @throws ApiError TOO_MANY_REQUESTS while the wait lasts
+   */
+  attempt(key: string): void;
   succeeded(key: string): void;
 }
 
@@ -137,19 +152,12 @@ const backoffKeysMax = 10_000;
 export function createBackoff(now: () => number): Backoff {
   const failures = new Map<string, { count: number; until: number }>();
   return {
-    check: (key) => {
-      const waitMs = (failures.get(key)?.until ?? 0) - now();
-      if (waitMs <= 0) return;
-      throw new ApiError(
-        "TOO_MANY_REQUESTS",
-        "too many failed attempts, try again later",
-        {},
-        {
-          "Retry-After": String(Math.ceil(waitMs / 1000)),
-        },
-      );
-    },
-    failed: (key) => {
+    attempt: (key) => {
+      const leftMs = (failures.get(key)?.until ?? 0) - now();
+      if (leftMs > 0) {
+        const headers = { "Retry-After": String(Math.ceil(leftMs / 1000)) };
+        throw new ApiError("TOO_MANY_REQUESTS", "too many failed attempts, try again later", {}, headers);
+      }
       const count = (failures.get(key)?.count ?? 0) + 1;
       const waitMs = count < freeFailures ? 0 : Math.min(1000 * 2 ** (count - freeFailures), waitMsMax);
       failures.delete(key);

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import type { AppDeps } from "../deps.js";
+import { requireDeployment } from "../http/auth.js";
 import { ApiError } from "../http/errors.js";
 import { parseWith } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
@@ -46,11 +47,11 @@ export function serviceRoutes({ status, now, stamp, zone, resettle }: AppDeps): 
       tag,
       summary: "Prometheus metrics",
       answer: { status: 200, schema: z.string(), type: "text/plain" },
-      handle: () => ({
-        status: 200,
-        body: status.metrics(),
-        type: "text/plain; version=0.0.4; charset=utf-8",
-      }),
+      handle: ({ caller }) => {
+        requireDeployment(caller);
+        const type = "text/plain; version=0.0.4; charset=utf-8";
+        return { status: 200, body: status.metrics(), type };
+      },
     }),
     route({
       method: "get",
@@ -72,7 +73,8 @@ export function serviceRoutes({ status, now, stamp, zone, resettle }: AppDeps): 
       summary: "Write the points of the kept messages since a time into the series store once more",
       shape: { body: z.object({ startTime: z.string() }) },
       answer: { status: 200, schema: z.object({ messages: int, points: int }) },
-      handle: async ({ body }) => {
+      handle: async ({ caller, body }) => {
+        requireDeployment(caller);
         const { startTime } = parseWith(z.object({ startTime: z.string() }), body);
         return { status: 200, body: await resettle(readRequestTime(startTime, zone, "startTime") / 1000) };
       },

@@ -30,11 +30,10 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       errors: ["AUTH_FAILED", "TOO_MANY_REQUESTS"],
       handle: async ({ body, address }) => {
         const key = `${address} ${body.username}`;
-        authenticator.failures.check(key);
+        authenticator.failures.attempt(key);
         const user = await findUser(db, body.username);
         const right = await verifySecret(body.password, user?.passwordHash ?? (await nobody));
         if (user === undefined || !right) {
-          authenticator.failures.failed(key);
           throw new ApiError("AUTH_FAILED", "unknown user or wrong password", { token: "missing or wrong" });
         }
         authenticator.failures.succeeded(key);

@@ -3,28 +3,19 @@ import { newSecret } from "../../store/ids.js";
 import { listTenants, type Tenant } from "../../store/tenants.js";
 import type { AppDeps } from "../deps.js";
 import { createTenantWithAdmin } from "../first-start.js";
-import type { Caller } from "../http/auth.js";
-import { ApiError } from "../http/errors.js";
+import { requireDeployment } from "../http/auth.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import type { Stamp } from "../views/time.js";
 import { int, stampText } from "./schemas.js";
 
 const tag = "Callers";
-/** The tenant of the first start runs the deployment. */
-const deploymentTenant = 1;
-
 const schema = z
   .object({ id: int, tenantID: z.string(), tenantName: z.string(), createAt: stampText })
   .openapi("Tenant");
 
 function view(tenant: Tenant, stamp: Stamp) {
   return { ...tenant, createAt: stamp(tenant.createAt) };
-}
-
-function requireDeployment(caller: Caller): void {
-  if (caller.tenant === deploymentTenant) return;
-  throw new ApiError("PERMISSION_DENIED", "only an admin of the deployment's own tenant may do this");
 }
 
 export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {

@@ -97,4 +97,16 @@ worldSuite("sessions and credentials", (test, world) => {
     for (let i = 0; i < 5; i++) refused(await asks(`Bearer ${appID}:${i}`), "AUTH_FAILED", "token");
     refused(await asks(`Bearer ${appID}:${appSecret}`), "TOO_MANY_REQUESTS");
   });
+
+  test("guesses made at once are counted like guesses one after the other", async () => {
+    const guess = (i: number) =>
+      fetch(`${world.http}/api/v1/login`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ username: "parallel", password: `wrong ${i}` }),
+      }).then(({ status }) => status);
+    const statuses = await Promise.all(Array.from({ length: 40 }, (_, i) => guess(i)));
+    assert.ok(statuses.filter((status) => status === 401).length <= 5, `${statuses}`);
+    assert.ok(statuses.includes(429));
+  });
 });

@@ -54,4 +54,13 @@ worldSuite("tenants", (test, world) => {
       refused(await world.call("POST", path, body(), { key }), "PERMISSION_DENIED");
     }
   });
+
+  test("what concerns every tenant is not for a stranger's admin", async () => {
+    const key = await world.stranger();
+    refused(await world.call("GET", "/metrics", undefined, { key }), "PERMISSION_DENIED");
+    refused(
+      await world.call("POST", "/api/v1/resettle", { startTime: "2026-01-01 00:00:00" }, { key }),
+      "PERMISSION_DENIED",
+    );
+  });
 });

@@ -11,6 +11,9 @@ import type { Outbox } from "./outbox.js";
 const inFlightMessagesMax = 1000;
 const inFlightBytesMax = 1024 * 1024;
 
+/** QoS 2 messages that a session may leave unreleased. */
+const unreleasedMax = 1000;
+
 /** First bytes of the acknowledgements, MQTT 3.1.1 §3.4 to §3.7. */
 const firstBytes = { puback: 0x40, pubrec: 0x50, pubcomp: 0x70 } as const;
 
@@ -61,8 +64,8 @@ export class Inbound {
     const payload = packet.payload as Buffer;
     if (!isTopicName(packet.topic)) return this.#owner.end("protocol");
     if (payload.length > payloadBytesMax) return this.#owner.end("oversize");
-    if (packet.qos === 2) return this.#publishTwice(packet, payload);
-    if (packet.qos === 1 && packet.dup) return this.#publishAgain(packet, payload);
+    if (packet.qos === 2) return this.#publishExactlyOnce(packet, payload);
+    if (packet.qos === 1 && packet.dup) return this.#publishRedelivered(packet, payload);
     this.#append(packet, payload, packet.qos === 1 ? firstBytes.puback : null);
   }
 
@@ -79,7 +82,7 @@ export class Inbound {
   }
 
   /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
-  #publishAgain(packet: IPublishPacket, payload: Buffer): void {
+  #publishRedelivered(packet: IPublishPacket, payload: Buffer): void {
     const taken = this.#taken;
     if (taken === null) {
       const recall = async () => {
@@ -96,7 +99,7 @@ export class Inbound {
   }
 
   /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
-  #publishTwice(packet: IPublishPacket, payload: Buffer): void {
+  #publishExactlyOnce(packet: IPublishPacket, payload: Buffer): void {
     const id = packet.messageId ?? 0;
     const { device, session } = this.#owner.origin;
     const unreleased = this.#context.unreleased.of(device.id, session);
@@ -108,6 +111,7 @@ export class Inbound {
     }
     // An earlier connection of the session sent it and the disk has not taken it yet.
     if (state === "pending") return this.#owner.holdBack(() => this.#context.accept.allKept(), packet);
+    if (!unreleased.has(id) && unreleased.size >= unreleasedMax) return this.#owner.end("unreleased");
     unreleased.set(id, "pending");
     this.#context.unreleased.touch(device.id, session);
     this.#append(packet, payload, firstBytes.pubrec, () => unreleased.set(id, "kept"));

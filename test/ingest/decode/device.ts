@@ -20,7 +20,7 @@ export const pointTypes = {
 function pointEntry(id: number, dataPointID: string, type: number, reportable = true): PointEntry {
   const convert = converters.get(type);
   if (convert === undefined) throw new Error(`no converter for type ${type}`);
-  return { id, dataPointID, reportable, convert, field: dataPointID, kind: kindOf(type) };
+  return { id, dataPointID, createdAt: 0, reportable, convert, field: dataPointID, kind: kindOf(type) };
 }
 
 export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()): DeviceEntry {

@@ -9,7 +9,7 @@ import { testDevice } from "./device.js";
 
 const receivedAt = 1_700_000_000_000_000;
 const stamp = receivedAt + 3;
-const rules: DecodeRules = { local: utcMicros, oldest: 0 };
+const rules: DecodeRules = { local: utcMicros, oldest: 0, asOfReceipt: false };
 
 interface Options {
   readonly rules?: DecodeRules;
@@ -180,5 +180,29 @@ suite("points of a message", (test) => {
       { numRuns: 1000 },
     );
     fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void decode(bytes)));
+  });
+
+  test("as of receipt, a data point made later is another one", () => {
+    const device = testDevice();
+    const points = new Map(
+      [...device.product.points].map(([name, point]) => [name, { ...point, createdAt: receivedAt + 1 }]),
+    );
+    const later = { ...device, product: { ...device.product, points } };
+    const [name = ""] = device.product.points.keys();
+    const { points: stored, refused } = decode(
+      { [name]: 1 },
+      { device: later, rules: { ...rules, asOfReceipt: true } },
+    );
+    assert.equal(stored, []);
+    assert.equal(refused, { unknown: 1 });
+    assert.equal(decode({ [name]: 1 }, { device: later }).refused, {});
+  });
+
+  test("thousands of duplicates cost one pass", () => {
+    const [name = ""] = testDevice().product.points.keys();
+    const payload = [...Array(20_000).fill({ [name]: 1 }), { [name]: 2 }];
+    const { points, refused } = decode(payload);
+    assert.equal(points, [own(name, 2)]);
+    assert.equal(refused, { duplicate: 20_000 });
   });
 });
