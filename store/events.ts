@@ -55,6 +55,7 @@ interface Source {
   offsets(skip: number, count: number): Promise<number[]> | number[];
 }
 
+/** Offsets fetched at once from the index. */
 const readRows = 1000;
 
 export async function openEventLog(path: string, onTrouble: (error: Error) => void): Promise<EventLog> {
@@ -180,12 +181,20 @@ function liveSource(
 
 async function listPlain(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
   const count = sources.reduce((sum, source) => sum + source.count, 0);
-  const items = await takeNewest(sources, (query.page - 1) * query.limit, query.limit);
-  return { items, count, truncated: false };
+  const { items, truncated } = await takeNewest(sources, (query.page - 1) * query.limit, query.limit);
+  return { items, count, truncated };
 }
 
-async function takeNewest(sources: readonly Source[], skip: number, limit: number): Promise<JournalRecord[]> {
+/** Payload bytes of one page: a page of large messages ends early and says so. */
+export const pageBytesMax = 32 * 1024 * 1024;
+
+async function takeNewest(
+  sources: readonly Source[],
+  skip: number,
+  limit: number,
+): Promise<{ items: JournalRecord[]; truncated: boolean }> {
   const items: JournalRecord[] = [];
+  let bytes = 0;
   let toSkip = skip;
   for (const source of sources) {
     if (items.length >= limit) break;
@@ -195,21 +204,26 @@ async function takeNewest(sources: readonly Source[], skip: number, limit: numbe
     }
     const offsets = await source.offsets(toSkip, limit - items.length);
     toSkip = 0;
-    items.push(...(await readAt(source.segment, offsets)));
+    for (let at = 0; at < offsets.length; at += rowsPerRead) {
+      const records = await readAt(source.segment, offsets.slice(at, at + rowsPerRead));
+      for (const record of records) bytes += record.payload.length;
+      if (bytes > pageBytesMax && items.length > 0) return { items, truncated: true };
+      items.push(...records);
+    }
   }
-  return items;
+  return { items, truncated: false };
 }
 
-/** Records read at once where nobody knows how many are wanted: payloads may be large. */
-const historyStepRows = 64;
+/** Records read at once: payloads may be large. */
+const rowsPerRead = 64;
 
 /** One log's records, newest first, read as they are wanted. */
 async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
   const found = await find();
-  for (let skip = 0; ; skip += historyStepRows) {
-    const records = await takeNewest(found, skip, historyStepRows);
+  for (let skip = 0; ; skip += rowsPerRead) {
+    const { items: records } = await takeNewest(found, skip, rowsPerRead);
     yield* records;
-    if (records.length < historyStepRows) return;
+    if (records.length < rowsPerRead) return;
   }
 }
 
@@ -248,10 +262,12 @@ async function listMatching(
       if (looked >= scanRowsMax) return { items, count, truncated: true };
       const offsets = await source.offsets(skip, Math.min(readRows, scanRowsMax - looked));
       looked += offsets.length;
-      for (const record of await readAt(source.segment, offsets)) {
-        if (!matches(record)) continue;
-        if (count >= from && items.length < query.limit) items.push(record);
-        count++;
+      for (let at = 0; at < offsets.length; at += rowsPerRead) {
+        for (const record of await readAt(source.segment, offsets.slice(at, at + rowsPerRead))) {
+          if (!matches(record)) continue;
+          if (count >= from && items.length < query.limit) items.push(record);
+          count++;
+        }
       }
     }
   }
