@@ -1,5 +1,3 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { Worker } from "node:worker_threads";
 import {
   countsBySegment,
   indexedSegments,
@@ -7,12 +5,12 @@ import {
   openEventIndexFile,
   type Scope,
 } from "./event-index.js";
-import type { IndexRequest } from "./event-index.worker.js";
+import { startIndexWorker } from "./event-indexer.js";
 import { createSegmentIndex, type Log, logs, type SegmentIndex } from "./event-postings.js";
+import { readAt } from "./event-reading.js";
 import type { Journal, RecordPeek } from "./journal.js";
-import { decodeRecord, type JournalRecord, recordSize } from "./journal-record.js";
-import { recordBytesLimit, type Segment } from "./journal-segment.js";
-import { threadLimits } from "./thread-limits.js";
+import type { JournalRecord } from "./journal-record.js";
+import type { Segment } from "./journal-segment.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
@@ -63,7 +61,7 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
   const indexed = new Set(await indexedSegments(client));
   /** Indexes of segments that the file does not cover yet: the newest, and those being written. */
   const live = new Map<Segment, SegmentIndex>();
-  const worker = startWorker(path);
+  const worker = startIndexWorker(path);
   let journal: Journal | null = null;
 
   function liveOf(segment: Segment): SegmentIndex {
@@ -272,100 +270,6 @@ async function listMatching(
     }
   }
   return { items, count, truncated: false };
-}
-
-/** Bytes read at once where records lie close together. */
-const spanBytesMax = 256 * 1024;
-
-/** The records at the offsets, in their order (newest first: descending). */
-async function readAt(segment: Segment, offsets: readonly number[]): Promise<JournalRecord[]> {
-  if (offsets.length === 0) return [];
-  // Retention may have unlinked the segment since it was listed.
-  const file = await open(segment.path, "r").catch(() => null);
-  if (file === null) return [];
-  try {
-    const records: JournalRecord[] = [];
-    for (let at = 0; at < offsets.length; ) {
-      const newest = offsets[at] as number;
-      let last = at;
-      while (last + 1 < offsets.length && newest - (offsets[last + 1] as number) < spanBytesMax) last++;
-      const oldest = offsets[last] as number;
-      const span = await readSpan(file, segment, oldest, newest);
-      for (; at <= last; at++) {
-        const start = (offsets[at] as number) - oldest;
-        if (recordSize(span, start, span.length) > 0) records.push(decodeRecord(span, start));
-      }
-    }
-    return records;
-  } finally {
-    await file.close();
-  }
-}
-
-/** Bytes from the oldest record to the end of the newest; most records are small, so guess and read on. */
-async function readSpan(file: FileHandle, segment: Segment, oldest: number, newest: number): Promise<Buffer> {
-  const guess = newest - oldest + 4096;
-  for (const size of [guess, newest - oldest + recordBytesLimit]) {
-    const buffer = Buffer.allocUnsafe(Math.min(size, segment.bytes - oldest));
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, oldest);
-    if (recordSize(buffer, newest - oldest, bytesRead) > 0) return buffer.subarray(0, bytesRead);
-  }
-  return Buffer.alloc(0);
-}
-
-interface IndexWorker {
-  ask(request: IndexRequest): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** One request at a time; a crash of the worker fails what it was asked and what follows. */
-function startWorker(path: string): IndexWorker {
-  const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), {
-    workerData: { path },
-    resourceLimits: threadLimits,
-  });
-  worker.unref();
-  let settle: ((error: Error | null) => void) | null = null;
-  let failed: Error | null = null;
-  const end = (error: Error | null): void => {
-    settle?.(error);
-    settle = null;
-  };
-  const answer = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      if (failed !== null) reject(failed);
-      else settle = (error) => (error === null ? resolve() : reject(error));
-    });
-  worker.on("message", (message: { error: string | null }) => {
-    end(message.error === null ? null : new Error(message.error));
-  });
-  worker.on("error", (error) => {
-    failed = error;
-    end(error);
-  });
-  worker.on("exit", () => {
-    failed ??= new Error("cannot index segments: the worker has ended");
-    end(null);
-  });
-  let tail: Promise<unknown> = answer();
-  const ask = (request: IndexRequest): Promise<void> => {
-    const asked = tail.then(() => {
-      const answered = answer();
-      worker.postMessage(request);
-      return answered;
-    });
-    tail = asked.catch(() => undefined);
-    return asked;
-  };
-  return {
-    ask,
-    close: async () => {
-      // Nothing else may be left that keeps the process alive until the answer.
-      worker.ref();
-      await ask({ kind: "close" }).catch(() => undefined);
-      await worker.terminate();
-    },
-  };
 }
 
 function asError(error: unknown): Error {

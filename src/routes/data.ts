@@ -1,22 +1,21 @@
 import { z } from "@hono/zod-openapi";
 import { aggregatesByType } from "../../query/aggregates.js";
-import { type Fill, fills } from "../../query/fill.js";
 import { memoizeFormula } from "../../query/formula.js";
 import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { type OriginalForm, originalData } from "../../query/original.js";
-import { type Range, resolveRange, timeUnits } from "../../query/range.js";
+import { type Range, resolveRange } from "../../query/range.js";
 import { createSeriesRefs } from "../../query/series-refs.js";
-import { type TimeFormat, timeWriters } from "../../query/time-text.js";
+import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { wholeNumber } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { metricOfData } from "../views/metrics.js";
+import { type Asked, type DataQuery, dataQuery, limitDefault, readQuery } from "./data-query.js";
 import { metricStoredSchema } from "./metrics.js";
 import { int } from "./schemas.js";
 
@@ -24,29 +23,6 @@ const tag = "Data";
 const formulaType = 1;
 const aggregateType = 2;
 const formulaData = 1;
-const limitDefault = 10_000;
-const limitMax = 100_000;
-
-const parameter = (description: string, example?: string) =>
-  z
-    .string()
-    .optional()
-    .openapi({ description, ...(example === undefined ? {} : { example }) });
-
-const dataQuery = z.object({
-  deviceID: parameter("string id of the device or gateway", "weather-1"),
-  deviceIntID: parameter("record id of the device or gateway"),
-  metricType: parameter("1 formula, 2 aggregate; absent: all"),
-  metricIntID: parameter("record id of one metric"),
-  time_unit: parameter(`one of ${timeUnits.join(", ")}`, "day"),
-  startTime: parameter("included; YYYY-MM-DD HH:MM:SS in timezone, ISO 8601 with offset, or milliseconds"),
-  endTime: parameter("not included; the same forms"),
-  timezone: parameter("IANA time zone; absent: the deployment's", "Asia/Shanghai"),
-  fill: parameter(`for empty windows: ${fills.join(", ")}; absent: null`),
-  limit: parameter(`points a series, at most ${limitMax}; default ${limitDefault}`),
-  timeFormat: parameter("iso or ms for exact times; absent: YYYY-MM-DD HH:MM:SS"),
-});
-type DataQuery = z.output<typeof dataQuery>;
 
 const timeAndValue = z.object({
   time: z.array(z.union([z.string(), z.number()])),
@@ -86,17 +62,6 @@ export function dataRoutes(deps: AppDeps): Route[] {
       handle: ({ caller, query }) => answerOriginal(deps, caller.tenant, query),
     }),
   ];
-}
-
-/** What both endpoints read of their query, validated. */
-interface Asked {
-  readonly device: DeviceRef;
-  readonly metricType: number | null;
-  readonly metricIntID: number | null;
-  readonly timezone: string;
-  readonly fill: Fill | null;
-  readonly limit: number | null;
-  readonly format: TimeFormat;
 }
 
 const refs = createSeriesRefs();
@@ -234,56 +199,4 @@ function wallLabel(wall: number): string {
 function checkValues(values: number): void {
   if (values <= answerValuesMax) return;
   throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
-}
-
-/** @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for the device */
-async function readQuery(deps: AppDeps, tenant: number, query: DataQuery): Promise<Asked> {
-  const errors: Record<string, string> = {};
-  const number = (name: "metricType" | "metricIntID" | "limit" | "deviceIntID", min: number, max: number) =>
-    query[name] ? wholeNumber(query[name], min, min, max, name, errors) : null;
-  const metricType = number("metricType", formulaType, aggregateType);
-  const metricIntID = number("metricIntID", 1, Number.MAX_SAFE_INTEGER);
-  const limit = number("limit", 1, limitMax);
-  const deviceIntID = number("deviceIntID", 1, Number.MAX_SAFE_INTEGER);
-  const fill = oneOf(fills, query.fill, "fill", errors);
-  const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
-  if (!query.deviceID && deviceIntID === null) errors.deviceID = "deviceID or deviceIntID is required";
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  // Also where no metric or data point will ask for the range.
-  resolveRange(query, "real", query.timezone || deps.zone.name, deps.now());
-  const device = await findDevice(deps, tenant, query.deviceID || null, deviceIntID);
-  return { device, metricType, metricIntID, limit, fill, format, timezone: query.timezone || deps.zone.name };
-}
-
-function oneOf<const Values extends readonly string[]>(
-  values: Values,
-  text: string | undefined,
-  name: string,
-  errors: Record<string, string>,
-): Values[number] | null {
-  if (text === undefined || text === "") return null;
-  const found = values.find((value) => value === text);
-  if (found === undefined) errors[name] = `must be one of ${values.join(", ")}`;
-  return found ?? null;
-}
-
-/** …ID is the string id only, …IntID the record id only; both must name one device. */
-async function findDevice(
-  { catalog }: AppDeps,
-  tenant: number,
-  deviceID: string | null,
-  deviceIntID: number | null,
-): Promise<DeviceRef> {
-  const byText = deviceID === null ? null : await catalog.byDeviceID(tenant, deviceID);
-  if (byText === undefined)
-    throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceID: "unknown" });
-  const byNumber = deviceIntID === null ? null : await catalog.byIntID(tenant, deviceIntID);
-  const found = byText ?? byNumber;
-  if (byNumber === undefined || !found) {
-    throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceIntID: "unknown" });
-  }
-  if (byNumber !== null && byNumber.id !== found.id) {
-    throw invalid({ deviceIntID: "is another device than deviceID" });
-  }
-  return found;
 }
