@@ -6,10 +6,13 @@ import {
   deleteRows,
   fromJson,
   getRow,
+  integer,
   type Listing,
   listRows,
   type Page,
   type PageRequest,
+  real,
+  text,
   updateRow,
 } from "./table.js";
 
@@ -50,10 +53,6 @@ export function kindOf(pointDataType: number): Kind {
 }
 
 const textTypes = new Set([3, 4, 6, 11, 12, 13, 14]);
-
-const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
-const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
-const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
 
 const listing: Listing = {
   select: "r.*, p.productID, p.productName",

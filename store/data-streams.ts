@@ -5,10 +5,12 @@ import {
   fromJson,
   getRow,
   insertInto,
+  integer,
   type Listing,
   listRows,
   type Page,
   type PageRequest,
+  text,
   updateRow,
 } from "./table.js";
 
@@ -31,9 +33,6 @@ export interface DataStream {
   readonly createAt: number;
   readonly updateAt: number | null;
 }
-
-const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
-const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 
 const members = `from stream_point s join data_point d on d.id = s.dataPointIntID
   where s.dataStreamIntID = r.id order by s.ordinal`;

@@ -6,10 +6,12 @@ import {
   fromJson,
   getRow,
   insertInto,
+  integer,
   type Listing,
   listRows,
   type Page,
   type PageRequest,
+  text,
   updateRow,
 } from "./table.js";
 
@@ -64,9 +66,6 @@ export interface Device {
   readonly createAt: number;
   readonly updateAt: number | null;
 }
-
-const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
-const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 
 const listing: Listing = {
   select: `r.*, p.productID, p.productName, p.cloudProtocol, t.tenantID,

@@ -4,10 +4,12 @@ import {
   deleteRows,
   getRow,
   insertInto,
+  integer,
   type Listing,
   listRows,
   type Page,
   type PageRequest,
+  text,
   updateRow,
 } from "./table.js";
 
@@ -32,9 +34,6 @@ export interface Metric {
   readonly createAt: number;
   readonly updateAt: number | null;
 }
-
-const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
-const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 
 const listing: Listing = {
   select: "r.*, p.productID, d.dataPointName",

@@ -15,6 +15,11 @@ export interface Listing {
   readonly filters: Readonly<Record<string, { readonly column: string; readonly type: ColumnType }>>;
 }
 
+/** Filters on a column of the entity's own table that carries the field's name. */
+export const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
+export const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
+export const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
+
 export interface Filter {
   readonly field: string;
   readonly like: boolean;
