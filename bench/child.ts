@@ -11,7 +11,7 @@ export interface Child {
 }
 
 /** As `npm start` sets them. */
-const nodeFlags = ["--max-semi-space-size=32"];
+const nodeFlags = ["--max-semi-space-size=24"];
 const stderrCharactersMax = 4_000;
 
 /** Starts a Node program that speaks JSON lines. Without `env` it inherits ours. */

@@ -9,6 +9,7 @@ type Program = (options: BenchOptions) => Promise<Figure[]>;
 
 const programs: Record<string, () => Promise<Program>> = {
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  events: async () => (await import("./events.js")).benchEvents,
   ingest: async () => (await import("./ingest.js")).benchIngest,
   journal: async () => (await import("./journal.js")).benchJournal,
   loop: async () => (await import("./loop.js")).benchLoop,
