@@ -128,7 +128,7 @@ function toDevice(store: DeviceStore, row: DeviceRow): Device {
     ...row,
     token: store.vault.open(new Uint8Array(row.token)),
     location: fromJson(row.location),
-    lora: fromJson(row.lora),
+    lora: row.lora === null ? null : fromJson(store.vault.open(Buffer.from(row.lora, "base64"))),
     metaData: fromJson(row.metaData),
     scopes: fromJson(row.scopes) ?? [],
   };
@@ -205,17 +205,23 @@ export type DeviceInput = Partial<
   >
 >;
 
-const jsonColumns = ["location", "lora", "metaData", "scopes"] as const;
+const jsonColumns = ["location", "metaData", "scopes"] as const;
 
 function toColumns(store: DeviceStore, input: DeviceInput): Record<string, SqlValue> {
-  const { token, ...rest } = input;
+  const { token, lora, ...rest } = input;
   const columns = { ...rest } as Record<string, SqlValue>;
   for (const name of jsonColumns) {
     const value = input[name];
     if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value);
   }
+  // Its keys are secrets like the token.
+  if (lora !== undefined) columns.lora = lora === null ? null : sealedText(store.vault, JSON.stringify(lora));
   if (token !== undefined) columns.token = store.vault.seal(token);
   return columns;
+}
+
+function sealedText(vault: Vault, text: string): string {
+  return Buffer.from(vault.seal(text)).toString("base64");
 }
 
 /** What the audit log may show of an input. */
