@@ -14,4 +14,4 @@ ENV HOST=0.0.0.0 DATA_DIR=/data
 USER node
 VOLUME /data
 EXPOSE 8080 1883
-CMD ["node", "--max-semi-space-size=24", "src/tidemark.mjs", "serve"]
+CMD ["node", "src/tidemark.mjs", "serve"]

@@ -10,13 +10,11 @@ export interface Child {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** As `npm start` sets them. */
-const nodeFlags = ["--max-semi-space-size=24"];
 const stderrCharactersMax = 4_000;
 
 /** Starts a Node program that speaks JSON lines. Without `env` it inherits ours. */
 export function startChild(program: string, args: readonly string[], env?: Record<string, string>): Child {
-  const child = spawn(process.execPath, [...nodeFlags, program, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: "pipe",
     ...(env ? { env } : {}),
   });

@@ -51,6 +51,8 @@ const directoryDevicesMax = 50_000;
 const changePollMs = 500;
 /** InfluxDB syncs its log at each write and takes two at once; the embedded store takes one at a time. */
 const influxWrites = { lanes: 2, lingerMs: 50 } as const;
+/** Half the default: two of them and a flush of one are most of the process, which has to stay below 400 MB. */
+const embeddedMemtablePointsMax = 500_000;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 const headerBytesMax = 64 * 1024;
 const seriesConsumer = "series";
@@ -243,7 +245,11 @@ async function allCommitted(journal: Journal): Promise<void> {
 
 function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
   if (config.influx === null) {
-    return openLibsqlSeriesStore({ dir: join(config.dataDir, "series"), onFailure: fatal });
+    return openLibsqlSeriesStore({
+      dir: join(config.dataDir, "series"),
+      memtablePointsMax: embeddedMemtablePointsMax,
+      onFailure: fatal,
+    });
   }
   const node = config.nodeNumber;
   return openInfluxSeriesStore({
