@@ -51,7 +51,7 @@ const directoryDevicesMax = 50_000;
 const changePollMs = 500;
 /** InfluxDB syncs its log at each write and takes two at once; the embedded store takes one at a time. */
 const influxWrites = { lanes: 2, lingerMs: 50 } as const;
-/** Half the default: two of them and a flush of one are most of the process, which has to stay below 400 MB. */
+/** Half of what the engine would take: the process is to stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 const headerBytesMax = 64 * 1024;
