@@ -1,3 +1,4 @@
+import { asError } from "../store/errors.js";
 import { ConfigError, readConfig } from "./config.js";
 import { createLogger } from "./log.js";
 import { serve } from "./serve.js";
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
           log.info("stopped");
           process.exit(0);
         },
-        (error: unknown) => fatal(error instanceof Error ? error : new Error(String(error))),
+        (error: unknown) => fatal(asError(error)),
       );
     });
   }

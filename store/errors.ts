@@ -19,3 +19,8 @@ export class StoreError extends Error {
     this.name = "StoreError";
   }
 }
+
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,3 +1,4 @@
+import { asError } from "./errors.js";
 import {
   countsBySegment,
   indexedSegments,
@@ -270,8 +271,4 @@ async function listMatching(
     }
   }
   return { items, count, truncated: false };
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

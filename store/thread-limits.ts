@@ -1,5 +1,5 @@
 /**
- * Memory of a worker thread beside what its files and columns take. The young generation of the main thread is
- * worth its size; a worker would take as much and hardly use it.
+ * Memory of a worker thread beside what its files and columns take: Node's own bound for short-lived objects is
+ * several times what a worker has of them.
  */
 export const threadLimits = { maxYoungGenerationSizeMb: 8 } as const;

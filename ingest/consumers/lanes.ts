@@ -1,4 +1,5 @@
 import type { Db } from "../../store/db.js";
+import { asError } from "../../store/errors.js";
 import { quarantine } from "../../store/quarantine.js";
 import type { Point, SeriesStore } from "../../store/series.js";
 import { count, type Meter } from "../meter.js";
@@ -101,7 +102,7 @@ async function writeUntilStored(
       }
       return;
     } catch (error) {
-      options.onTrouble(error instanceof Error ? error : new Error(String(error)));
+      options.onTrouble(asError(error));
       await stopper.wait((wake) => void setTimeout(wake, pauseMs));
     }
   }

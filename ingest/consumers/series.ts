@@ -1,4 +1,4 @@
-import { StoreError } from "../../store/errors.js";
+import { asError, StoreError } from "../../store/errors.js";
 import type { Journal } from "../../store/journal.js";
 import type { JournalBatch, JournalReader } from "../../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
@@ -104,9 +104,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   }
 
   const running = follow(await journal.read(from));
-  running.catch((error: unknown) =>
-    options.onFailure(error instanceof Error ? error : new Error(String(error))),
-  );
+  running.catch((error: unknown) => options.onFailure(asError(error)));
 
   return {
     get settledID() {
@@ -165,7 +163,7 @@ function createGathering(
         return await directory.get(id);
       } catch (error) {
         if (stopper.stopped) throw error;
-        options.onTrouble(error instanceof Error ? error : new Error(String(error)));
+        options.onTrouble(asError(error));
         await stopper.wait((wake) => void setTimeout(wake, lookupRetryMs));
       }
     }
