@@ -45,7 +45,8 @@ export function round(x: number, decimals: number): number {
   const doubt = scaled * relativeTolerance + 10 ** (decimals - toleranceDecimals);
   if (scaled < 1e15 && decimals < toleranceDecimals && Math.abs(fraction - 0.5) > doubt) {
     const rounded = (fraction < 0.5 ? below : below + 1) / shift;
-    return x < 0 ? -rounded : rounded;
+    // What counts as zero has lost its sign, which atan2 would show.
+    return x < -absoluteTolerance ? -rounded : rounded;
   }
   return roundSlowly(x, decimals);
 }
