@@ -12,6 +12,11 @@ export interface Config {
   readonly adminPassword: string | null;
   readonly masterKey: Uint8Array | null;
   readonly timezone: string;
+  readonly apiVariant: "A" | "B";
+  /** The name that devices reach the service by; null: HOST. */
+  readonly publicHost: string | null;
+  /** PEM files of the certificate authority; null: the deployment makes its own. */
+  readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
@@ -74,7 +79,10 @@ const schema = z.object({
     .regex(/^[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits")
     .optional(),
   TIMEZONE: z.string().refine(knownZone, "must be an IANA time zone such as Asia/Shanghai").default("UTC"),
-  API_VARIANT: z.literal("A", "must be A; variant B is not served by this version").default("A"),
+  API_VARIANT: z.enum(["A", "B"]).default("A"),
+  PUBLIC_HOST: z.string().min(1).max(255).optional(),
+  CA_CERT: z.string().min(1).optional(),
+  CA_KEY: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
@@ -111,6 +119,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     adminPassword: env.ADMIN_PASSWORD ?? null,
     masterKey: env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex"),
     timezone: env.TIMEZONE,
+    apiVariant: env.API_VARIANT,
+    publicHost: env.PUBLIC_HOST ?? null,
+    authority:
+      env.CA_CERT === undefined || env.CA_KEY === undefined
+        ? null
+        : { certPath: env.CA_CERT, keyPath: env.CA_KEY },
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
@@ -137,6 +151,9 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
   for (const name of ["INFLUX_TOKEN", "INFLUX_ORG"] as const) {
     if (env.INFLUX_URL !== undefined && env[name] === undefined)
       problems.push(`${name}: is required with INFLUX_URL`);
+  }
+  if ((env.CA_CERT === undefined) !== (env.CA_KEY === undefined)) {
+    problems.push("CA_CERT, CA_KEY: are set together or not at all");
   }
   return problems;
 }

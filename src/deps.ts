@@ -4,9 +4,11 @@ import type { DeviceStore } from "../store/devices.js";
 import type { EventLog } from "../store/events.js";
 import type { SeriesStore } from "../store/series.js";
 import type { Catalog } from "./catalog.js";
+import type { Config } from "./config.js";
 import type { Authenticator } from "./http/auth.js";
 import type { Logger } from "./log.js";
 import type { Status } from "./status.js";
+import type { Tasks } from "./tasks/runner.js";
 import type { Stamp } from "./views/time.js";
 
 /** What the routes work with; made by main, faked by nobody: tests open real stores. */
@@ -18,7 +20,10 @@ export interface AppDeps {
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   readonly log: Logger;
+  /** The deployment's settings. */
+  readonly config: Config;
   readonly status: Status;
+  readonly tasks: Tasks;
   readonly zone: Zone;
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */

@@ -35,6 +35,8 @@ import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import { openMetadata } from "./metadata.js";
 import { createStatus, type Status } from "./status.js";
+import { taskKinds } from "./tasks/kinds.js";
+import { openTasksRunner } from "./tasks/runner.js";
 import { createStamp } from "./views/time.js";
 
 export interface Service {
@@ -183,7 +185,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       { host: config.host, port: config.mqttPort },
     );
   }
+  const tasks = await openTasksRunner({
+    ...{ db, now, log, node: config.nodeNumber },
+    dir: join(dir, "tasks"),
+    kinds: taskKinds(),
+  });
   const app = createApp({
+    config,
+    tasks,
     db,
     devices,
     events,
@@ -218,6 +227,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await mqtt?.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
+      await tasks.close();
       await allCommitted(journal);
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();

@@ -1,5 +1,13 @@
-import type { Db, Statement } from "./db.js";
-import { type Listing, listRows, type Page, type PageRequest } from "./table.js";
+import type { Db, SqlValue, Statement } from "./db.js";
+import {
+  deleteRows,
+  insertInto,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  updateRow,
+} from "./table.js";
 
 /** Who acts: the caller of the API, or the service itself. */
 export interface Actor {
@@ -38,6 +46,47 @@ export function changed(
       values (?, ?, ?, ?, ?, ?, ${recordID === null ? "last_insert_rowid()" : "?"}, ?)`,
     args: [...args, ...(recordID === null ? [] : [recordID]), detail],
   };
+}
+
+type Columns = Readonly<Record<string, SqlValue>>;
+
+/** One new record of the caller's tenant with its trace; `audit` is what the audit log may show of it. */
+export function insertStatements(
+  table: string,
+  actor: Actor,
+  now: number,
+  columns: Columns,
+  audit: object = columns,
+): Statement[] {
+  const { tenant, userIntID, username: createUser } = actor;
+  return [
+    insertInto(table, { tenant, ...columns, userIntID, createUser, createAt: now }),
+    changed(actor, now, "create", table, null, audit),
+  ];
+}
+
+/** An edit of one record: updateAt moves. */
+export function updateStatements(
+  table: string,
+  actor: Actor,
+  now: number,
+  id: number,
+  columns: Columns,
+  audit: object = columns,
+): Statement[] {
+  return [
+    updateRow(table, actor.tenant, id, { ...columns, updateAt: now }),
+    changed(actor, now, "update", table, id, audit),
+  ];
+}
+
+export function deleteStatements(
+  table: string,
+  actor: Actor,
+  now: number,
+  ids: readonly number[],
+): Statement[] {
+  return [deleteRows(table, actor.tenant, ids), ...ids.map((id) => changed(actor, now, "delete", table, id))];
 }
 
 const listing: Listing = {

@@ -80,6 +80,8 @@ export function cleanText(text: string): string {
 const indexFields: Readonly<Record<string, string>> = {
   device_modbus: "modBusIndex",
   data_stream_topic: "topic",
+  gateway_name: "gatewayName",
+  subscription_topic: "topic",
 };
 
 function toStoreError(error: unknown): unknown {

@@ -1,12 +1,13 @@
 import { StoreError } from "./errors.js";
 import { schema } from "./schema.js";
+import { resourcesSchema } from "./schema-resources.js";
 import type { Db, Statement } from "./sql.js";
 
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. An entry that has been released is
  * never edited.
  */
-const migrations: readonly (readonly string[])[] = [schema];
+const migrations: readonly (readonly string[])[] = [schema, resourcesSchema];
 
 export const schemaVersion = migrations.length;
 

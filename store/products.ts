@@ -1,16 +1,7 @@
-import { type Actor, changed } from "./changes.js";
+import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import { shortID } from "./ids.js";
-import {
-  deleteRows,
-  getRow,
-  insertInto,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-  updateRow,
-} from "./table.js";
+import { getRow, type Listing, listRows, type Page, type PageRequest } from "./table.js";
 
 export interface Product {
   readonly id: number;
@@ -24,6 +15,8 @@ export interface Product {
   readonly createAt: number;
   readonly updateAt: number | null;
   readonly deviceCount: number;
+  readonly gatewayCount: number;
+  readonly appCount: number;
   readonly dataPointCount: number;
   readonly dataStreamCount: number;
 }
@@ -31,6 +24,8 @@ export interface Product {
 const listing: Listing = {
   select: `r.*,
     (select count(*) from device d where d.productIntID = r.id and d.kind = 'device') deviceCount,
+    (select count(*) from device d where d.productIntID = r.id and d.kind = 'gateway') gatewayCount,
+    (select count(*) from app_template a where a.productIntID = r.id) appCount,
     (select count(*) from data_point p where p.productIntID = r.id) dataPointCount,
     (select count(*) from data_stream s where s.productIntID = r.id) dataStreamCount`,
   from: "product r",
@@ -52,6 +47,25 @@ export function listProducts(db: Db, tenant: number, request: PageRequest): Prom
 /** @throws StoreError NOT_FOUND */
 export function getProduct(db: Db, tenant: number, id: number): Promise<Product> {
   return getRow<Product>(db, listing, tenant, id);
+}
+
+/** Ids that the `devices` of a product or group may hold. */
+export const devicesShownMax = 1000;
+
+/** The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to tell that there are more. */
+export async function devicesOfProducts(
+  db: Db,
+  products: readonly number[],
+): Promise<ReadonlyMap<number, number[]>> {
+  const rows = await db.all<{ product: number; id: number }>(
+    `select p.value product, d.id from json_each(?) p join device d on d.id in
+       (select id from device where productIntID = p.value order by id desc limit ?)
+     order by d.id desc`,
+    [products, devicesShownMax + 1],
+  );
+  const found = new Map<number, number[]>(products.map((id) => [id, []]));
+  for (const row of rows) found.get(row.product)?.push(row.id);
+  return found;
 }
 
 /** What other records need of their product; without the counts, which cost a look at every device. */
@@ -76,17 +90,9 @@ export async function createProduct(
   now: number,
   input: ProductInput,
 ): Promise<Product> {
-  const results = await db.write([
-    insertInto("product", {
-      tenant: actor.tenant,
-      productID: shortID(),
-      ...input,
-      userIntID: actor.userIntID,
-      createUser: actor.username,
-      createAt: now,
-    }),
-    changed(actor, now, "create", "product", null, input),
-  ]);
+  const results = await db.write(
+    insertStatements("product", actor, now, { productID: shortID(), ...input }, input),
+  );
   return getProduct(db, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
@@ -97,14 +103,11 @@ export async function updateProduct(
   id: number,
   input: Partial<Pick<Product, "productName" | "description">>,
 ): Promise<Product> {
-  await db.write([
-    updateRow("product", actor.tenant, id, { ...input, updateAt: now }),
-    changed(actor, now, "update", "product", id, input),
-  ]);
+  await db.write(updateStatements("product", actor, now, id, input));
   return getProduct(db, actor.tenant, id);
 }
 
-/** What a product owns goes with it. @throws StoreError REFERENCED when devices hang on one */
+/** What a product owns goes with it. @throws StoreError REFERENCED when devices, gateways or groups hang on one */
 export async function removeProducts(
   db: Db,
   actor: Actor,
@@ -116,10 +119,11 @@ export async function removeProducts(
     args: [actor.tenant, ids],
   });
   await db.write([
+    owned("product_resource"),
+    owned("app_template"),
     owned("metric"),
     owned("data_stream"),
     owned("data_point"),
-    deleteRows("product", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "product", id)),
+    ...deleteStatements("product", actor, now, ids),
   ]);
 }

@@ -11,8 +11,23 @@ export interface Listing {
   readonly select: string;
   /** Tables and joins; the entity's own table has the alias `r`. */
   readonly from: string;
-  /** Filter name → SQL expression and type. Text fields also take `<name>_like`. */
-  readonly filters: Readonly<Record<string, { readonly column: string; readonly type: ColumnType }>>;
+  readonly filters: Readonly<Record<string, FilterColumn>>;
+}
+
+/** What a filter compares. Text fields also take `<name>_like`. */
+export interface FilterColumn {
+  /** SQL expression that must be equal to, or contain, the value. */
+  readonly column: string;
+  readonly type: ColumnType;
+  /** In place of `column` where equality is not a column's: a condition with one `?`; then there is no `_like`. */
+  readonly where?: string;
+}
+
+/** Where id texts of a resource are looked up: its table, the column of its string id, a further condition. */
+export interface IDTable {
+  readonly name: string;
+  readonly column: string | null;
+  readonly scope?: string;
 }
 
 /** Filters on a column of the entity's own table that carries the field's name. */
@@ -49,10 +64,11 @@ export async function listRows<Row>(
   const conditions = ["r.tenant = ?", `(${scope.sql})`];
   const args: SqlValue[] = [tenant, ...(scope.args ?? [])];
   for (const filter of request.filters) {
-    const column = listing.filters[filter.field]?.column;
-    if (column === undefined) continue;
+    const found = listing.filters[filter.field];
+    if (found === undefined) continue;
+    const { column, where = `${column} = ?` } = found;
     // Not LIKE, which refuses long patterns and gives meaning to % and _.
-    conditions.push(filter.like ? `instr(lower(${column}), lower(?)) > 0` : `${column} = ?`);
+    conditions.push(filter.like ? `instr(lower(${column}), lower(?)) > 0` : where);
     args.push(filter.value);
   }
   const where = conditions.join(" and ");
@@ -117,7 +133,7 @@ function quote(column: string): string {
  */
 export async function resolveIDs(
   db: Db,
-  table: { readonly name: string; readonly column: string | null; readonly scope?: string },
+  table: IDTable,
   tenant: number,
   texts: readonly string[],
 ): Promise<number[]> {

@@ -18,12 +18,13 @@ export function listQuery(filters: Filters, aliases: Readonly<Record<string, str
       .optional()
       .openapi({ description: `page size, at most ${pageLimitMax}`, example: "10" }),
   };
-  for (const [field, { type }] of Object.entries(filters)) {
+  for (const [field, { type, where }] of Object.entries(filters)) {
     shape[field] = z
       .string()
       .optional()
       .openapi({ description: `equal to (${type})` });
-    if (type === "text") shape[`${field}_like`] = z.string().optional().openapi({ description: "contains" });
+    if (type === "text" && where === undefined)
+      shape[`${field}_like`] = z.string().optional().openapi({ description: "contains" });
   }
   for (const alias of Object.keys(aliases)) shape[alias] = z.string().optional();
   return z.object(shape);
@@ -43,14 +44,14 @@ export function pageRequest(
   const page = wholeNumber(read("_page"), 1, 1, 2 ** 31, "_page", errors);
   const limit = wholeNumber(read("_limit"), pageLimitDefault, 1, pageLimitMax, "_limit", errors);
   const found: Filter[] = [];
-  for (const [field, { type }] of Object.entries(filters)) {
+  for (const [field, { type, where }] of Object.entries(filters)) {
     const equal = read(field);
     if (equal !== undefined) {
       const value = type === "text" ? equal : Number(equal);
       if (typeof value === "number" && !isNumeric(equal, type)) errors[field] = `must be of type ${type}`;
       found.push({ field, like: false, value });
     }
-    const like = type === "text" ? read(`${field}_like`) : undefined;
+    const like = type === "text" && where === undefined ? read(`${field}_like`) : undefined;
     if (like !== undefined) found.push({ field, like: true, value: like });
   }
   for (const [alias, field] of Object.entries(aliases)) {

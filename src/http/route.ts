@@ -1,22 +1,27 @@
-import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Logger } from "../log.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
 import { readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, errorStatus, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
+import { document } from "./reference.js";
 
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204;
-  readonly body?: object | string;
+  readonly body?: object | string | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Type of a text body; JSON otherwise. */
+  /** Type of a text or stream; JSON otherwise. */
   readonly type?: string;
 }
 
+/** The two documented shapes of the interface: two views of the same records. */
+export type Variant = "A" | "B";
+
 export interface RouteInput<Params, Query, Body> {
   readonly caller: Caller;
+  readonly variant: Variant;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -24,7 +29,7 @@ export interface RouteInput<Params, Query, Body> {
   readonly address: string;
 }
 
-interface Shape {
+export interface Shape {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -43,18 +48,30 @@ export interface RouteSpec<S extends Shape> {
   /** Status and body of success, for the reference. */
   readonly answer: { readonly status: Answer["status"]; readonly schema?: z.ZodType; readonly type?: string };
   readonly errors?: readonly ErrorCode[];
+  /** A body that the handler reads by itself, for the reference. */
+  readonly upload?: { readonly type: string; readonly schema: z.ZodType };
   handle(
     input: RouteInput<Output<S["params"]>, Output<S["query"]>, Output<S["body"]>>,
   ): Promise<Answer> | Answer;
 }
 
+/** What a path does in Variant B, where its request or its answer differs from Variant A's. */
+export type VariantB<S extends Shape> = Pick<RouteSpec<S>, "shape" | "answer" | "handle">;
+
 export interface Route {
   readonly spec: RouteSpec<Shape>;
+  readonly b: VariantB<Shape> | null;
 }
 
-/** Binds a handler to its schemas; the types of its input follow from them. */
-export function route<const S extends Shape>(spec: RouteSpec<S>): Route {
-  return { spec: spec as unknown as RouteSpec<Shape> };
+/** Binds handlers to their schemas; the types of their input follow from them. */
+export function route<const S extends Shape, const B extends Shape>(
+  spec: RouteSpec<S>,
+  b?: VariantB<B>,
+): Route {
+  return {
+    spec: spec as unknown as RouteSpec<Shape>,
+    b: (b as unknown as VariantB<Shape> | undefined) ?? null,
+  };
 }
 
 export interface FrameDeps {
@@ -62,19 +79,20 @@ export interface FrameDeps {
   readonly log: Logger;
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
+  /** The deployment's variant; a request may ask for the other. */
+  readonly variant: Variant;
 }
-
-export const variant = "A";
 
 /** Registers the routes: authentication, validation, errors, headers and the API reference in one place. */
 export function mountRoutes(app: OpenAPIHono, routes: readonly Route[], deps: FrameDeps): void {
   const methods = new Map<string, string[]>();
-  for (const { spec } of routes) {
-    document(app, spec);
+  for (const one of routes) {
+    const { spec } = one;
+    document(app, one);
     const path = honoPath(spec.path);
     methods.set(path, [...(methods.get(path) ?? []), spec.method.toUpperCase()]);
     app.on(spec.method.toUpperCase(), path, (context) =>
-      frame(context, deps, () => serve(context, deps, spec)),
+      frame(context, deps, (variant) => serve(context, deps, one, variant)),
     );
   }
   for (const [path, allowed] of methods) {
@@ -96,14 +114,15 @@ function honoPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
-async function serve(context: Context, deps: FrameDeps, spec: RouteSpec<Shape>): Promise<Answer> {
+async function serve(context: Context, deps: FrameDeps, one: Route, variant: Variant): Promise<Answer> {
   const address = deps.addressOf(context);
-  const caller = await identify(context, deps, spec.access, address);
-  checkAccept(context, spec.answer.type ?? "application/json");
-  checkVariant(context);
-  const { params, query, body } = spec.shape ?? {};
-  return spec.handle({
+  const caller = await identify(context, deps, one.spec.access, address);
+  const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
+  checkAccept(context, answer.type ?? "application/json");
+  const { params, query, body } = shape ?? {};
+  return handle({
     caller,
+    variant,
     address,
     request: context.req.raw,
     params: params && parseWith(params, context.req.param()),
@@ -136,26 +155,26 @@ function checkAccept(context: Context, type: string): void {
   }
 }
 
-function checkVariant(context: Context): void {
-  const wanted = context.req.header("api-variant");
-  if (wanted !== undefined && wanted !== variant) {
-    throw new ApiError("PARAMETER_INVALID", "this version serves variant A only", {
-      "Api-Variant": "must be A",
-    });
-  }
+/** @throws ApiError PARAMETER_INVALID */
+function variantOf(context: Context, deployed: Variant): Variant {
+  const wanted = context.req.header("api-variant") ?? deployed;
+  if (wanted === "A" || wanted === "B") return wanted;
+  throw new ApiError("PARAMETER_INVALID", "there are variants A and B", { "Api-Variant": "must be A or B" });
 }
 
 /** Turns an answer or an error into a response with the headers of every response, and logs the request. */
 async function frame(
   context: Context,
   deps: FrameDeps,
-  action: () => Promise<Answer> | Answer,
+  action: (variant: Variant) => Promise<Answer> | Answer,
 ): Promise<Response> {
   const requestID = deps.requestID();
   const startedAt = performance.now();
   let response: Response;
+  let variant = deps.variant;
   try {
-    response = respond(await action());
+    variant = variantOf(context, deps.variant);
+    response = respond(await action(variant));
   } catch (error) {
     const known = toApiError(error);
     if (known.errorCode === "INTERNAL_ERROR") deps.log.error("request failed", { requestID, error });
@@ -178,8 +197,8 @@ const json = "application/json; charset=utf-8";
 function respond(answer: Answer): Response {
   const { body, status, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  return new Response(text, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
+  const whole = typeof body === "string" || body instanceof ReadableStream ? body : JSON.stringify(body);
+  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
 }
 
 function respondError(error: ApiError): Response {
@@ -187,63 +206,5 @@ function respondError(error: ApiError): Response {
   return new Response(JSON.stringify({ errorCode, message, errors }), {
     status: errorStatus[errorCode],
     headers: { "Content-Type": json, ...headers },
-  });
-}
-
-const errorBody = z
-  .object({
-    errorCode: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
-    message: z.string(),
-    errors: z.record(z.string(), z.string()),
-  })
-  .openapi("Error");
-
-/** What any route may answer beside its own errors. */
-const commonErrors: readonly ErrorCode[] = ["PARAMETER_INVALID", "NOT_ACCEPTABLE", "INTERNAL_ERROR"];
-const callerErrors: readonly ErrorCode[] = [
-  "AUTH_FAILED",
-  "PERMISSION_DENIED",
-  "TOO_MANY_REQUESTS",
-  "SERVICE_UNAVAILABLE",
-];
-const bodyErrors: readonly ErrorCode[] = ["BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
-
-function document(app: OpenAPIHono, spec: RouteSpec<Shape>): void {
-  const { status, schema, type = "application/json" } = spec.answer;
-  const codes = [
-    ...commonErrors,
-    ...(spec.access === "public" ? [] : callerErrors),
-    ...(spec.shape?.body === undefined ? [] : bodyErrors),
-    ...(spec.shape?.params === undefined ? [] : ["DATA_NOT_FOUND" as const]),
-    ...(spec.errors ?? []),
-  ];
-  const byStatus = new Map<number, Set<ErrorCode>>();
-  for (const one of codes) {
-    byStatus.set(errorStatus[one], (byStatus.get(errorStatus[one]) ?? new Set<ErrorCode>()).add(one));
-  }
-  const failures = [...byStatus].map(([failure, some]) => [
-    failure,
-    { description: [...some].join(", "), content: { "application/json": { schema: errorBody } } },
-  ]);
-  app.openAPIRegistry.registerPath({
-    method: spec.method,
-    path: spec.path,
-    tags: [spec.tag],
-    summary: spec.summary,
-    security: spec.access === "public" ? [] : [{ bearer: [] }, { basic: [] }],
-    request: {
-      ...(spec.shape?.params === undefined ? {} : { params: spec.shape.params }),
-      ...(spec.shape?.query === undefined ? {} : { query: spec.shape.query }),
-      ...(spec.shape?.body === undefined
-        ? {}
-        : { body: { required: true, content: { "application/json": { schema: spec.shape.body } } } }),
-    },
-    responses: {
-      [status]: {
-        description: "success",
-        ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
-      },
-      ...Object.fromEntries(failures),
-    },
   });
 }

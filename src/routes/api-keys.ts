@@ -17,8 +17,8 @@ import { invalid } from "../http/errors.js";
 import { createBody, name } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
+import { idParams, int, pageOf, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamp } from "../views/time.js";
-import { idParams, int, pageOf, stampOrNull, stampText, textOrNull } from "./schemas.js";
 
 const tag = "Callers";
 const role = z.enum(["admin", "operator", "viewer"]);

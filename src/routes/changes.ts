@@ -4,8 +4,8 @@ import { fromJson } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { listQuery, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
+import { int, intOrNull, pageOf, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamp } from "../views/time.js";
-import { int, intOrNull, pageOf, stampText, textOrNull } from "./schemas.js";
 
 const schema = z
   .object({

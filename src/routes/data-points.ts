@@ -33,10 +33,6 @@ import {
 } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
-import { dataPointDetail, dataPointListed, dataPointStored } from "../views/data-points.js";
-import { codesOf } from "../views/labels.js";
-import { createStream, dataStreamCreate, dataStreamStoredSchema, editStream } from "./data-streams.js";
-import { productOf } from "./product-ref.js";
 import {
   floatOrNull,
   idParams,
@@ -46,7 +42,11 @@ import {
   stampOrNull,
   stampText,
   textOrNull,
-} from "./schemas.js";
+} from "../http/schemas.js";
+import { dataPointDetail, dataPointListed, dataPointStored } from "../views/data-points.js";
+import { codesOf } from "../views/labels.js";
+import { createStream, dataStreamCreate, dataStreamStoredSchema, editStream } from "./data-streams.js";
+import { productOf } from "./product-ref.js";
 
 const tag = "Data points";
 const modbus = 7;

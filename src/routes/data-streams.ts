@@ -29,11 +29,11 @@ import {
 } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
+import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { dataPointListed } from "../views/data-points.js";
 import { dataStreamDetail, dataStreamListed, dataStreamStored } from "../views/data-streams.js";
 import { codesOf } from "../views/labels.js";
 import { productOf } from "./product-ref.js";
-import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "./schemas.js";
 
 const tag = "Data streams";
 /** Data points of one stream. */

@@ -14,10 +14,10 @@ import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { type Answer, type Route, route } from "../http/route.js";
+import { int } from "../http/schemas.js";
 import { metricOfData } from "../views/metrics.js";
 import { type Asked, type DataQuery, dataQuery, limitDefault, readQuery } from "./data-query.js";
 import { metricStoredSchema } from "./metrics.js";
-import { int } from "./schemas.js";
 
 const tag = "Data";
 const formulaType = 1;

@@ -1,23 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import type { Device, DeviceInput } from "../../store/devices.js";
 import { code, codes, float, integer, json, name, text } from "../http/fields.js";
-import { codesOf } from "../views/labels.js";
+import { codesOf, textDictionary } from "../views/labels.js";
 
 /** Field shapes of a device and the rules that hold between them (interface, "Field rules for create and edit"). */
 
 const hex = (digits: number) =>
   z.string().regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `must be ${digits} hexadecimal digits`);
-
-export const loraRegions = [
-  "EU863-870",
-  "US902-928",
-  "US902-928-PR",
-  "CN779-787",
-  "EU433",
-  "AU915-928",
-  "CN470-510",
-  "KR920-923",
-] as const;
 
 const lora = z.object({
   type: z.enum(["otaa", "abp"]).optional(),
@@ -25,7 +14,7 @@ const lora = z.object({
   appKey: hex(32).nullable().optional(),
   fcntCheck: codes(0, 3).nullable().optional(),
   canJoin: code(0, 1).nullable().optional(),
-  region: z.enum(loraRegions).nullable().optional(),
+  region: z.enum(Object.keys(textDictionary["lora.region"])).nullable().optional(),
   nwkSKey: hex(32).nullable().optional(),
   appSKey: hex(32).nullable().optional(),
   fcntUp: integer(0, 2 ** 32 - 1)

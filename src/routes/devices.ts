@@ -20,9 +20,6 @@ import { invalid } from "../http/errors.js";
 import { code, createBody, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
-import { deviceDetail, deviceListed, deviceStored } from "../views/devices.js";
-import { codesOf } from "../views/labels.js";
-import { checkDevice, type DeviceDraft, deviceFields, deviceID, dropUncalledLinks } from "./device-rules.js";
 import {
   floatOrNull,
   idParams,
@@ -32,7 +29,10 @@ import {
   stampOrNull,
   stampText,
   textOrNull,
-} from "./schemas.js";
+} from "../http/schemas.js";
+import { deviceDetail, deviceListed, deviceStored } from "../views/devices.js";
+import { codesOf } from "../views/labels.js";
+import { checkDevice, type DeviceDraft, deviceFields, deviceID, dropUncalledLinks } from "./device-rules.js";
 
 const required = {
   deviceName: name,

@@ -7,8 +7,8 @@ import { type Filter, type PageRequest, resolveIDs } from "../../store/table.js"
 import type { AppDeps } from "../deps.js";
 import { listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
+import { idParams, int, pageOf, stampText, textOrNull } from "../http/schemas.js";
 import { eventListed } from "../views/events.js";
-import { idParams, int, pageOf, stampText, textOrNull } from "./schemas.js";
 
 const tag = "Logs";
 

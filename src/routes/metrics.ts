@@ -27,9 +27,9 @@ import {
 } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
+import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { codesOf } from "../views/labels.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
-import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "./schemas.js";
 
 const tag = "Metrics";
 const fixed = ["productID", "productIntID"] as const;

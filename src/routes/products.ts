@@ -1,14 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import {
   createProduct,
+  devicesOfProducts,
   getProduct,
   listProducts,
+  type Product,
   productFilters,
   productIDs,
   removeProducts,
   updateProduct,
 } from "../../store/products.js";
-import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import {
   code,
@@ -20,119 +21,149 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
+import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { viewContext } from "../views/context.js";
 import { codesOf } from "../views/labels.js";
-import { productDetail, productListed, productStored } from "../views/products.js";
-import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "./schemas.js";
+import {
+  type ProductRow,
+  productDetail,
+  productListed,
+  productStored,
+  productTruncated,
+} from "../views/products.js";
 
-const required = { productName: name, cloudProtocol: code(...codesOf("cloudProtocol")) };
-const optional = { description: text };
 const fixed = ["productID", "cloudProtocol"] as const;
 const tag = "Products";
-const misspelt = { pruductName_like: "productName" };
+const mqtt = 1;
 
-const stored = z
-  .object({
-    id: int,
-    productID: z.string(),
-    productName: z.string(),
-    description: textOrNull,
-    cloudProtocol: int,
-    createAt: stampText,
-    updateAt: stampOrNull,
-  })
-  .openapi("ProductStored");
-const detail = stored
-  .extend({ cloudProtocolLabel: z.string(), deviceCount: int, createUser: textOrNull })
-  .openapi("ProductDetail");
-const listed = detail
-  .omit({ createUser: true })
+const createA = createBody(
+  { productName: name, cloudProtocol: code(...codesOf("cloudProtocol")) },
+  { description: text },
+).openapi("ProductCreate");
+const createB = createBody({ productName: name, description: text }, {}).openapi("ProductCreateB");
+const edit = editBody({ productName: name }, { description: text })
+  .extend(fixedFields(fixed))
+  .openapi("ProductEdit");
+
+const common = z.object({
+  id: int,
+  productID: z.string(),
+  productName: z.string(),
+  description: textOrNull,
+  createAt: stampText,
+  updateAt: stampOrNull,
+});
+const stored = common.extend({ cloudProtocol: int }).openapi("ProductStored");
+const shown = stored.extend({ cloudProtocolLabel: z.string(), deviceCount: int });
+const detail = shown.extend({ createUser: textOrNull }).openapi("ProductDetail");
+const listed = shown
   .extend({ appCount: int, dataPointCount: intOrNull, dataStreamCount: intOrNull, itemCount: intOrNull })
   .openapi("Product");
+const storedB = common.extend({ devices: z.array(recordID), userIntID: intOrNull }).openapi("ProductStoredB");
+const listedB = storedB.extend({ deviceCount: int }).openapi("ProductB");
+const detailB = listedB.extend({ createUser: textOrNull }).openapi("ProductDetailB");
 
-export function productRoutes({ db, now, stamp }: AppDeps): Route[] {
-  const find = async (tenant: number, id: string) => only(await resolveIDs(db, productIDs, tenant, [id]));
+export function productRoutes(deps: AppDeps): Route[] {
+  const { db, now, stamp } = deps;
+  const routes = resourceRoutes(deps);
+
+  /** Variant B shows the devices of a product. */
+  const withDevices = async (asking: Asking, products: readonly Product[]): Promise<ProductRow[]> => {
+    if (asking.variant === "A") return [...products];
+    const devices = await devicesOfProducts(
+      db,
+      products.map(({ id }) => id),
+    );
+    return products.map((product) => ({ ...product, devices: devices.get(product.id) ?? [] }));
+  };
+  const answer = async (status: 200 | 201, asking: Asking, product: Product) => {
+    const [row = product] = await withDevices(asking, [product]);
+    return { status, body: productStored(row, viewContext(stamp, asking)) };
+  };
+
   return [
-    route({
-      method: "get",
+    routes.list<ProductRow>({
       path: "/api/v1/products",
-      access: "read",
       tag,
       summary: "List products",
-      shape: { query: listQuery(productFilters, misspelt) },
-      answer: { status: 200, schema: pageOf(listed) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, productFilters, misspelt);
-        const page = await listProducts(db, caller.tenant, request);
-        return pageAnswer(page, request, (product) => productListed(product, stamp));
+      filters: productFilters,
+      aliases: { pruductName_like: "productName" },
+      schema: listed,
+      schemaB: listedB,
+      list: async (asking, request) => {
+        const page = await listProducts(db, asking.caller.tenant, request);
+        const items = await withDevices(asking, page.items);
+        return { ...page, items, truncated: items.some(productTruncated) };
       },
+      view: productListed,
     }),
-    route({
-      method: "get",
+    routes.detail<ProductRow>({
       path: "/api/v1/products/{id}",
-      access: "read",
       tag,
       summary: "One product",
-      shape: { params: idParams },
-      answer: { status: 200, schema: detail },
-      handle: async ({ caller, params }) => {
-        const id = await find(caller.tenant, params.id);
-        return { status: 200, body: productDetail(await getProduct(db, caller.tenant, id), stamp) };
+      ids: productIDs,
+      schema: detail,
+      schemaB: detailB,
+      get: async (asking, id) => {
+        const product = await getProduct(db, asking.caller.tenant, id);
+        return (await withDevices(asking, [product]))[0] ?? product;
       },
+      view: productDetail,
+      truncated: productTruncated,
     }),
-    route({
-      method: "post",
-      path: "/api/v1/products",
-      access: "write",
-      tag,
-      summary: "Create a product",
-      shape: { body: createBody(required, optional) },
-      answer: { status: 201, schema: stored },
-      errors: ["DATA_EXISTED"],
-      handle: async ({ caller, body }) => {
-        const product = await createProduct(db, caller, now(), {
-          productName: body.productName,
-          cloudProtocol: body.cloudProtocol,
-          description: body.description ?? null,
-        });
-        return { status: 201, body: productStored(product, stamp) };
+    route(
+      {
+        method: "post",
+        path: "/api/v1/products",
+        access: "write",
+        tag,
+        summary: "Create a product",
+        shape: { body: createA },
+        answer: { status: 201, schema: stored },
+        errors: ["DATA_EXISTED"],
+        handle: async (input) => {
+          const { productName, cloudProtocol, description = null } = input.body;
+          const fields = { productName, cloudProtocol, description };
+          return answer(201, input, await createProduct(db, input.caller, now(), fields));
+        },
       },
-    }),
+      {
+        shape: { body: createB },
+        answer: { status: 201, schema: storedB },
+        handle: async (input) =>
+          answer(
+            201,
+            input,
+            await createProduct(db, input.caller, now(), { ...input.body, cloudProtocol: mqtt }),
+          ),
+      },
+    ),
     route({
       method: "put",
       path: "/api/v1/products/{id}",
       access: "write",
       tag,
       summary: "Edit a product",
-      shape: {
-        params: idParams,
-        body: editBody({ productName: name }, optional).extend(fixedFields(fixed)),
-      },
-      answer: { status: 200, schema: stored },
+      shape: { params: idParams, body: edit },
+      answer: { status: 200, schema: z.union([stored, storedB]) },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, params, body }) => {
-        const id = await find(caller.tenant, params.id);
+      handle: async (input) => {
+        const { caller, body } = input;
+        const id = await routes.find(input, productIDs, input.params.id);
         refuseChanged(body, await getProduct(db, caller.tenant, id), fixed);
         const { productName, description } = body;
-        const product = await updateProduct(db, caller, now(), id, present({ productName, description }));
-        return { status: 200, body: productStored(product, stamp) };
+        const fields = present({ productName, description });
+        return answer(200, input, await updateProduct(db, caller, now(), id, fields));
       },
     }),
-    route({
-      method: "delete",
+    routes.remove({
       path: "/api/v1/products",
-      access: "write",
       tag,
       summary: "Delete products and what they own",
-      shape: { query: idsQuery },
-      answer: { status: 204 },
-      errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
-      handle: async ({ caller, query }) => {
-        const ids = await resolveIDs(db, productIDs, caller.tenant, idTexts(query));
-        await removeProducts(db, caller, now(), ids);
-        return { status: 204 };
-      },
+      ids: productIDs,
+      remove: ({ caller }, ids) => removeProducts(db, caller, now(), ids),
     }),
   ];
 }

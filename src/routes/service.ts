@@ -5,7 +5,7 @@ import { requireDeployment } from "../http/auth.js";
 import { ApiError } from "../http/errors.js";
 import { parseWith } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, stampText } from "./schemas.js";
+import { int, stampText } from "../http/schemas.js";
 
 const tag = "Service";
 const state = z.object({ status: z.string() });

@@ -6,7 +6,7 @@ import { findUser } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
-import { int, stampText } from "./schemas.js";
+import { int, stampText } from "../http/schemas.js";
 
 const tag = "Callers";
 const sessionMs = 24 * 3_600_000;

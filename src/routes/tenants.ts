@@ -6,8 +6,8 @@ import { createTenantWithAdmin } from "../first-start.js";
 import { requireDeployment } from "../http/auth.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
+import { int, stampText } from "../http/schemas.js";
 import type { Stamp } from "../views/time.js";
-import { int, stampText } from "./schemas.js";
 
 const tag = "Callers";
 const schema = z

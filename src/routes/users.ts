@@ -17,8 +17,8 @@ import { ApiError } from "../http/errors.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
 import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
+import { idParams, int, pageOf, stampOrNull, stampText } from "../http/schemas.js";
 import type { Stamp } from "../views/time.js";
-import { idParams, int, pageOf, stampOrNull, stampText } from "./schemas.js";
 
 const tag = "Callers";
 const password = z.string().min(8, "must have 8 characters or more").max(1024);

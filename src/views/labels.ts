@@ -50,7 +50,44 @@ export const dictionary = {
   },
   aggregateData: { 1: "公式值", 2: "原始值" },
   chartType: { 1: "折线图", 2: "柱状图" },
+  alertSeverity: { 1: "紧急", 2: "主要", 3: "次要", 4: "警告" },
+  templateType: { 1: "开关", 2: "枚举", 3: "数值", 4: "字符串", 5: "布尔", 6: "时间" },
+  scheduleType: { 0: "定时不重复", 1: "定时重复", 2: "已完成" },
+  access: { 0: "发布", 1: "订阅", 2: "发布和订阅" },
+  allow: { 0: "拒绝", 1: "允许" },
+  scopeType: { 1: "活动区域", 2: "禁止区域" },
+  "lora.fcntCheck": { 0: "Strict 16-bit", 1: "Strict 32-bit", 2: "Reset on zero", 3: "Disabled" },
 } as const satisfies Record<string, Readonly<Record<number, string>>>;
+
+/** Codes of Variant B where they differ. */
+export const dictionaryB = {
+  deviceType: { 0: "终端", 1: "网关", 2: "智能手机" },
+  status: { 0: "离线", 1: "在线" },
+  /** Of connect logs. */
+  deviceStatus: dictionary.connectStatus,
+} as const satisfies Record<string, Readonly<Record<number, string>>>;
+
+/** Fields whose codes are texts. */
+export const textDictionary = {
+  codeValue: {
+    serialNumber: "序列号",
+    softVersion: "软件版本",
+    hardwareVersion: "硬件版本",
+    manufacturer: "制造商",
+  },
+  "lora.region": Object.fromEntries(
+    [
+      "EU863-870",
+      "US902-928",
+      "US902-928-PR",
+      "CN779-787",
+      "EU433",
+      "AU915-928",
+      "CN470-510",
+      "KR920-923",
+    ].map((region) => [region, region]),
+  ),
+} as const satisfies Record<string, Readonly<Record<string, string>>>;
 
 export type DictionaryName = keyof typeof dictionary;
 
@@ -58,6 +95,12 @@ export type DictionaryName = keyof typeof dictionary;
 export function label(name: DictionaryName, code: number | null): string | null {
   if (code === null) return null;
   const labels: Readonly<Record<number, string>> = dictionary[name];
+  return labels[code] ?? null;
+}
+
+export function labelB(name: keyof typeof dictionaryB, code: number | null): string | null {
+  if (code === null) return null;
+  const labels: Readonly<Record<number, string>> = dictionaryB[name];
   return labels[code] ?? null;
 }
 

@@ -1,40 +1,62 @@
-import type { Product } from "../../store/products.js";
+import { devicesShownMax, type Product } from "../../store/products.js";
+import type { ViewContext } from "./context.js";
 import { label } from "./labels.js";
-import type { Stamp } from "./time.js";
 
 const lwm2m = 3;
 
-export function productStored(product: Product, stamp: Stamp) {
+/** A product, and in Variant B the ids of its newest devices, one more than are shown when there are more. */
+export interface ProductRow extends Product {
+  readonly devices?: readonly number[];
+}
+
+export function productTruncated(product: ProductRow): boolean {
+  return (product.devices?.length ?? 0) > devicesShownMax;
+}
+
+/** The `devices` of Variant B. */
+export function devicesShown(ids: readonly number[]): { id: number }[] {
+  return ids.slice(0, devicesShownMax).map((id) => ({ id }));
+}
+
+export function productStored(product: ProductRow, { stamp, variant }: ViewContext) {
   return {
     id: product.id,
     productID: product.productID,
     productName: product.productName,
     description: product.description,
-    cloudProtocol: product.cloudProtocol,
+    ...(variant === "A"
+      ? { cloudProtocol: product.cloudProtocol }
+      : { devices: devicesShown(product.devices ?? []), userIntID: product.userIntID }),
     createAt: stamp(product.createAt),
     updateAt: stamp(product.updateAt),
   };
 }
 
-function productShown(product: Product, stamp: Stamp) {
+function productShown(product: ProductRow, context: ViewContext) {
+  const stored = productStored(product, context);
+  if (context.variant === "B") {
+    return { ...stored, deviceCount: product.deviceCount + product.gatewayCount };
+  }
   return {
-    ...productStored(product, stamp),
+    ...stored,
     cloudProtocolLabel: label("cloudProtocol", product.cloudProtocol),
     deviceCount: product.deviceCount,
   };
 }
 
-export function productListed(product: Product, stamp: Stamp) {
+export function productListed(product: ProductRow, context: ViewContext) {
+  const shown = productShown(product, context);
+  if (context.variant === "B") return shown;
   const items = product.cloudProtocol === lwm2m;
   return {
-    ...productShown(product, stamp),
-    appCount: 0,
+    ...shown,
+    appCount: product.appCount,
     dataPointCount: items ? null : product.dataPointCount,
     dataStreamCount: items ? null : product.dataStreamCount,
     itemCount: items ? 0 : null,
   };
 }
 
-export function productDetail(product: Product, stamp: Stamp) {
-  return { ...productShown(product, stamp), createUser: product.createUser };
+export function productDetail(product: ProductRow, context: ViewContext) {
+  return { ...productShown(product, context), createUser: product.createUser };
 }

@@ -22,11 +22,17 @@ worldSuite("frame", (test, world) => {
     for (const { headers } of replies) assert.match(headers.get("content-type") ?? "", /^application\/json/);
   });
 
-  test("variant B is not served by this version", async () => {
-    const asked = (variant: string) =>
-      world.call("GET", products, undefined, { headers: { "Api-Variant": variant } });
-    assert.is((await asked("A")).status, 200);
-    for (const variant of ["B", "C", "a"]) refused(await asked(variant), "PARAMETER_INVALID", "Api-Variant");
+  test("the header chooses the variant, every answer carries it, and there are no others", async () => {
+    const asked = (variant: string, path = products) =>
+      world.call("GET", path, undefined, { headers: { "Api-Variant": variant } });
+    for (const variant of ["A", "B"]) {
+      const reply = await asked(variant);
+      assert.equal([reply.status, reply.headers.get("api-variant")], [200, variant]);
+      assert.is((await asked(variant, "/nowhere")).headers.get("api-variant"), variant);
+    }
+    for (const variant of ["C", "a", "AB", ""]) {
+      refused(await asked(variant), "PARAMETER_INVALID", "Api-Variant");
+    }
   });
 
   test("a path that is none is 404 and says so", async () => {
@@ -208,3 +214,19 @@ async function isAnswered(world: World, path: string): Promise<void> {
   const { status, text } = await world.call("GET", path);
   assert.ok([200, 400, 404].includes(status), `${path.slice(0, 200)}: ${status} ${text.slice(0, 200)}`);
 }
+
+worldSuite(
+  "frame of a deployment in Variant B",
+  (test, world) => {
+    test("the deployment's variant holds where a request names none", async () => {
+      const { record } = await world.call("POST", products, { productName: "B", description: "b" });
+      assert.equal(Object.keys(record).includes("cloudProtocol"), false);
+      const reply = await world.call("GET", `${products}/${record.id}`);
+      assert.equal([reply.headers.get("api-variant"), reply.record.devices], ["B", []]);
+      const headers = { "Api-Variant": "A" };
+      const other = await world.call("GET", `${products}/${record.id}`, undefined, { headers });
+      assert.equal([other.headers.get("api-variant"), other.record.cloudProtocol], ["A", 1]);
+    });
+  },
+  { API_VARIANT: "B" },
+);

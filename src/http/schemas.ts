@@ -23,3 +23,5 @@ export const floatOrNull = nullable(z.number());
 /** `YYYY-MM-DD HH:MM:SS` in the deployment's time zone. */
 export const stampText = z.string().openapi({ example: "2026-11-21 10:00:00" });
 export const stampOrNull = nullable(stampText);
+/** A record named by its id alone. */
+export const recordID = z.object({ id: int });

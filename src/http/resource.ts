@@ -1,0 +1,137 @@
+import { z } from "@hono/zod-openapi";
+import type { Db } from "../../store/db.js";
+import { type IDTable, type Listing, type Page, type PageRequest, resolveIDs } from "../../store/table.js";
+import { type ViewContext, viewContext } from "../views/context.js";
+import type { Stamp } from "../views/time.js";
+import type { Caller } from "./auth.js";
+import type { ErrorCode } from "./errors.js";
+import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "./paging.js";
+import { type Route, route, type Variant } from "./route.js";
+import { idParams, pageOf } from "./schemas.js";
+
+/**
+ * The routes that every resource has alike: a list, a detail, a delete. What differs between resources is data;
+ * what differs between the variants is in the view, which is given the variant in effect.
+ */
+
+/** Who asks, and for which view. */
+export interface Asking {
+  readonly caller: Caller;
+  readonly variant: Variant;
+}
+
+/** The answer's schema in Variant A, and in B where it differs. */
+export interface Schemas {
+  readonly schema: z.ZodType;
+  readonly schemaB?: z.ZodType;
+}
+
+interface Named {
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly access?: "read" | "admin";
+}
+
+/** The table that a path's id is looked up in; devices of Variant B include gateways. */
+type IDs = IDTable | ((variant: Variant) => IDTable);
+
+export interface ListSpec<Row> extends Named, Schemas {
+  readonly filters: Listing["filters"];
+  /** Further spellings of a filter. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Where the path names the record that the list belongs to. */
+  readonly parent?: IDs;
+  /** `parent` is the record id of the path, 0 without one. */
+  list(asking: Asking, request: PageRequest, parent: number): Promise<Page<Row>>;
+  view(row: Row, context: ViewContext): object;
+}
+
+export interface DetailSpec<Row> extends Named, Schemas {
+  readonly ids: IDs;
+  get(asking: Asking, id: number): Promise<Row>;
+  view(row: Row, context: ViewContext): object;
+  /** True where the record shows only a part of what it holds. */
+  truncated?(row: Row): boolean;
+}
+
+export interface RemoveSpec extends Omit<Named, "access"> {
+  readonly access?: "write" | "admin" | "command";
+  readonly ids: IDs;
+  /** Where the path names the record that the removed ones belong to. */
+  readonly parent?: IDs;
+  readonly errors?: readonly ErrorCode[];
+  remove(asking: Asking, ids: readonly number[], parent: number): Promise<void>;
+}
+
+export interface ResourceRoutes {
+  list<Row>(spec: ListSpec<Row>): Route;
+  detail<Row>(spec: DetailSpec<Row>): Route;
+  remove(spec: RemoveSpec): Route;
+  /** The record id that a path's id text means. @throws StoreError NOT_FOUND */
+  find(asking: Asking, ids: IDs, text: string): Promise<number>;
+}
+
+export function resourceRoutes({ db, stamp }: { readonly db: Db; readonly stamp: Stamp }): ResourceRoutes {
+  const resolve = (asking: Asking, ids: IDs, texts: readonly string[]) =>
+    resolveIDs(db, typeof ids === "function" ? ids(asking.variant) : ids, asking.caller.tenant, texts);
+  const find = async (asking: Asking, ids: IDs, text: string) => only(await resolve(asking, ids, [text]));
+  const parentOf = (asking: Asking, ids: IDs | undefined, params: { id: string } | undefined) =>
+    ids === undefined || params === undefined ? 0 : find(asking, ids, params.id);
+
+  return {
+    find,
+    list: <Row>(spec: ListSpec<Row>) => {
+      const { filters, aliases = {} } = spec;
+      const page = pageOf(spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]));
+      return route({
+        ...named(spec),
+        access: spec.access ?? "read",
+        shape: {
+          ...(spec.parent === undefined ? {} : { params: idParams }),
+          query: listQuery(filters, aliases),
+        },
+        answer: { status: 200, schema: page },
+        handle: async (input) => {
+          const request = pageRequest(input.query, filters, aliases);
+          const rows = await spec.list(input, request, await parentOf(input, spec.parent, input.params));
+          const context = viewContext(stamp, input);
+          return pageAnswer(rows, request, (row) => spec.view(row, context));
+        },
+      });
+    },
+    detail: <Row>(spec: DetailSpec<Row>) =>
+      route({
+        ...named(spec),
+        access: spec.access ?? "read",
+        shape: { params: idParams },
+        answer: {
+          status: 200,
+          schema: spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]),
+        },
+        handle: async (input) => {
+          const row = await spec.get(input, await find(input, spec.ids, input.params.id));
+          const headers = spec.truncated?.(row) ? { Truncated: "true" } : {};
+          return { status: 200, body: spec.view(row, viewContext(stamp, input)), headers };
+        },
+      }),
+    remove: (spec: RemoveSpec) =>
+      route({
+        ...named(spec),
+        access: spec.access ?? "write",
+        shape: { ...(spec.parent === undefined ? {} : { params: idParams }), query: idsQuery },
+        answer: { status: 204 },
+        errors: ["DATA_NOT_FOUND", ...(spec.errors ?? ["REFERENCED_ERROR"])],
+        method: "delete",
+        handle: async (input) => {
+          const parent = await parentOf(input, spec.parent, input.params);
+          await spec.remove(input, await resolve(input, spec.ids, idTexts(input.query)), parent);
+          return { status: 204 };
+        },
+      }),
+  };
+}
+
+function named({ path, tag, summary }: Omit<Named, "access">) {
+  return { method: "get", path, tag, summary } as const;
+}

@@ -1,0 +1,6 @@
+import type { AppDeps } from "../deps.js";
+import type { Route } from "../http/route.js";
+
+export function devicePlaceRoutes(_deps: AppDeps): Route[] {
+  return [];
+}

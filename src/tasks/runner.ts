@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Actor } from "../../store/changes.js";
+import type { Db } from "../../store/db.js";
+import { createTask, openTasks, removeOldTasks, type Task, updateTask } from "../../store/tasks.js";
+import { ApiError } from "../http/errors.js";
+import type { Logger } from "../log.js";
+
+/** What a task's work is given. */
+export interface TaskContext {
+  readonly task: Task;
+  /** Aborted when the service closes. */
+  readonly signal: AbortSignal;
+  /** Where it may put its result file and what it needs meanwhile. */
+  readonly dir: string;
+  /** Tells how far it is, 0 to 100, and what the caller may see of it. */
+  progress(current: number, msg?: unknown): Promise<void>;
+}
+
+export interface TaskResult {
+  readonly msg?: unknown;
+  /** Name of the result file in `dir`. */
+  readonly file?: string;
+}
+
+export interface TaskKind {
+  run(context: TaskContext): Promise<TaskResult>;
+  /** Whether one that a restart has cut short is run again; otherwise it fails and says so. */
+  readonly resumes: boolean;
+}
+
+/** A task that fails by its caller's fault: what is wrong is its msg, and it may have a file that lists it. */
+export class TaskFailure extends Error {
+  constructor(
+    readonly msg: unknown,
+    readonly file: string | null = null,
+  ) {
+    super("the task failed");
+    this.name = "TaskFailure";
+  }
+}
+
+export interface Tasks {
+  /** Begins one in the background and answers its id. @throws ApiError RESOURCE_LIMITED */
+  start(actor: Actor, kind: string, input: object): Promise<string>;
+  /** Where result files lie. */
+  readonly dir: string;
+  close(): Promise<void>;
+}
+
+export const tasksRunningMax = 4;
+export const tasksWaitingMax = 100;
+const keptMs = 86_400_000;
+const sweepMs = 600_000;
+
+export interface TasksDeps {
+  readonly db: Db;
+  readonly node: number;
+  readonly dir: string;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly kinds: Readonly<Record<string, TaskKind>>;
+}
+
+/** Opens the tasks and takes up what a restart has cut short. */
+export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
+  const { db, node, dir, now, log, kinds } = deps;
+  await mkdir(dir, { recursive: true });
+  const closing = new AbortController();
+  const waiting: Task[] = [];
+  const running = new Set<Promise<void>>();
+
+  async function run(task: Task): Promise<void> {
+    const kind = kinds[task.kind];
+    let current = 0;
+    let msg: unknown = null;
+    try {
+      if (kind === undefined) throw new TaskFailure("this version does not know the task");
+      await updateTask(db, now(), task.id, { state: "STARTED", current, msg });
+      const result = await kind.run({
+        ...{ task, dir, signal: closing.signal },
+        progress: async (reached, told = null) => {
+          current = Math.max(0, Math.min(100, Math.floor(reached)));
+          msg = told;
+          await updateTask(db, now(), task.id, { state: "PROGRESS", current, msg });
+        },
+      });
+      const { msg: last = null, file = null } = result;
+      await updateTask(db, now(), task.id, { state: "SUCCESS", current: 100, msg: last, file });
+    } catch (error) {
+      // The next start takes it up.
+      if (closing.signal.aborted) return;
+      const foreseen = error instanceof TaskFailure || error instanceof ApiError;
+      if (!foreseen) log.error("task failed", { task: task.id, kind: task.kind, error });
+      const told = error instanceof TaskFailure ? error.msg : foreseen ? error.message : "the service failed";
+      const file = error instanceof TaskFailure ? error.file : null;
+      await updateTask(db, now(), task.id, { state: "FAILURE", current, msg: told, file });
+    }
+  }
+
+  function next(): void {
+    if (closing.signal.aborted || running.size >= tasksRunningMax) return;
+    const task = waiting.shift();
+    if (task === undefined) return;
+    const job = run(task)
+      .catch((error: unknown) => log.error("task state not saved", { task: task.id, error }))
+      .finally(() => {
+        running.delete(job);
+        next();
+      });
+    running.add(job);
+    next();
+  }
+
+  async function sweep(): Promise<void> {
+    const files = await removeOldTasks(db, node, now() - keptMs);
+    await Promise.all(files.map((file) => rm(join(dir, file), { force: true })));
+  }
+
+  for (const task of await openTasks(db, node)) {
+    if (kinds[task.kind]?.resumes === true) waiting.push(task);
+    else {
+      const msg = "the service was restarted; nothing was stored";
+      await updateTask(db, now(), task.id, { state: "FAILURE", current: task.current, msg });
+    }
+  }
+  next();
+  await sweep();
+  const timer = setInterval(
+    () => sweep().catch((error: unknown) => log.warn("old tasks stay", { error })),
+    sweepMs,
+  );
+
+  return {
+    dir,
+    start: async (actor, kind, input) => {
+      if (waiting.length >= tasksWaitingMax) {
+        throw new ApiError("RESOURCE_LIMITED", `at most ${tasksWaitingMax} tasks may wait`);
+      }
+      const id = randomBytes(16).toString("hex");
+      await createTask(db, actor, now(), { id, kind, input, node });
+      const { tenant, userIntID, username } = actor;
+      waiting.push({
+        ...{ id, tenant, kind, state: "PENDING", current: 0, msg: null, input, file: null, node },
+        ...{ userIntID, username, createAt: now() },
+      });
+      next();
+      return id;
+    },
+    close: async () => {
+      clearInterval(timer);
+      closing.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+/** The relative address at which callers watch a task. */
+export function statusUrl(id: string): string {
+  return `/task_status/${id}`;
+}

@@ -1,0 +1,18 @@
+import type { Caller } from "../http/auth.js";
+import type { Variant } from "../http/route.js";
+import type { Stamp } from "./time.js";
+
+/** What a view needs beside the record. */
+export interface ViewContext {
+  readonly stamp: Stamp;
+  readonly variant: Variant;
+  /** False for viewers, who see keys and tokens as null. */
+  readonly secrets: boolean;
+}
+
+export function viewContext(
+  stamp: Stamp,
+  input: { readonly caller: Caller; readonly variant: Variant },
+): ViewContext {
+  return { stamp, variant: input.variant, secrets: input.caller.role !== "viewer" };
+}

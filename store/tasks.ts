@@ -1,0 +1,86 @@
+import type { Actor } from "./changes.js";
+import type { Db } from "./db.js";
+import { StoreError } from "./errors.js";
+import { fromJson } from "./table.js";
+
+export type TaskState = "PENDING" | "STARTED" | "PROGRESS" | "SUCCESS" | "FAILURE";
+
+/** Work that outlives its request. */
+export interface Task {
+  readonly id: string;
+  readonly tenant: number;
+  readonly kind: string;
+  readonly state: TaskState;
+  /** Progress, 0 to 100. */
+  readonly current: number;
+  /** What the caller is told, any JSON. */
+  readonly msg: unknown;
+  readonly input: unknown;
+  /** Name of its result file in the tasks' folder. */
+  readonly file: string | null;
+  readonly node: number;
+  readonly userIntID: number | null;
+  readonly username: string | null;
+  readonly createAt: number;
+}
+
+type TaskRow = Omit<Task, "msg" | "input"> & { msg: string | null; input: string };
+
+const toTask = (row: TaskRow): Task => ({ ...row, msg: fromJson(row.msg), input: fromJson(row.input) });
+
+export async function createTask(
+  db: Db,
+  actor: Actor,
+  now: number,
+  task: Pick<Task, "id" | "kind" | "input" | "node">,
+): Promise<void> {
+  const { tenant, userIntID, username } = actor;
+  await db.write([
+    {
+      sql: `insert into task (id, tenant, kind, state, input, node, userIntID, username, createAt)
+        values (?, ?, ?, 'PENDING', ?, ?, ?, ?, ?)`,
+      args: [task.id, tenant, task.kind, JSON.stringify(task.input), task.node, userIntID, username, now],
+    },
+  ]);
+}
+
+/** @throws StoreError NOT_FOUND */
+export async function getTask(db: Db, tenant: number, id: string): Promise<Task> {
+  const row = await db.first<TaskRow>("select * from task where tenant = ? and id = ?", [tenant, id]);
+  if (row === undefined) throw new StoreError("NOT_FOUND", "cannot find the task");
+  return toTask(row);
+}
+
+export async function updateTask(
+  db: Db,
+  now: number,
+  id: string,
+  change: Pick<Task, "state" | "current" | "msg"> & { readonly file?: string | null },
+): Promise<void> {
+  await db.write([
+    {
+      sql: "update task set state = ?, current = ?, msg = ?, file = coalesce(?, file), updateAt = ? where id = ?",
+      args: [change.state, change.current, JSON.stringify(change.msg), change.file ?? null, now, id],
+    },
+  ]);
+}
+
+/** Tasks of a node that have not ended, oldest first. */
+export async function openTasks(db: Db, node: number): Promise<Task[]> {
+  const rows = await db.all<TaskRow>(
+    "select * from task where node = ? and state not in ('SUCCESS', 'FAILURE') order by createAt, id",
+    [node],
+  );
+  return rows.map(toTask);
+}
+
+/** Removes the node's ended tasks from before `createdBefore`; answers the names of their files. */
+export async function removeOldTasks(db: Db, node: number, createdBefore: number): Promise<string[]> {
+  const [removed] = await db.write([
+    {
+      sql: `delete from task where node = ? and createAt < ? and state in ('SUCCESS', 'FAILURE') returning file`,
+      args: [node, createdBefore],
+    },
+  ]);
+  return (removed?.rows ?? []).flatMap(({ file }) => (typeof file === "string" ? [file] : []));
+}
