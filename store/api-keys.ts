@@ -1,14 +1,6 @@
-import { type Actor, changed } from "./changes.js";
+import { type Actor, changed, deleteStatements } from "./changes.js";
 import type { Db } from "./db.js";
-import {
-  deleteRows,
-  getRow,
-  insertInto,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-} from "./table.js";
+import { getRow, insertInto, type Listing, listRows, type Page, type PageRequest } from "./table.js";
 import type { Role } from "./users.js";
 
 export interface ApiKey {
@@ -86,8 +78,5 @@ export async function removeApiKeys(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write([
-    deleteRows("api_key", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "api_key", id)),
-  ]);
+  await db.write(deleteStatements("api_key", actor, now, ids));
 }

@@ -1,9 +1,7 @@
-import { type Actor, changed } from "./changes.js";
-import { removeDataStreamsStatements } from "./data-streams.js";
+import { type Actor, changed, deleteStatements, updateStatements } from "./changes.js";
 import type { Db, SqlValue } from "./db.js";
 import type { Kind } from "./series.js";
 import {
-  deleteRows,
   fromJson,
   getRow,
   integer,
@@ -13,7 +11,6 @@ import {
   type PageRequest,
   real,
   text,
-  updateRow,
 } from "./table.js";
 
 export interface DataPoint {
@@ -180,10 +177,7 @@ export async function updateDataPoint(
   id: number,
   input: DataPointInput,
 ): Promise<DataPoint> {
-  await db.write([
-    updateRow("data_point", actor.tenant, id, { ...toColumns(input), updateAt: now }),
-    changed(actor, now, "update", "data_point", id, input),
-  ]);
+  await db.write(updateStatements("data_point", actor, now, id, toColumns(input), input));
   return getDataPoint(db, actor.tenant, id);
 }
 
@@ -200,14 +194,13 @@ export async function removeDataPoints(
 ): Promise<void> {
   await db.write([
     // A stream that goes as well no longer refers to its points.
-    ...removeDataStreamsStatements(actor, now, streams),
+    ...deleteStatements("data_stream", actor, now, streams),
     {
       sql: `insert into removal (tenant, productID, field, createAt)
         select r.tenant, p.productID, r.field, ? from data_point r join product p on p.id = r.productIntID
         where r.tenant = ? and r.id in (select value from json_each(?))`,
       args: [now, actor.tenant, ids],
     },
-    deleteRows("data_point", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "data_point", id)),
+    ...deleteStatements("data_point", actor, now, ids),
   ]);
 }

@@ -1,7 +1,6 @@
-import { type Actor, changed } from "./changes.js";
+import { type Actor, changed, deleteStatements, updateStatements } from "./changes.js";
 import type { Db, Statement } from "./db.js";
 import {
-  deleteRows,
   fromJson,
   getRow,
   insertInto,
@@ -11,7 +10,6 @@ import {
   type Page,
   type PageRequest,
   text,
-  updateRow,
 } from "./table.js";
 
 export interface DataStream {
@@ -150,11 +148,7 @@ export async function updateDataStream(
           { sql: "delete from stream_point where dataStreamIntID = ?", args: [id] },
           ...memberStatements(id, dataPoints),
         ];
-  await db.write([
-    updateRow("data_stream", actor.tenant, id, { ...columns, updateAt: now }),
-    ...members,
-    changed(actor, now, "update", "data_stream", id, input),
-  ]);
+  await db.write([...updateStatements("data_stream", actor, now, id, columns, input), ...members]);
   return getDataStream(db, actor.tenant, id);
 }
 
@@ -164,12 +158,5 @@ export async function removeDataStreams(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write(removeDataStreamsStatements(actor, now, ids));
-}
-
-export function removeDataStreamsStatements(actor: Actor, now: number, ids: readonly number[]): Statement[] {
-  return [
-    deleteRows("data_stream", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "data_stream", id)),
-  ];
+  await db.write(deleteStatements("data_stream", actor, now, ids));
 }

@@ -1,17 +1,6 @@
-import { type Actor, changed } from "./changes.js";
+import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
-import {
-  deleteRows,
-  getRow,
-  insertInto,
-  integer,
-  type Listing,
-  listRows,
-  type Page,
-  type PageRequest,
-  text,
-  updateRow,
-} from "./table.js";
+import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
 
 export interface Metric {
   readonly id: number;
@@ -97,17 +86,7 @@ export async function createMetric(
   productIntID: number,
   input: MetricInput,
 ): Promise<Metric> {
-  const results = await db.write([
-    insertInto("metric", {
-      tenant: actor.tenant,
-      productIntID,
-      ...input,
-      userIntID: actor.userIntID,
-      createUser: actor.username,
-      createAt: now,
-    }),
-    changed(actor, now, "create", "metric", null, { productIntID, ...input }),
-  ]);
+  const results = await db.write(insertStatements("metric", actor, now, { productIntID, ...input }));
   return getMetric(db, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
@@ -118,10 +97,7 @@ export async function updateMetric(
   id: number,
   input: MetricInput,
 ): Promise<Metric> {
-  await db.write([
-    updateRow("metric", actor.tenant, id, { ...input, updateAt: now }),
-    changed(actor, now, "update", "metric", id, input),
-  ]);
+  await db.write(updateStatements("metric", actor, now, id, input));
   return getMetric(db, actor.tenant, id);
 }
 
@@ -131,8 +107,5 @@ export async function removeMetrics(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write([
-    deleteRows("metric", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "metric", id)),
-  ]);
+  await db.write(deleteStatements("metric", actor, now, ids));
 }

@@ -1,7 +1,6 @@
-import { type Actor, changed } from "./changes.js";
+import { type Actor, changed, deleteStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import {
-  deleteRows,
   getRow,
   insertInto,
   type Listing,
@@ -86,10 +85,7 @@ export async function updateUser(
 
 /** Its sessions and API keys go with it. */
 export async function removeUsers(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
-  await db.write([
-    deleteRows("user", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "user", id)),
-  ]);
+  await db.write(deleteStatements("user", actor, now, ids));
 }
 
 /** How many admins the tenant would keep without these users. */

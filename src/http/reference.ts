@@ -51,7 +51,7 @@ function either(a: z.ZodType | undefined, b: z.ZodType | undefined): z.ZodType |
 
 function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   const { params, query, body } = spec.shape ?? {};
-  const bodies = either(body, shapeB?.body);
+  const bodies = either(spec.accepts ?? body, shapeB?.body);
   const type = spec.upload?.type ?? "application/json";
   const schema = spec.upload?.schema ?? bodies;
   return {

@@ -48,6 +48,8 @@ export interface RouteSpec<S extends Shape> {
   /** Status and body of success, for the reference. */
   readonly answer: { readonly status: Answer["status"]; readonly schema?: z.ZodType; readonly type?: string };
   readonly errors?: readonly ErrorCode[];
+  /** What the body may be, for the reference, where the handler chooses its schema by itself. */
+  readonly accepts?: z.ZodType;
   /** A body that the handler reads by itself, for the reference. */
   readonly upload?: { readonly type: string; readonly schema: z.ZodType };
   handle(

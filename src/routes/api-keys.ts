@@ -11,14 +11,13 @@ import {
 } from "../../store/api-keys.js";
 import { longID, newSecret } from "../../store/ids.js";
 import { hashGenerated } from "../../store/secrets.js";
-import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
 import { createBody, name } from "../http/fields.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, pageOf, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import type { Stamp } from "../views/time.js";
+import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import type { Stamped } from "../views/context.js";
 
 const tag = "Callers";
 const role = z.enum(["admin", "operator", "viewer"]);
@@ -36,7 +35,7 @@ const schema = z
   })
   .openapi("ApiKey");
 
-function view(key: ApiKey, stamp: Stamp) {
+function view(key: ApiKey, { stamp }: Stamped) {
   const { id, appID, userIntID, username } = key;
   return {
     id,
@@ -50,34 +49,29 @@ function view(key: ApiKey, stamp: Stamp) {
   };
 }
 
-export function apiKeyRoutes({ db, authenticator, now, stamp, zone }: AppDeps): Route[] {
+export function apiKeyRoutes(deps: AppDeps): Route[] {
+  const { db, authenticator, now, zone } = deps;
+  const routes = resourceRoutes(deps);
   return [
-    route({
-      method: "get",
+    routes.list<ApiKey>({
       path: "/api/v1/api_keys",
       access: "admin",
       tag,
       summary: "List API keys",
-      shape: { query: listQuery(apiKeyFilters) },
-      answer: { status: 200, schema: pageOf(schema) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, apiKeyFilters);
-        const page = await listApiKeys(db, caller.tenant, request);
-        return pageAnswer(page, request, (key) => view(key, stamp));
-      },
+      filters: apiKeyFilters,
+      schema,
+      list: ({ caller }, request) => listApiKeys(db, caller.tenant, request),
+      view,
     }),
-    route({
-      method: "get",
+    routes.detail<ApiKey>({
       path: "/api/v1/api_keys/{id}",
       access: "admin",
       tag,
       summary: "One API key",
-      shape: { params: idParams },
-      answer: { status: 200, schema },
-      handle: async ({ caller, params }) => {
-        const id = only(await resolveIDs(db, apiKeyIDs, caller.tenant, [params.id]));
-        return { status: 200, body: view(await getApiKey(db, caller.tenant, id), stamp) };
-      },
+      ids: apiKeyIDs,
+      schema,
+      get: ({ caller }, id) => getApiKey(db, caller.tenant, id),
+      view,
     }),
     route({
       method: "post",
@@ -85,8 +79,8 @@ export function apiKeyRoutes({ db, authenticator, now, stamp, zone }: AppDeps): 
       access: "admin",
       tag,
       summary: "Create an API key; its secret is shown this once",
-      shape: { body: createBody({}, { name, role, expiresAt: z.string() }) },
-      answer: { status: 201, schema: schema.extend({ appSecret: z.string() }) },
+      shape: { body: createBody({}, { name, role, expiresAt: z.string() }).openapi("ApiKeyCreate") },
+      answer: { status: 201, schema: schema.extend({ appSecret: z.string() }).openapi("ApiKeyMade") },
       handle: async ({ caller, body }) => {
         const appSecret = newSecret();
         const expiresAt = body.expiresAt ? readRequestTime(body.expiresAt, zone, "expiresAt") / 1000 : null;
@@ -99,23 +93,19 @@ export function apiKeyRoutes({ db, authenticator, now, stamp, zone }: AppDeps): 
           role: body.role ?? caller.role,
           expiresAt: expiresAt === null ? null : Math.floor(expiresAt),
         });
-        return { status: 201, body: { ...view(key, stamp), appSecret } };
+        return { status: 201, body: { ...view(key, deps), appSecret } };
       },
     }),
-    route({
-      method: "delete",
+    routes.remove({
       path: "/api/v1/api_keys",
       access: "admin",
       tag,
       summary: "Revoke API keys",
-      shape: { query: idsQuery },
-      answer: { status: 204 },
-      errors: ["DATA_NOT_FOUND"],
-      handle: async ({ caller, query }) => {
-        const ids = await resolveIDs(db, apiKeyIDs, caller.tenant, idTexts(query));
+      ids: apiKeyIDs,
+      errors: [],
+      remove: async ({ caller }, ids) => {
         await removeApiKeys(db, caller, now(), ids);
         authenticator.forget();
-        return { status: 204 };
       },
     }),
   ];

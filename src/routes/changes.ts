@@ -2,10 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { type Change, changeFilters, listChanges } from "../../store/changes.js";
 import { fromJson } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
-import { listQuery, pageAnswer, pageRequest } from "../http/paging.js";
-import { type Route, route } from "../http/route.js";
-import { int, intOrNull, pageOf, stampText, textOrNull } from "../http/schemas.js";
-import type { Stamp } from "../views/time.js";
+import { resourceRoutes } from "../http/resource.js";
+import type { Route } from "../http/route.js";
+import { int, intOrNull, stampText, textOrNull } from "../http/schemas.js";
+import type { Stamped } from "../views/context.js";
 
 const schema = z
   .object({
@@ -20,7 +20,7 @@ const schema = z
   })
   .openapi("Change");
 
-function view(change: Change, stamp: Stamp) {
+function view(change: Change, { stamp }: Stamped) {
   const { id, userIntID, username, action, entity, recordID } = change;
   return {
     id,
@@ -34,21 +34,17 @@ function view(change: Change, stamp: Stamp) {
   };
 }
 
-export function changeRoutes({ db, stamp }: AppDeps): Route[] {
+export function changeRoutes(deps: AppDeps): Route[] {
   return [
-    route({
-      method: "get",
+    resourceRoutes(deps).list<Change>({
       path: "/api/v1/changes",
       access: "admin",
       tag: "Callers",
       summary: "Who changed what, when",
-      shape: { query: listQuery(changeFilters) },
-      answer: { status: 200, schema: pageOf(schema) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, changeFilters);
-        const page = await listChanges(db, caller.tenant, request);
-        return pageAnswer(page, request, (change) => view(change, stamp));
-      },
+      filters: changeFilters,
+      schema,
+      list: ({ caller }, request) => listChanges(deps.db, caller.tenant, request),
+      view,
     }),
   ];
 }

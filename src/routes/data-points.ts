@@ -31,21 +31,26 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { idsQuery, idTexts, only } from "../http/paging.js";
+import { resourceRoutes } from "../http/resource.js";
 import { type Answer, type Route, route } from "../http/route.js";
+import { idParams } from "../http/schemas.js";
 import {
-  floatOrNull,
-  idParams,
-  int,
-  intOrNull,
-  pageOf,
-  stampOrNull,
-  stampText,
-  textOrNull,
-} from "../http/schemas.js";
-import { dataPointDetail, dataPointListed, dataPointStored } from "../views/data-points.js";
+  dataPointDetail,
+  dataPointDetailSchema,
+  dataPointListed,
+  dataPointListedSchema,
+  dataPointStored,
+  dataPointStoredSchema,
+} from "../views/data-points.js";
 import { codesOf } from "../views/labels.js";
-import { createStream, dataStreamCreate, dataStreamStoredSchema, editStream } from "./data-streams.js";
+import {
+  createStream,
+  dataStreamCreate,
+  dataStreamEdit,
+  dataStreamStoredSchema,
+  editStream,
+} from "./data-streams.js";
 import { productOf } from "./product-ref.js";
 
 const tag = "Data points";
@@ -82,43 +87,17 @@ const optional = {
 };
 /** productIntID may be left out where productID names the product. */
 const owner = { productIntID: integer(1), productID: z.string() };
-const createPoint = createBody({ ...required, dataPointID }, { ...optional, ...owner });
+const createPoint = createBody({ ...required, dataPointID }, { ...optional, ...owner }).openapi(
+  "DataPointCreate",
+);
 const fixed = ["dataPointID", "productID", "productIntID"] as const;
-const editPoint = editBody(required, optional).extend(fixedFields(fixed));
+const editPoint = editBody(required, optional).extend(fixedFields(fixed)).openapi("DataPointEdit");
 
-export const dataPointStoredSchema = z
-  .object({
-    id: int,
-    dataPointID: z.string(),
-    dataPointName: z.string(),
-    productID: z.string(),
-    pointDataType: int,
-    dataTransType: int,
-    unitName: textOrNull,
-    unitSymbol: textOrNull,
-    upperLimit: floatOrNull,
-    lowerLimit: floatOrNull,
-    dataStep: floatOrNull,
-    binarySize: intOrNull,
-    faultValue: textOrNull,
-    isDiscard: intOrNull,
-    enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).nullable(),
-    isLocationType: int,
-    locationType: intOrNull,
-    registerAddr: textOrNull,
-    detail: textOrNull,
-    createAt: stampText,
-    updateAt: stampOrNull,
-  })
-  .openapi("DataPointStored");
-export const dataPointListedSchema = dataPointStoredSchema
-  .extend({ productName: z.string(), pointDataTypeLabel: textOrNull, dataTransTypeLabel: textOrNull })
-  .openapi("DataPoint");
-const detailSchema = dataPointListedSchema.extend({ createUser: textOrNull }).openapi("DataPointDetail");
 const pointOrStream = z.union([dataPointStoredSchema, dataStreamStoredSchema]);
 
 export function dataPointRoutes(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
+  const routes = resourceRoutes(deps);
   const isStream = async (tenant: number, id: string): Promise<boolean> =>
     resolveIDs(db, dataStreamIDs, tenant, [id]).then(
       () => true,
@@ -126,32 +105,23 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
     );
 
   return [
-    route({
-      method: "get",
+    routes.list<DataPoint>({
       path: "/api/v1/data_points",
-      access: "read",
       tag,
       summary: "List data points",
-      shape: { query: listQuery(dataPointFilters) },
-      answer: { status: 200, schema: pageOf(dataPointListedSchema) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, dataPointFilters);
-        const page = await listDataPoints(db, caller.tenant, request);
-        return pageAnswer(page, request, (point) => dataPointListed(point, stamp));
-      },
+      filters: dataPointFilters,
+      schema: dataPointListedSchema,
+      list: ({ caller }, request) => listDataPoints(db, caller.tenant, request),
+      view: dataPointListed,
     }),
-    route({
-      method: "get",
+    routes.detail<DataPoint>({
       path: "/api/v1/data_points/{id}",
-      access: "read",
       tag,
       summary: "One data point",
-      shape: { params: idParams },
-      answer: { status: 200, schema: detailSchema },
-      handle: async ({ caller, params }) => {
-        const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [params.id]));
-        return { status: 200, body: dataPointDetail(await getDataPoint(db, caller.tenant, id), stamp) };
-      },
+      ids: dataPointIDs,
+      schema: dataPointDetailSchema,
+      get: ({ caller }, id) => getDataPoint(db, caller.tenant, id),
+      view: dataPointDetail,
     }),
     route({
       method: "post",
@@ -159,7 +129,8 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Create a data point; a body with streamName and no dataPointID creates a data stream",
-      shape: { body: z.looseObject({}).openapi("DataPointOrStreamCreate") },
+      shape: { body: z.looseObject({}) },
+      accepts: z.union([createPoint, dataStreamCreate]),
       answer: { status: 201, schema: pointOrStream },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, body }): Promise<Answer> => {
@@ -173,7 +144,7 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
           ...(present(input) as DataPointInput),
           isLocationType: input.isLocationType ?? (input.locationType ? 1 : 0),
         });
-        return { status: 201, body: dataPointStored(point, stamp) };
+        return { status: 201, body: dataPointStored(point, deps) };
       },
     }),
     route({
@@ -182,7 +153,8 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Edit a data point, or the data stream of that id",
-      shape: { params: idParams, body: z.looseObject({}).openapi("DataPointOrStreamEdit") },
+      shape: { params: idParams, body: z.looseObject({}) },
+      accepts: z.union([editPoint, dataStreamEdit]),
       answer: { status: 200, schema: pointOrStream },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, params, body }): Promise<Answer> => {
@@ -210,7 +182,7 @@ export async function editPointOf(
   text: string,
   body: unknown,
 ): Promise<Answer> {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
   const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [text]));
   const point = await getDataPoint(db, caller.tenant, id);
   const parsed = parseWith(editPoint, body);
@@ -228,7 +200,7 @@ export async function editPointOf(
       ? {}
       : { isLocationType: isLocationType ?? ((rest.locationType ?? point.locationType) ? 1 : 0) }),
   });
-  return { status: 200, body: dataPointStored(edited, stamp) };
+  return { status: 200, body: dataPointStored(edited, deps) };
 }
 
 /** Ids of either kind: each is a point or a stream, for they share one sequence. */

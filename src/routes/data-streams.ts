@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicName } from "../../ingest/topics.js";
-import { dataPointsOf } from "../../store/data-points.js";
+import { type DataPoint, dataPointsOf } from "../../store/data-points.js";
 import {
   createDataStream,
+  type DataStream,
   type DataStreamInput,
   dataStreamFilters,
   dataStreamIDs,
@@ -27,10 +28,11 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { only } from "../http/paging.js";
+import { resourceRoutes } from "../http/resource.js";
 import { type Answer, type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import { dataPointListed } from "../views/data-points.js";
+import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { dataPointListed, dataPointListedSchema } from "../views/data-points.js";
 import { dataStreamDetail, dataStreamListed, dataStreamStored } from "../views/data-streams.js";
 import { codesOf } from "../views/labels.js";
 import { productOf } from "./product-ref.js";
@@ -52,7 +54,9 @@ export const dataStreamCreate = createBody(required, {
   productID: z.string(),
 }).openapi("DataStreamCreate");
 const fixed = ["productID", "productIntID"] as const;
-const dataStreamEdit = editBody(required, optional).extend(fixedFields(fixed));
+export const dataStreamEdit = editBody(required, optional)
+  .extend(fixedFields(fixed))
+  .openapi("DataStreamEdit");
 
 export const dataStreamStoredSchema = z
   .object({
@@ -91,55 +95,42 @@ const listedSchema = detailSchema
   .openapi("DataStream");
 
 export function dataStreamRoutes(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
-  const find = async (tenant: number, id: string) => only(await resolveIDs(db, dataStreamIDs, tenant, [id]));
+  const { db, now } = deps;
+  const routes = resourceRoutes(deps);
   return [
-    route({
-      method: "get",
+    routes.list<DataStream>({
       path: "/api/v1/data_streams",
-      access: "read",
       tag,
       summary: "List data streams",
-      shape: { query: listQuery(dataStreamFilters) },
-      answer: { status: 200, schema: pageOf(listedSchema) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, dataStreamFilters);
-        const page = await listDataStreams(db, caller.tenant, request);
-        return pageAnswer(page, request, dataStreamListed);
-      },
+      filters: dataStreamFilters,
+      schema: listedSchema,
+      list: ({ caller }, request) => listDataStreams(db, caller.tenant, request),
+      view: dataStreamListed,
     }),
-    route({
-      method: "get",
+    routes.detail<DataStream>({
       path: "/api/v1/data_streams/{id}",
-      access: "read",
       tag,
       summary: "One data stream",
-      shape: { params: idParams },
-      answer: { status: 200, schema: detailSchema },
-      handle: async ({ caller, params }) => {
-        const stream = await getDataStream(db, caller.tenant, await find(caller.tenant, params.id));
-        return { status: 200, body: dataStreamDetail(stream, stamp) };
-      },
+      ids: dataStreamIDs,
+      schema: detailSchema,
+      get: ({ caller }, id) => getDataStream(db, caller.tenant, id),
+      view: dataStreamDetail,
     }),
-    route({
-      method: "get",
+    routes.list<DataPoint>({
       path: "/api/v1/data_streams/{id}/data_points",
-      access: "read",
       tag,
       summary: "The data points of a stream, in its order",
-      shape: { params: idParams, query: listQuery({}) },
-      answer: { status: 200, schema: pageOf(z.looseObject({ id: int })) },
-      handle: async ({ caller, params, query }) => {
-        const request = pageRequest(query, {});
-        const stream = await getDataStream(db, caller.tenant, await find(caller.tenant, params.id));
+      filters: {},
+      parent: dataStreamIDs,
+      schema: dataPointListedSchema,
+      list: async ({ caller }, request, id) => {
+        const stream = await getDataStream(db, caller.tenant, id);
         const points = await dataPointsOf(db, stream.productIntID);
         const members = stream.dataPoints.flatMap((id) => points.find((point) => point.id === id) ?? []);
         const from = (request.page - 1) * request.limit;
-        const items = members.slice(from, from + request.limit);
-        return pageAnswer({ items, count: members.length }, request, (point) =>
-          dataPointListed(point, stamp),
-        );
+        return { items: members.slice(from, from + request.limit), count: members.length };
       },
+      view: dataPointListed,
     }),
     route({
       method: "post",
@@ -158,34 +149,28 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Edit a data stream",
-      shape: { params: idParams, body: z.looseObject({}).openapi("DataStreamEdit") },
+      shape: { params: idParams, body: z.looseObject({}) },
+      accepts: dataStreamEdit,
       answer: { status: 200, schema: dataStreamStoredSchema },
       errors: ["DATA_EXISTED"],
       handle: ({ caller, params, body }) => editStream(deps, caller, params.id, body),
     }),
-    route({
-      method: "delete",
+    routes.remove({
       path: "/api/v1/data_streams",
-      access: "write",
       tag,
       summary: "Delete data streams",
-      shape: { query: idsQuery },
-      answer: { status: 204 },
-      errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
-      handle: async ({ caller, query }) => {
-        const ids = await resolveIDs(db, dataStreamIDs, caller.tenant, idTexts(query));
-        await removeDataStreams(db, caller, now(), ids);
-        return { status: 204 };
-      },
+      ids: dataStreamIDs,
+      remove: ({ caller }, ids) => removeDataStreams(db, caller, now(), ids),
     }),
   ];
 }
 
 export async function createStream(
-  { db, now, stamp }: AppDeps,
+  deps: AppDeps,
   caller: Caller,
   body: z.output<typeof dataStreamCreate>,
 ): Promise<Answer> {
+  const { db, now } = deps;
   const { productIntID, productID, ...input } = body;
   const product = await productOf(db, caller.tenant, { productIntID, productID });
   await checkGatewayType(db, product.id, input.streamType);
@@ -195,15 +180,16 @@ export async function createStream(
     dataPoints,
     detail: input.detail ?? null,
   });
-  return { status: 201, body: dataStreamStored(stream, stamp) };
+  return { status: 201, body: dataStreamStored(stream, deps) };
 }
 
 export async function editStream(
-  { db, now, stamp }: AppDeps,
+  deps: AppDeps,
   caller: Caller,
   text: string,
   body: unknown,
 ): Promise<Answer> {
+  const { db, now } = deps;
   const id = only(await resolveIDs(db, dataStreamIDs, caller.tenant, [text]));
   const stream = await getDataStream(db, caller.tenant, id);
   const parsed = parseWith(dataStreamEdit, body);
@@ -216,7 +202,7 @@ export async function editStream(
       ? {}
       : { dataPoints: await checkMembers(db, stream.productIntID, dataPoints ?? []) }),
   });
-  return { status: 200, body: dataStreamStored(edited, stamp) };
+  return { status: 200, body: dataStreamStored(edited, deps) };
 }
 
 /** Data points of the stream's own product, each once. */

@@ -83,7 +83,7 @@ async function answerMetrics(deps: AppDeps, tenant: number, query: DataQuery): P
     errors += data.errors;
     values += data.values.length;
     checkValues(values);
-    items.push({ ...metricOfData(metric, deps.stamp), metricData: columns(data, asked) });
+    items.push({ ...metricOfData(metric, deps), metricData: columns(data, asked) });
   }
   return { status: 200, body: items, headers: errors > 0 ? { "Formula-Errors": String(errors) } : {} };
 }

@@ -5,13 +5,13 @@ import {
   createMetric,
   getMetric,
   listMetrics,
+  type Metric,
   type MetricInput,
   metricFilters,
   metricIDs,
   removeMetrics,
   updateMetric,
 } from "../../store/metrics.js";
-import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
 import {
@@ -25,9 +25,9 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, pageOf, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { codesOf } from "../views/labels.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
 
@@ -52,6 +52,9 @@ const optional = {
   expressionsLabel: text,
   dataStreamIntID: integer(0),
 };
+
+const metricCreate = createBody(required, optional).openapi("MetricCreate");
+const metricEdit = editBody(required, optional).extend(fixedFields(fixed)).openapi("MetricEdit");
 
 export const metricStoredSchema = z
   .object({
@@ -85,34 +88,27 @@ const listedSchema = detailSchema
   .pick({ id: true, metricName: true, metricType: true, metricTypeLabel: true, dataPointName: true })
   .openapi("Metric");
 
-export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
-  const find = async (tenant: number, id: string) => only(await resolveIDs(db, metricIDs, tenant, [id]));
+export function metricRoutes(deps: AppDeps): Route[] {
+  const { db, now } = deps;
+  const routes = resourceRoutes(deps);
   return [
-    route({
-      method: "get",
+    routes.list<Metric>({
       path: "/api/v1/metrics",
-      access: "read",
       tag,
       summary: "List metrics",
-      shape: { query: listQuery(metricFilters) },
-      answer: { status: 200, schema: pageOf(listedSchema) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, metricFilters);
-        return pageAnswer(await listMetrics(db, caller.tenant, request), request, metricListed);
-      },
+      filters: metricFilters,
+      schema: listedSchema,
+      list: ({ caller }, request) => listMetrics(db, caller.tenant, request),
+      view: metricListed,
     }),
-    route({
-      method: "get",
+    routes.detail<Metric>({
       path: "/api/v1/metrics/{id}",
-      access: "read",
       tag,
       summary: "One metric",
-      shape: { params: idParams },
-      answer: { status: 200, schema: detailSchema },
-      handle: async ({ caller, params }) => {
-        const metric = await getMetric(db, caller.tenant, await find(caller.tenant, params.id));
-        return { status: 200, body: metricDetail(metric, stamp) };
-      },
+      ids: metricIDs,
+      schema: detailSchema,
+      get: ({ caller }, id) => getMetric(db, caller.tenant, id),
+      view: metricDetail,
     }),
     route({
       method: "post",
@@ -120,7 +116,7 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Create a metric",
-      shape: { body: createBody(required, optional) },
+      shape: { body: metricCreate },
       answer: { status: 201, schema: metricStoredSchema },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, body }) => {
@@ -137,7 +133,7 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
         const point = await checkMetric(db, caller.tenant, complete);
         const columns = present(complete) as MetricInput;
         const metric = await createMetric(db, caller, now(), point.productIntID, columns);
-        return { status: 201, body: metricStored(metric, stamp) };
+        return { status: 201, body: metricStored(metric, deps) };
       },
     }),
     route({
@@ -146,11 +142,11 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Edit a metric",
-      shape: { params: idParams, body: editBody(required, optional).extend(fixedFields(fixed)) },
+      shape: { params: idParams, body: metricEdit },
       answer: { status: 200, schema: metricStoredSchema },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, params, body }) => {
-        const id = await find(caller.tenant, params.id);
+      handle: async ({ caller, variant, params, body }) => {
+        const id = await routes.find({ caller, variant }, metricIDs, params.id);
         const metric = await getMetric(db, caller.tenant, id);
         refuseChanged(body, metric, fixed);
         const { expressionsLabel: _a, dataStreamIntID: _b, productID: _c, productIntID: _d, ...input } = body;
@@ -169,27 +165,16 @@ export function metricRoutes({ db, now, stamp }: AppDeps): Route[] {
         }
         if (changes.productItemIntID === 0) changes.productItemIntID = null;
         const edited = await updateMetric(db, caller, now(), id, changes as MetricInput);
-        return { status: 200, body: metricStored(edited, stamp) };
+        return { status: 200, body: metricStored(edited, deps) };
       },
     }),
-    route({
-      method: "delete",
+    routes.remove({
       path: "/api/v1/metrics",
-      access: "write",
       tag,
       summary: "Delete metrics",
-      shape: { query: idsQuery },
-      answer: { status: 204 },
-      errors: ["DATA_NOT_FOUND"],
-      handle: async ({ caller, query }) => {
-        await removeMetrics(
-          db,
-          caller,
-          now(),
-          await resolveIDs(db, metricIDs, caller.tenant, idTexts(query)),
-        );
-        return { status: 204 };
-      },
+      ids: metricIDs,
+      errors: [],
+      remove: ({ caller }, ids) => removeMetrics(db, caller, now(), ids),
     }),
   ];
 }

@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import { hashChosen } from "../../store/secrets.js";
-import { resolveIDs } from "../../store/table.js";
 import {
   adminsWithout,
   createUser,
@@ -15,10 +14,10 @@ import {
 import type { AppDeps } from "../deps.js";
 import { ApiError } from "../http/errors.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "../http/paging.js";
+import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, pageOf, stampOrNull, stampText } from "../http/schemas.js";
-import type { Stamp } from "../views/time.js";
+import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
+import type { Stamped } from "../views/context.js";
 
 const tag = "Callers";
 const password = z.string().min(8, "must have 8 characters or more").max(1024);
@@ -35,7 +34,7 @@ const schema = z
   })
   .openapi("User");
 
-function view(user: User, stamp: Stamp) {
+function view(user: User, { stamp }: Stamped) {
   const { id, username, tenantID } = user;
   return {
     id,
@@ -47,8 +46,9 @@ function view(user: User, stamp: Stamp) {
   };
 }
 
-export function userRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] {
-  const find = async (tenant: number, id: string) => only(await resolveIDs(db, userIDs, tenant, [id]));
+export function userRoutes(deps: AppDeps): Route[] {
+  const { db, authenticator, now } = deps;
+  const routes = resourceRoutes(deps);
   /** A tenant that nobody administers could never be entered again. */
   const keepAnAdmin = async (tenant: number, without: readonly number[]) => {
     if ((await adminsWithout(db, tenant, without)) === 0) {
@@ -56,32 +56,25 @@ export function userRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] 
     }
   };
   return [
-    route({
-      method: "get",
+    routes.list<User>({
       path: "/api/v1/users",
       access: "admin",
       tag,
       summary: "List users",
-      shape: { query: listQuery(userFilters) },
-      answer: { status: 200, schema: pageOf(schema) },
-      handle: async ({ caller, query }) => {
-        const request = pageRequest(query, userFilters);
-        const page = await listUsers(db, caller.tenant, request);
-        return pageAnswer(page, request, (user) => view(user, stamp));
-      },
+      filters: userFilters,
+      schema,
+      list: ({ caller }, request) => listUsers(db, caller.tenant, request),
+      view,
     }),
-    route({
-      method: "get",
+    routes.detail<User>({
       path: "/api/v1/users/{id}",
       access: "admin",
       tag,
       summary: "One user",
-      shape: { params: idParams },
-      answer: { status: 200, schema },
-      handle: async ({ caller, params }) => {
-        const user = await getUser(db, caller.tenant, await find(caller.tenant, params.id));
-        return { status: 200, body: view(user, stamp) };
-      },
+      ids: userIDs,
+      schema,
+      get: ({ caller }, id) => getUser(db, caller.tenant, id),
+      view,
     }),
     route({
       method: "post",
@@ -89,14 +82,14 @@ export function userRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] 
       access: "admin",
       tag,
       summary: "Create a user",
-      shape: { body: createBody({ username: name, password, role }, {}) },
+      shape: { body: createBody({ username: name, password, role }, {}).openapi("UserCreate") },
       answer: { status: 201, schema },
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, body }) => {
         const passwordHash = await hashChosen(body.password);
         const { username } = body;
         const user = await createUser(db, caller, now(), { username, passwordHash, role: body.role });
-        return { status: 201, body: view(user, stamp) };
+        return { status: 201, body: view(user, deps) };
       },
     }),
     route({
@@ -105,10 +98,15 @@ export function userRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] 
       access: "admin",
       tag,
       summary: "Change a user's role or password; its sessions end",
-      shape: { params: idParams, body: editBody({ password, role }, {}).extend(fixedFields(["username"])) },
+      shape: {
+        params: idParams,
+        body: editBody({ password, role }, {})
+          .extend(fixedFields(["username"]))
+          .openapi("UserEdit"),
+      },
       answer: { status: 200, schema },
-      handle: async ({ caller, params, body }) => {
-        const id = await find(caller.tenant, params.id);
+      handle: async ({ caller, variant, params, body }) => {
+        const id = await routes.find({ caller, variant }, userIDs, params.id);
         const user = await getUser(db, caller.tenant, id);
         refuseChanged(body, user, ["username"]);
         if (body.role !== undefined && body.role !== "admin" && user.role === "admin") {
@@ -120,24 +118,19 @@ export function userRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] 
         });
         // The change feed tells other processes; this one knows before it answers.
         authenticator.forget();
-        return { status: 200, body: view(edited, stamp) };
+        return { status: 200, body: view(edited, deps) };
       },
     }),
-    route({
-      method: "delete",
+    routes.remove({
       path: "/api/v1/users",
       access: "admin",
       tag,
       summary: "Delete users with their sessions and API keys",
-      shape: { query: idsQuery },
-      answer: { status: 204 },
-      errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
-      handle: async ({ caller, query }) => {
-        const ids = await resolveIDs(db, userIDs, caller.tenant, idTexts(query));
+      ids: userIDs,
+      remove: async ({ caller }, ids) => {
         await keepAnAdmin(caller.tenant, ids);
         await removeUsers(db, caller, now(), ids);
         authenticator.forget();
-        return { status: 204 };
       },
     }),
   ];

@@ -10,6 +10,9 @@ export interface ViewContext {
   readonly secrets: boolean;
 }
 
+/** All that most views need. */
+export type Stamped = Pick<ViewContext, "stamp">;
+
 export function viewContext(
   stamp: Stamp,
   input: { readonly caller: Caller; readonly variant: Variant },

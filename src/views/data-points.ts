@@ -1,8 +1,42 @@
+import { z } from "@hono/zod-openapi";
 import type { DataPoint } from "../../store/data-points.js";
+import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import type { Stamped } from "./context.js";
 import { label } from "./labels.js";
-import type { Stamp } from "./time.js";
 
-export function dataPointStored(point: DataPoint, stamp: Stamp) {
+export const dataPointStoredSchema = z
+  .object({
+    id: int,
+    dataPointID: z.string(),
+    dataPointName: z.string(),
+    productID: z.string(),
+    pointDataType: int,
+    dataTransType: int,
+    unitName: textOrNull,
+    unitSymbol: textOrNull,
+    upperLimit: floatOrNull,
+    lowerLimit: floatOrNull,
+    dataStep: floatOrNull,
+    binarySize: intOrNull,
+    faultValue: textOrNull,
+    isDiscard: intOrNull,
+    enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).nullable(),
+    isLocationType: int,
+    locationType: intOrNull,
+    registerAddr: textOrNull,
+    detail: textOrNull,
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("DataPointStored");
+export const dataPointListedSchema = dataPointStoredSchema
+  .extend({ productName: z.string(), pointDataTypeLabel: textOrNull, dataTransTypeLabel: textOrNull })
+  .openapi("DataPoint");
+export const dataPointDetailSchema = dataPointListedSchema
+  .extend({ createUser: textOrNull })
+  .openapi("DataPointDetail");
+
+export function dataPointStored(point: DataPoint, context: Stamped) {
   return {
     id: point.id,
     dataPointID: point.dataPointID,
@@ -23,20 +57,20 @@ export function dataPointStored(point: DataPoint, stamp: Stamp) {
     locationType: point.locationType,
     registerAddr: point.registerAddr,
     detail: point.detail,
-    createAt: stamp(point.createAt),
-    updateAt: stamp(point.updateAt),
+    createAt: context.stamp(point.createAt),
+    updateAt: context.stamp(point.updateAt),
   };
 }
 
-export function dataPointListed(point: DataPoint, stamp: Stamp) {
+export function dataPointListed(point: DataPoint, context: Stamped) {
   return {
-    ...dataPointStored(point, stamp),
+    ...dataPointStored(point, context),
     productName: point.productName,
     pointDataTypeLabel: label("pointDataType", point.pointDataType),
     dataTransTypeLabel: label("dataTransType", point.dataTransType),
   };
 }
 
-export function dataPointDetail(point: DataPoint, stamp: Stamp) {
-  return { ...dataPointListed(point, stamp), createUser: point.createUser };
+export function dataPointDetail(point: DataPoint, context: Stamped) {
+  return { ...dataPointListed(point, context), createUser: point.createUser };
 }

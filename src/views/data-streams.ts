@@ -1,6 +1,6 @@
 import type { DataStream } from "../../store/data-streams.js";
+import type { Stamped } from "./context.js";
 import { label } from "./labels.js";
-import type { Stamp } from "./time.js";
 
 export function dataStreamListed(stream: DataStream) {
   return {
@@ -15,7 +15,7 @@ export function dataStreamListed(stream: DataStream) {
   };
 }
 
-export function dataStreamStored(stream: DataStream, stamp: Stamp) {
+export function dataStreamStored(stream: DataStream, context: Stamped) {
   return {
     id: stream.id,
     productID: stream.productID,
@@ -26,14 +26,14 @@ export function dataStreamStored(stream: DataStream, stamp: Stamp) {
     dataPoints: stream.dataPoints,
     detail: stream.detail,
     userIntID: stream.userIntID,
-    createAt: stamp(stream.createAt),
-    updateAt: stamp(stream.updateAt),
+    createAt: context.stamp(stream.createAt),
+    updateAt: context.stamp(stream.updateAt),
   };
 }
 
-export function dataStreamDetail(stream: DataStream, stamp: Stamp) {
+export function dataStreamDetail(stream: DataStream, context: Stamped) {
   return {
-    ...dataStreamStored(stream, stamp),
+    ...dataStreamStored(stream, context),
     productName: stream.productName,
     streamTypeLabel: label("streamType", stream.streamType),
     streamDataTypeLabel: label("streamDataType", stream.streamDataType),

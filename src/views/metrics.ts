@@ -1,6 +1,6 @@
 import type { Metric } from "../../store/metrics.js";
+import type { Stamped } from "./context.js";
 import { label } from "./labels.js";
-import type { Stamp } from "./time.js";
 
 export function metricListed(metric: Metric) {
   return {
@@ -12,7 +12,7 @@ export function metricListed(metric: Metric) {
   };
 }
 
-export function metricStored(metric: Metric, stamp: Stamp) {
+export function metricStored(metric: Metric, context: Stamped) {
   return {
     id: metric.id,
     metricName: metric.metricName,
@@ -26,14 +26,14 @@ export function metricStored(metric: Metric, stamp: Stamp) {
     productID: metric.productID,
     productItemIntID: metric.productItemIntID,
     remark: metric.remark,
-    createAt: stamp(metric.createAt),
-    updateAt: stamp(metric.updateAt),
+    createAt: context.stamp(metric.createAt),
+    updateAt: context.stamp(metric.updateAt),
   };
 }
 
-export function metricDetail(metric: Metric, stamp: Stamp) {
+export function metricDetail(metric: Metric, context: Stamped) {
   return {
-    ...metricStored(metric, stamp),
+    ...metricStored(metric, context),
     metricTypeLabel: label("metricType", metric.metricType),
     dataPointName: metric.dataPointName,
     aggregateTypeLabel: label("aggregateType", metric.aggregateType),
@@ -44,6 +44,6 @@ export function metricDetail(metric: Metric, stamp: Stamp) {
 }
 
 /** A metric as metrics_data carries it: the stored fields and the looked-up name of its data point. */
-export function metricOfData(metric: Metric, stamp: Stamp) {
-  return { ...metricStored(metric, stamp), dataPointName: metric.dataPointName };
+export function metricOfData(metric: Metric, context: Stamped) {
+  return { ...metricStored(metric, context), dataPointName: metric.dataPointName };
 }
