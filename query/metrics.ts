@@ -1,6 +1,7 @@
+import { createAggregation } from "../store/aggregation.js";
 import { StoreError } from "../store/errors.js";
 import type { Aggregate, SeriesRef, SeriesStore, WindowUnit } from "../store/series.js";
-import { createWindowAggregator } from "./aggregates.js";
+import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
 import { type BoundFormula, evaluateAt, previousValue } from "./formula-series.js";
 import { asNumbers, pointBefore, pointsPerRead, readNumbers } from "./points.js";
@@ -102,8 +103,9 @@ async function aggregateFormula(
 ): Promise<{ values: (number | null)[]; errors: number }> {
   const start = edges[0] as number;
   const stop = edges[edges.length - 1] as number;
-  const aggregator = createWindowAggregator(edges, aggregate);
-  if (aggregate === "increase") aggregator.prime(await formulaBefore(store, series, bound, start));
+  const aggregation = createAggregation(edges, aggregate);
+  const before = aggregate === "increase" ? await formulaBefore(store, series, bound, start) : Number.NaN;
+  if (!Number.isNaN(before)) aggregation.startFrom(before);
   let previous: number | null = null;
   let errors = 0;
   for (let from = start; from < stop; ) {
@@ -112,13 +114,14 @@ async function aggregateFormula(
     if (last === undefined) break;
     previous ??= await previousValue(store, bound, series, own);
     const evaluated = await evaluateAt(store, bound, own, previous);
-    aggregator.add(evaluated.times, evaluated.values);
+    aggregation.add(...withValues(evaluated.times, evaluated.values));
     errors += evaluated.errors;
     previous = own.values.at(-1) ?? Number.NaN;
     if (own.times.length < pointsPerRead) break;
     from = last + 1;
   }
-  return { values: aggregator.end(), errors };
+  const values = aggregation.result().map((value) => (Number.isFinite(value) ? value : null));
+  return { values, errors };
 }
 
 /** The formula at the last point before `time`, for the first difference of an increase. */

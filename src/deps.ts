@@ -9,6 +9,7 @@ import type { Authenticator } from "./http/auth.js";
 import type { Logger } from "./log.js";
 import type { Status } from "./status.js";
 import type { Tasks } from "./tasks/runner.js";
+import type { Brokers } from "./views/broker-info.js";
 import type { Stamp } from "./views/time.js";
 
 /** What the routes work with; made by main, faked by nobody: tests open real stores. */
@@ -24,6 +25,8 @@ export interface AppDeps {
   readonly config: Config;
   readonly status: Status;
   readonly tasks: Tasks;
+  /** Where devices connect to. */
+  readonly brokers: Brokers;
   readonly zone: Zone;
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */

@@ -192,6 +192,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
   const app = createApp({
     config,
+    brokers: { host: config.publicHost ?? config.host, ports: { mqtt: mqtt?.port ?? null } },
     tasks,
     db,
     devices,

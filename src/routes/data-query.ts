@@ -39,6 +39,8 @@ export interface Asked {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   readonly timezone: string;
+  /** One present for the whole answer, milliseconds since 1970. */
+  readonly now: number;
   readonly fill: Fill | null;
   readonly limit: number | null;
   readonly format: TimeFormat;
@@ -58,9 +60,11 @@ export async function readQuery(deps: AppDeps, tenant: number, query: DataQuery)
   if (!query.deviceID && deviceIntID === null) errors.deviceID = "deviceID or deviceIntID is required";
   if (Object.keys(errors).length > 0) throw invalid(errors);
   // Also where no metric or data point will ask for the range.
-  resolveRange(query, "real", query.timezone || deps.zone.name, deps.now());
+  const now = deps.now();
+  const timezone = query.timezone || deps.zone.name;
+  resolveRange(query, "real", timezone, now);
   const device = await findDevice(deps, tenant, query.deviceID || null, deviceIntID);
-  return { device, metricType, metricIntID, limit, fill, format, timezone: query.timezone || deps.zone.name };
+  return { device, metricType, metricIntID, limit, fill, format, timezone, now };
 }
 
 function oneOf<const Values extends readonly string[]>(

@@ -107,7 +107,7 @@ async function metricData(
   const series = refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
   const formula = metric.expressions === null ? null : bind(metric.expressions, asked.device, points);
   if (metric.metricType === formulaType) {
-    const range = rangeOf(deps, asked, query, "real");
+    const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
     return formulaMetric(deps.series, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
   }
@@ -115,7 +115,7 @@ async function metricData(
   if (aggregate === undefined)
     throw new ApiError("INTERNAL_ERROR", "an aggregate metric without an aggregate");
   const ofFormula = metric.aggregateData === formulaData ? formula : null;
-  const range = rangeOf(deps, asked, query, "hour");
+  const range = rangeOf(asked, query, "hour");
   return aggregateMetric(deps.series, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
 }
 
@@ -135,7 +135,7 @@ function bind(text: string, device: DeviceRef, points: ReadonlyMap<number, DataP
 
 async function answerOriginal(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
   const asked = await readQuery(deps, tenant, query);
-  const range = rangeOf(deps, asked, query, "real");
+  const range = rangeOf(asked, query, "real");
   const model = await deps.catalog.model(asked.device.productIntID);
   const metrics = model.metrics.filter((metric) => isOfMetric(metric, asked));
   const wanted = new Set(metrics.map((metric) => metric.dataPointIntID));
@@ -174,8 +174,8 @@ function formOf(point: DataPoint): OriginalForm {
 }
 
 /** `limit` of the request takes the place of the default number of newest points. */
-function rangeOf(deps: AppDeps, asked: Asked, query: DataQuery, unitDefault: "real" | "hour"): Range {
-  const range = resolveRange(query, unitDefault, asked.timezone, deps.now());
+function rangeOf(asked: Asked, query: DataQuery, unitDefault: "real" | "hour"): Range {
+  const range = resolveRange(query, unitDefault, asked.timezone, asked.now);
   return range.newest !== undefined && asked.limit !== null ? { ...range, newest: asked.limit } : range;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
-import { createAggregation } from "./aggregate.js";
+import { createAggregation } from "../aggregation.js";
 import type { Handlers } from "./calls.js";
 import type { Part } from "./catalog.js";
 import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";

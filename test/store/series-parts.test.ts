@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createAggregation } from "../../store/embedded/aggregate.js";
+import { createAggregation } from "../../store/aggregation.js";
 import {
   CHUNK_POINTS_MAX,
   chunksToCompact,

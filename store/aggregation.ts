@@ -1,4 +1,4 @@
-import type { Aggregate } from "../series.js";
+import type { Aggregate } from "./series.js";
 
 export interface Aggregation {
   /** The value of the point before the first edge: what `increase` counts from. */
