@@ -8,6 +8,7 @@ import { type Figure, printReport } from "./report.js";
 type Program = (options: BenchOptions) => Promise<Figure[]>;
 
 const programs: Record<string, () => Promise<Program>> = {
+  api: async () => (await import("./resources.js")).benchApi,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
   events: async () => (await import("./events.js")).benchEvents,
   ingest: async () => (await import("./ingest.js")).benchIngest,

@@ -28,8 +28,8 @@ export interface Tidemark {
   metric(name: string, label?: string): Promise<number>;
   /** Resolves when the series consumer has nothing left to store. */
   stored(): Promise<void>;
-  /** Stops the service and starts it again on the same data. */
-  restart(): Promise<void>;
+  /** Stops the service and starts it again on the same data; `between` may change them. */
+  restart(between?: (dataDir: string) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -68,8 +68,9 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
     api: () => running.api,
     metric,
     stored,
-    async restart() {
+    async restart(between) {
       await stop();
+      await between?.(dataDir);
       running = await start();
     },
     async close() {

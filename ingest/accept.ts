@@ -31,7 +31,10 @@ export interface Accept {
   uplink(origin: Origin, uplink: Uplink, done?: () => void): void;
   /** Records that a session is there; returns the connection's number. */
   connect(origin: Omit<Origin, "connection">, clientID: string, keepAlive: number, clean: boolean): number;
-  disconnect(origin: Origin, orderly: boolean): void;
+  /** `keepAlive` is that of its connect record, seconds. */
+  disconnect(origin: Origin, orderly: boolean, keepAlive: number): void;
+  /** Records that a known device was refused. */
+  deny(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
   /** A QoS 2 id is free again once `done` is called. */
   release(origin: Origin, messageID: number, done: () => void): void;
   /** Resolves once everything taken so far is on disk, or the journal closes. */
@@ -99,8 +102,13 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
         flag: clean,
         topic: clientID,
       }),
-    disconnect: (origin, orderly) => {
-      journal.append({ ...record(origin, recordKinds.disconnect), flag: orderly });
+    disconnect: (origin, orderly, keepAlive) => {
+      const input = record(origin, recordKinds.disconnect);
+      journal.append({ ...input, messageID: keepAlive, flag: orderly });
+    },
+    deny: (device, ip, clientID, keepAlive) => {
+      const origin = { device, connection: 0, session: sessionOf(clientID), ip };
+      journal.append({ ...record(origin, recordKinds.denial), messageID: keepAlive, topic: clientID });
     },
     release: (origin, messageID, done) => {
       journal.append({ ...record(origin, recordKinds.release), messageID }, done);

@@ -26,6 +26,8 @@ export interface Meter {
   messages: number;
   messageBytes: number;
   redelivered: number;
+  /** Refused connections beyond one a device and second, which the connect log leaves out. */
+  denialsUnrecorded: number;
   pointsStored: number;
   connections: number;
   readonly refused: Map<Reason, number>;
@@ -38,6 +40,7 @@ export function createMeter(): Meter {
     messages: 0,
     messageBytes: 0,
     redelivered: 0,
+    denialsUnrecorded: 0,
     pointsStored: 0,
     connections: 0,
     refused: new Map(),

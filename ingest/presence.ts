@@ -1,5 +1,5 @@
 import type { Db } from "../store/db.js";
-import { type PresenceChange, storePresence } from "../store/devices.js";
+import { type PresenceChange, storePresence } from "../store/device-presence.js";
 
 /** Who is connected: at once in memory, soon after in the metadata (where filters look). */
 export interface Presence {

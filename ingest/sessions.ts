@@ -1,6 +1,9 @@
 import type { DeviceEntry } from "./directory.js";
 import type { EndReason } from "./meter.js";
-import { covers } from "./topics.js";
+import { covers, inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "./topics.js";
+
+/** What became of a message of QoS 1 or 2: acknowledged, or the connection ended without. */
+export type Settled = (acknowledged: boolean) => void;
 
 /** One live connection of a device, whatever its transport. */
 export interface Session {
@@ -9,12 +12,25 @@ export interface Session {
   /** Token that it authenticated with; another one throws it out. */
   readonly token: string;
   readonly subscriptions: ReadonlyMap<string, number>;
-  deliver(topic: string, payload: Uint8Array, qos: number): void;
+  /** Whether the subscription to the inbox that every session begins with still stands. */
+  readonly hasInbox: boolean;
+  /** False where the message is dropped; `settled` is called once for one of QoS 1 or 2 that is not. */
+  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean;
   end(reason: EndReason): void;
 }
 
 /** Sessions of one device that may live side by side. */
 export const sessionsPerDeviceMax = 8;
+
+/** A message of ours to one device. */
+export interface Downlink {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1;
+}
+
+/** none: nobody is there for it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
+export type Sent = "none" | "sent" | "awaited";
 
 /**
  * The live sessions, by device and client id. Each device is a space of its own: what its clients publish
@@ -26,6 +42,17 @@ export interface Sessions {
   close(session: Session): void;
   /** Delivers within the device's space. */
   publish(device: number, topic: string, payload: Uint8Array, qos: number): void;
+  /** Whether a client is there that a message on the topic would reach. */
+  reaches(device: number, topic: string): boolean;
+  /** Whether any client of the device is there. */
+  has(device: number): boolean;
+  /**
+   * Sends to every client whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
+   * first acknowledgement, or when the last of the connections has ended without.
+   */
+  send(device: number, message: Downlink, settled: Settled): Sent;
+  /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
+  sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
   /** Throws out whoever no longer fits the device's row. */
   check(device: number, entry: DeviceEntry | undefined): void;
   /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
@@ -59,10 +86,31 @@ export function createSessions(): Sessions {
     publish: (device, topic, payload, qos) => {
       const space = spaces.get(device);
       if (space === undefined) return;
+      const inbox = looksLikeInbox(topic);
       for (const session of space.values()) {
-        const granted = grantedQos(session.subscriptions, topic);
-        if (granted !== null) session.deliver(topic, payload, Math.min(qos, granted));
+        if (inbox) {
+          const reach = reachOf(session, topic);
+          if (reach !== null) session.deliver(reach.topic, payload, Math.min(qos, reach.qos));
+        } else {
+          const granted = grantedQos(session.subscriptions, topic);
+          if (granted !== null) session.deliver(topic, payload, Math.min(qos, granted));
+        }
       }
+    },
+    reaches: (device, topic) => {
+      for (const session of spaces.get(device)?.values() ?? []) {
+        if (reachOf(session, topic) !== null) return true;
+      }
+      return false;
+    },
+    has: (device) => spaces.has(device),
+    send: (device, message, settled) => sendOnce(spaces.get(device)?.values() ?? [], message, settled),
+    sendToAll: (device, topic, payload) => {
+      let taken = false;
+      for (const session of spaces.get(device)?.values() ?? []) {
+        if (session.deliver(topic, payload, 0)) taken = true;
+      }
+      return taken;
     },
     check: (device, entry) => {
       const row = entry?.device;
@@ -83,6 +131,56 @@ export function createSessions(): Sessions {
       return size;
     },
   };
+}
+
+/** The first acknowledgement settles it; without one, the end of the last connection does. */
+function sendOnce(sessions: Iterable<Session>, message: Downlink, settled: Settled): Sent {
+  let awaited = 0;
+  let sent = false;
+  let done = false;
+  const end: Settled = (acknowledged) => {
+    awaited--;
+    if (done || (!acknowledged && awaited > 0)) return;
+    done = true;
+    settled(acknowledged);
+  };
+  for (const session of sessions) {
+    const reach = reachOf(session, message.topic);
+    if (reach === null) continue;
+    const qos = Math.min(message.qos, reach.qos);
+    if (!session.deliver(reach.topic, message.payload, qos, qos === 0 ? undefined : end)) continue;
+    if (qos === 0) sent = true;
+    else awaited++;
+  }
+  if (awaited > 0) return "awaited";
+  return sent ? "sent" : "none";
+}
+
+interface Reach {
+  /** The name under which the client gets it. */
+  readonly topic: string;
+  readonly qos: number;
+}
+
+/** How a message on the topic reaches a client: the inbox has two names, and one subscription of its own. */
+function reachOf(session: Session, topic: string): Reach | null {
+  const { subscriptions, hasInbox } = session;
+  if (!looksLikeInbox(topic) || !isInboxOf(session, topic)) {
+    const qos = grantedQos(subscriptions, topic);
+    return qos === null ? null : { topic, qos };
+  }
+  const alias = inboxAlias(session.entry.device.deviceID);
+  const named = grantedQos(subscriptions, inboxTopic);
+  const aliased = grantedQos(subscriptions, alias);
+  if (named === null && aliased === null && !hasInbox) return null;
+  return {
+    topic: named === null && aliased !== null ? alias : inboxTopic,
+    qos: Math.max(named ?? 0, aliased ?? 0, hasInbox ? inboxQos : 0),
+  };
+}
+
+function isInboxOf(session: Session, topic: string): boolean {
+  return topic === inboxTopic || topic === inboxAlias(session.entry.device.deviceID);
 }
 
 /** The highest QoS of the filters that cover the topic [MQTT-3.3.5-1], or null. */

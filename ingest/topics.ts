@@ -19,6 +19,25 @@ export function isTopicFilter(filter: string): boolean {
   );
 }
 
+/** Where a device's commands come: every session is subscribed to it from its CONNECT. */
+export const inboxTopic = "inbox";
+export const inboxQos = 1;
+
+/** The other name of a device's inbox. */
+export function inboxAlias(deviceID: string): string {
+  return `/devices/${deviceID}/inbox`;
+}
+
+/** Where a group's members get what needs no receipt; the membership is the subscription. */
+export function groupInbox(groupID: string): string {
+  return `/groups/${groupID}/inbox`;
+}
+
+/** False for every topic that is no device's inbox; costs no allocation. */
+export function looksLikeInbox(topic: string): boolean {
+  return topic === inboxTopic || (topic.startsWith("/devices/") && topic.endsWith("/inbox"));
+}
+
 /** Whether a filter covers a topic; a leading wildcard does not cover `$…` [MQTT-4.7.2-1]. */
 export function covers(filter: string, topic: string): boolean {
   if (filter === topic) return true;

@@ -70,8 +70,10 @@ export async function openUnreleased(db: Db, journal: Journal, node: number): Pr
       if (record.flag) clean.add(key);
       else clean.delete(key);
       if (record.flag) sessions.delete(key);
-    } else if (clean.has(key)) {
-      sessions.delete(key);
+    } else if (kind === recordKinds.disconnect) {
+      if (clean.has(key)) sessions.delete(key);
+    } else {
+      return;
     }
     dirty.add(key);
   }

@@ -3,8 +3,10 @@ import type { Db } from "../store/db.js";
 import type { DeviceStore } from "../store/devices.js";
 import type { EventLog } from "../store/events.js";
 import type { SeriesStore } from "../store/series.js";
+import type { Authority } from "./authority.js";
 import type { Catalog } from "./catalog.js";
 import type { Config } from "./config.js";
+import type { Commands } from "./control/commands.js";
 import type { Authenticator } from "./http/auth.js";
 import type { Logger } from "./log.js";
 import type { Status } from "./status.js";
@@ -20,11 +22,14 @@ export interface AppDeps {
   readonly series: SeriesStore;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
+  /** Signs the certificates of devices. */
+  readonly authority: Authority;
   readonly log: Logger;
   /** The deployment's settings. */
   readonly config: Config;
   readonly status: Status;
   readonly tasks: Tasks;
+  readonly commands: Commands;
   /** Where devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;

@@ -1,5 +1,6 @@
 import type { Presence } from "../ingest/presence.js";
 import type { Unreleased } from "../ingest/unreleased.js";
+import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
 import type { Journal } from "../store/journal.js";
@@ -34,6 +35,10 @@ const backlogMs = 1000;
 const retentionMs = 10_000;
 const removalMs = 500;
 const pointRetentionMs = 3_600_000;
+const controlLogsMs = 60_000;
+/** Rows of one delete, and deletes of one round. */
+const controlLogsPerStep = 1000;
+const controlLogSteps = 20;
 const dayMs = 86_400_000;
 /** A removal looks this often, and for so long, whether what was sent before it is settled. */
 const settleLookMs = 50;
@@ -50,6 +55,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
     every(removalMs, "remove points", deps.log, () => removeOne(deps)),
     every(pointRetentionMs, "apply the points' retention", deps.log, () => dropPoints(deps)),
+    every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
   ];
   return {
     get backlogFull() {
@@ -139,6 +145,13 @@ async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): P
   if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
   else if (field !== null) await series.removeField({ tenant, productID, field });
   await endRemoval(db, removal.id);
+}
+
+async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {
+  const createdBefore = now() - config.eventRetentionDays * dayMs;
+  for (let step = 0; step < controlLogSteps; step++) {
+    if ((await removeOldControlLogs(db, createdBefore, controlLogsPerStep)) < controlLogsPerStep) return;
+  }
 }
 
 async function dropPoints({ config, series, now }: MaintenanceDeps): Promise<void> {

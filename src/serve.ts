@@ -7,6 +7,7 @@ import { createAccept } from "../ingest/accept.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
+import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
 import { createMeter } from "../ingest/meter.js";
 import { createPresence } from "../ingest/presence.js";
@@ -18,7 +19,7 @@ import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db } from "../store/db.js";
-import { clearPresence } from "../store/devices.js";
+import { clearPresence } from "../store/device-presence.js";
 import { openEventLog } from "../store/events.js";
 import { type Journal, openJournal } from "../store/journal.js";
 import { createVault } from "../store/secrets.js";
@@ -26,8 +27,10 @@ import type { SeriesStore } from "../store/series.js";
 import { openInfluxSeriesStore } from "../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { createApp } from "./app.js";
+import { openAuthority } from "./authority.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
+import { createCommands } from "./control/commands.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
@@ -70,6 +73,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const first = await firstStart(db, config, now());
   if (first !== null) log.info("first start: what was made is shown once", { ...first });
   await ensureConfiguredKey(db, config, now());
+  const authority = await openAuthority({ db, vault }, config, now());
   await clearPresence(db, config.nodeNumber);
 
   const meter = createMeter();
@@ -167,6 +171,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
         sessions,
         presence,
         unreleased,
+        denials: createDenials(accept, meter, now),
         meter,
         now,
         authenticate: (username, token) => authenticate(directory, username, token),
@@ -185,21 +190,24 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       { host: config.host, port: config.mqttPort },
     );
   }
+  const commands = createCommands({ db, sessions, log, now });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
-    kinds: taskKinds(),
+    kinds: taskKinds({ db, commands, now }),
   });
   const app = createApp({
     config,
     brokers: { host: config.publicHost ?? config.host, ports: { mqtt: mqtt?.port ?? null } },
     tasks,
+    commands,
     db,
     devices,
     events,
     series,
     catalog,
     authenticator,
+    authority,
     log,
     status,
     zone: place,
@@ -224,11 +232,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await mqtt?.stopListening();
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
+      // A task that sends to devices must not find them gone: it goes on after the restart.
+      await tasks.close();
       await sessions.endAll("shutdown");
       await mqtt?.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
-      await tasks.close();
+      await commands.close();
       await allCommitted(journal);
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();

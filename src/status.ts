@@ -76,6 +76,12 @@ export function createStatus(sources: StatusSources): Status {
         "Deliveries given up.",
         by("reason", meter.dropped),
       ),
+      samples(
+        "counter",
+        "tidemark_denials_unrecorded_total",
+        "Refused connections left out of the connect log.",
+        one(meter.denialsUnrecorded),
+      ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
       samples(
         "gauge",

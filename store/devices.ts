@@ -1,18 +1,17 @@
-import { type Actor, changed } from "./changes.js";
+import { type Actor, changed, updateStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { auditOf, type DeviceInput, toColumns } from "./device-columns.js";
+import { devices as deviceListing, everyKind, gateways } from "./device-listing.js";
 import type { Vault } from "./secrets.js";
 import {
   deleteRows,
   fromJson,
   getRow,
   insertInto,
-  integer,
   type Listing,
   listRows,
   type Page,
   type PageRequest,
-  text,
-  updateRow,
 } from "./table.js";
 
 /** A row of the device table: a device, or a gateway (kind). */
@@ -57,6 +56,10 @@ export interface Device {
   readonly lora: Readonly<Record<string, unknown>> | null;
   readonly metaData: unknown;
   readonly scopes: readonly unknown[];
+  readonly gatewayProtocol: number | null;
+  readonly upLinkNetwork: number | null;
+  readonly upLinkProtocol: number | null;
+  readonly mac: string | null;
   readonly clientIP: string | null;
   readonly connectedAt: number | null;
   readonly keepAlive: number | null;
@@ -67,46 +70,15 @@ export interface Device {
   readonly updateAt: number | null;
 }
 
-const listing: Listing = {
-  select: `r.*, p.productID, p.productName, p.cloudProtocol, t.tenantID,
-    g.deviceName gatewayName, d.deviceName parentDeviceName`,
-  from: `device r join product p on p.id = r.productIntID join tenant t on t.id = r.tenant
-    left join device g on g.id = r.gateway left join device d on d.id = r.parentDevice`,
-  filters: {
-    deviceID: text("deviceID"),
-    deviceName: text("deviceName"),
-    deviceUsername: text("deviceUsername"),
-    productID: { column: "p.productID", type: "text" },
-    productName: { column: "p.productName", type: "text" },
-    productIntID: integer("productIntID"),
-    cloudProtocol: { column: "p.cloudProtocol", type: "integer" },
-    authType: integer("authType"),
-    blocked: integer("blocked"),
-    deviceStatus: integer("deviceStatus"),
-    deviceType: integer("deviceType"),
-    upLinkSystem: integer("upLinkSystem"),
-    gateway: integer("gateway"),
-    parentDevice: integer("parentDevice"),
-    modBusIndex: integer("modBusIndex"),
-    carrier: integer("carrier"),
-    physicalNetwork: integer("physicalNetwork"),
-    IMEI: text("IMEI"),
-    IMSI: text("IMSI"),
-    autoSub: integer("autoSub"),
-    manufacturer: text("manufacturer"),
-    serialNumber: text("serialNumber"),
-    softVersion: text("softVersion"),
-    hardwareVersion: text("hardwareVersion"),
-    description: text("description"),
-    deviceConsoleIP: text("deviceConsoleIP"),
-    deviceConsolePort: integer("deviceConsolePort"),
-    deviceConsoleUsername: text("deviceConsoleUsername"),
-    userIntID: integer("userIntID"),
-  },
-};
+export interface Gateway extends Device {
+  /** Devices below it. */
+  readonly deviceCount: number;
+}
 
-export const deviceFilters = listing.filters;
+export const deviceFilters = deviceListing.filters;
+export const gatewayFilters = gateways.filters;
 export const deviceIDs = { name: "device", column: "deviceID", scope: "kind = 'device'" } as const;
+export const gatewayIDs = { name: "device", column: "deviceID", scope: "kind = 'gateway'" } as const;
 /** Sub-resources and the data endpoints take gateways too. */
 export const anyDeviceIDs = { name: "device", column: "deviceID" } as const;
 
@@ -134,23 +106,61 @@ function toDevice(store: DeviceStore, row: DeviceRow): Device {
   };
 }
 
-export async function listDevices(
+/** Devices without the gateways. */
+export function listDevices(store: DeviceStore, tenant: number, request: PageRequest): Promise<Page<Device>> {
+  return listKind<Device>(store, deviceListing, tenant, request, "r.kind = 'device'");
+}
+
+/** Devices and gateways together; the filter deviceType takes 0 terminal, 1 gateway, 2 smartphone. */
+export function listEveryDevice(
   store: DeviceStore,
   tenant: number,
   request: PageRequest,
 ): Promise<Page<Device>> {
-  const page = await listRows<DeviceRow>(store.db, listing, tenant, request, { sql: "r.kind = 'device'" });
-  return { ...page, items: page.items.map((row) => toDevice(store, row)) };
+  return listKind<Device>(store, everyKind, tenant, request, "1");
+}
+
+export function listGateways(
+  store: DeviceStore,
+  tenant: number,
+  request: PageRequest,
+): Promise<Page<Gateway>> {
+  return listKind<Gateway>(store, gateways, tenant, request, "r.kind = 'gateway'");
+}
+
+async function listKind<Kind extends Device>(
+  store: DeviceStore,
+  source: Listing,
+  tenant: number,
+  request: PageRequest,
+  kind: string,
+): Promise<Page<Kind>> {
+  const page = await listRows<DeviceRow>(store.db, source, tenant, asStored(request), { sql: kind });
+  return { ...page, items: page.items.map((row) => toDevice(store, row) as Kind) };
+}
+
+/** Places are stored as JSON, so they are looked for as JSON. */
+function asStored(request: PageRequest): PageRequest {
+  const stored = (value: string | number, like: boolean) => {
+    const json = JSON.stringify(String(value));
+    return like ? json.slice(1, -1) : json;
+  };
+  return {
+    ...request,
+    filters: request.filters.map((filter) =>
+      filter.field === "location" ? { ...filter, value: stored(filter.value, filter.like) } : filter,
+    ),
+  };
 }
 
 /** A device or a gateway. @throws StoreError NOT_FOUND */
 export async function getDevice(store: DeviceStore, tenant: number, id: number): Promise<Device> {
-  return toDevice(store, await getRow<DeviceRow>(store.db, listing, tenant, id));
+  return toDevice(store, await getRow<DeviceRow>(store.db, everyKind, tenant, id));
 }
 
 async function findOne(store: DeviceStore, condition: string, value: SqlValue): Promise<Device | undefined> {
   const row = await store.db.first<DeviceRow>(
-    `select ${listing.select} from ${listing.from} where ${condition}`,
+    `select ${everyKind.select} from ${everyKind.from} where ${condition}`,
     [value],
   );
   return row && toDevice(store, row);
@@ -169,68 +179,8 @@ export function findDeviceByID(store: DeviceStore, id: number): Promise<Device |
   return findOne(store, "r.id = ?", id);
 }
 
-/** The columns that a caller may set; names of the interface. */
-export type DeviceInput = Partial<
-  Pick<
-    Device,
-    | "deviceName"
-    | "deviceUsername"
-    | "token"
-    | "authType"
-    | "blocked"
-    | "deviceType"
-    | "upLinkSystem"
-    | "gateway"
-    | "parentDevice"
-    | "modBusIndex"
-    | "carrier"
-    | "physicalNetwork"
-    | "IMEI"
-    | "IMSI"
-    | "autoSub"
-    | "manufacturer"
-    | "serialNumber"
-    | "softVersion"
-    | "hardwareVersion"
-    | "description"
-    | "deviceConsoleIP"
-    | "deviceConsolePort"
-    | "deviceConsoleUsername"
-    | "latitude"
-    | "longitude"
-    | "location"
-    | "lora"
-    | "metaData"
-    | "scopes"
-  >
->;
-
-const jsonColumns = ["location", "metaData", "scopes"] as const;
-
-function toColumns(store: DeviceStore, input: DeviceInput): Record<string, SqlValue> {
-  const { token, lora, ...rest } = input;
-  const columns = { ...rest } as Record<string, SqlValue>;
-  for (const name of jsonColumns) {
-    const value = input[name];
-    if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value);
-  }
-  // Its keys are secrets like the token.
-  if (lora !== undefined) columns.lora = lora === null ? null : sealedText(store.vault, JSON.stringify(lora));
-  if (token !== undefined) columns.token = store.vault.seal(token);
-  return columns;
-}
-
-function sealedText(vault: Vault, text: string): string {
-  return Buffer.from(vault.seal(text)).toString("base64");
-}
-
-/** What the audit log may show of an input. */
-function auditOf(input: DeviceInput): object {
-  const { token, lora, ...rest } = input;
-  return { ...rest, ...(token === undefined ? {} : { token: "***" }), ...(lora ? { lora: "***" } : {}) };
-}
-
 export interface NewDevice extends DeviceInput {
+  readonly kind?: Device["kind"];
   readonly deviceID: string;
   readonly deviceName: string;
   readonly deviceUsername: string;
@@ -251,7 +201,7 @@ export function createDeviceStatements(
       tenant: actor.tenant,
       deviceID,
       productIntID,
-      ...toColumns(store, rest),
+      ...toColumns(store.vault, rest),
       userIntID: actor.userIntID,
       createUser: actor.username,
       createAt: now,
@@ -271,6 +221,10 @@ export async function createDevice(
   return getDevice(store, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
+/**
+ * @throws StoreError CONFLICT naming the field that is taken, REFERENCED when a link leads nowhere or the parent
+ * hangs below the device
+ */
 export async function updateDevice(
   store: DeviceStore,
   actor: Actor,
@@ -278,9 +232,10 @@ export async function updateDevice(
   id: number,
   input: DeviceInput,
 ): Promise<Device> {
+  const columns = toColumns(store.vault, input);
   await store.db.write([
-    updateRow("device", actor.tenant, id, { ...toColumns(store, input), updateAt: now }),
-    changed(actor, now, "update", "device", id, auditOf(input)),
+    ...(input.parentDevice ? [refuseCycle(id, input.parentDevice)] : []),
+    ...updateStatements("device", actor, now, id, columns, auditOf(input)),
   ]);
   return getDevice(store, actor.tenant, id);
 }
@@ -313,90 +268,24 @@ export async function removeDevices(
   ]);
 }
 
+const above = `with recursive above (id) as (
+  select ? union select d.parentDevice from device d join above a on d.id = a.id
+  where d.parentDevice is not null)`;
+
+/** Breaks the foreign key, and so the transaction, when `parent` is the device or hangs below it. */
+function refuseCycle(device: number, parent: number): Statement {
+  return {
+    sql: `update device set parentDevice = -1
+      where id = ? and exists (${above} select 1 from above where id = ?)`,
+    args: [device, parent, device],
+  };
+}
+
 /** True when `ancestor` is the device itself or stands above it in the chain of parents. */
 export async function isBelow(store: DeviceStore, ancestor: number, device: number): Promise<boolean> {
-  const row = await store.db.first<{ n: number }>(
-    `with recursive above (id) as (
-       select ? union select d.parentDevice from device d join above a on d.id = a.id
-       where d.parentDevice is not null)
-     select count(*) n from above where id = ?`,
-    [device, ancestor],
-  );
-  return (row?.n ?? 0) > 0;
-}
-
-/** One presence change of a device, as the service saw it. */
-export interface PresenceChange {
-  readonly id: number;
-  readonly deviceStatus: number;
-  readonly clientIP: string | null;
-  readonly connectedAt: number | null;
-  readonly keepAlive: number | null;
-}
-
-/** Presence is the service's own observation: no audit row, no updateAt. */
-export async function storePresence(db: Db, node: number, changes: readonly PresenceChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  await db.write(
-    changes.map((change) => ({
-      sql: `update device set deviceStatus = ?, clientIP = ?, connectedAt = coalesce(?, connectedAt),
-        keepAlive = ?, node = ? where id = ?`,
-      args: [
-        change.deviceStatus,
-        change.clientIP,
-        change.connectedAt,
-        change.keepAlive,
-        change.deviceStatus === 0 ? null : node,
-        change.id,
-      ],
-    })),
-  );
-}
-
-/** At start nobody is connected to this node yet, whatever a killed run left behind. */
-export async function clearPresence(db: Db, node: number): Promise<void> {
-  await db.write([
-    {
-      sql: "update device set deviceStatus = 0, clientIP = null, keepAlive = null, node = null where node = ?",
-      args: [node],
-    },
+  const row = await store.db.first<{ n: number }>(`${above} select count(*) n from above where id = ?`, [
+    device,
+    ancestor,
   ]);
-}
-
-/** Names for log rows: the present ones, after deletion the last. */
-export async function deviceNames(
-  db: Db,
-  ids: readonly number[],
-): Promise<Map<number, { deviceID: string; deviceName: string }>> {
-  const rows = await db.all<{ id: number; deviceID: string; deviceName: string }>(
-    `with asked as (select value id from json_each(?1))
-     select id, deviceID, deviceName from device where id in (select id from asked)
-     union all select id, deviceID, deviceName from departed_device where id in (select id from asked)`,
-    [ids],
-  );
-  return new Map(rows.map((row) => [row.id, row]));
-}
-
-/** Record ids of devices and gateways, present or deleted, that log filters mean; at most `limit` + 1. */
-export async function deviceIDsByNames(
-  db: Db,
-  tenant: number,
-  conditions: readonly {
-    readonly column: "deviceID" | "deviceName";
-    readonly like: boolean;
-    readonly value: string;
-  }[],
-  limit: number,
-): Promise<number[]> {
-  const where = conditions.map(({ column, like }) =>
-    like ? `instr(lower(${column}), lower(?)) > 0` : `${column} = ?`,
-  );
-  const args = conditions.map(({ value }) => value);
-  const part = (table: string) =>
-    `select id from ${table} where tenant = ?${where.map((one) => ` and ${one}`).join("")}`;
-  const rows = await db.all<{ id: number }>(
-    `${part("device")} union all ${part("departed_device")} limit ?`,
-    [tenant, ...args, tenant, ...args, limit + 1],
-  );
-  return rows.map((row) => row.id);
+  return (row?.n ?? 0) > 0;
 }

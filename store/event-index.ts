@@ -89,13 +89,14 @@ export async function countsBySegment(
   client: Client,
   scope: Scope,
   owners: readonly number[],
-  log: Log,
+  logs: readonly Log[],
 ): Promise<{ firstID: number; count: number }[]> {
   const { rows } = await client.execute({
     sql: `select s.firstID, sum(p.count) n from posting p join segment s on s.id = p.segment
-      where p.scope = ? and p.owner in (select value from json_each(?)) and p.log = ?
+      where p.scope = ? and p.owner in (select value from json_each(?))
+        and p.log in (select value from json_each(?))
       group by s.firstID order by s.firstID desc`,
-    args: [scope, JSON.stringify(owners), log],
+    args: [scope, JSON.stringify(owners), JSON.stringify(logs)],
   });
   return rows.map((row) => ({ firstID: Number(row.firstID), count: Number(row.n) }));
 }
@@ -105,16 +106,16 @@ export async function offsetsIn(
   client: Client,
   scope: Scope,
   owners: readonly number[],
-  log: Log,
+  logs: readonly Log[],
   firstID: number,
   skip: number,
   count: number,
 ): Promise<number[]> {
   const { rows } = await client.execute({
-    sql: `select p.offsets from posting p where p.scope = ? and p.log = ?
+    sql: `select p.offsets from posting p where p.scope = ? and p.log in (select value from json_each(?))
       and p.segment = (select id from segment where firstID = ?)
       and p.owner in (select value from json_each(?))`,
-    args: [scope, log, firstID, JSON.stringify(owners)],
+    args: [scope, JSON.stringify(logs), firstID, JSON.stringify(owners)],
   });
   const lists = rows.map((row) => new Uint32Array(row.offsets as ArrayBuffer));
   const only = lists[0];

@@ -1,13 +1,19 @@
 import { recordKinds } from "./journal-record.js";
 
-/** The two logs that the journal serves: uplink messages, and connections coming and going. */
-export const logs = { events: 1, connects: 2 } as const;
+/** The logs that the journal serves: uplink messages, connections coming and going, and connections refused. */
+export const logs = { events: 1, connects: 2, denials: 3 } as const;
 export type Log = (typeof logs)[keyof typeof logs];
+
+const logsOfKinds: Readonly<Record<number, Log | undefined>> = {
+  [recordKinds.uplink]: logs.events,
+  [recordKinds.connect]: logs.connects,
+  [recordKinds.disconnect]: logs.connects,
+  [recordKinds.denial]: logs.denials,
+};
 
 /** Which log a record kind belongs to; a release belongs to none. */
 export function logOf(kind: number): Log | null {
-  if (kind === recordKinds.uplink) return logs.events;
-  return kind === recordKinds.connect || kind === recordKinds.disconnect ? logs.connects : null;
+  return logsOfKinds[kind] ?? null;
 }
 
 /** Offsets of one owner's records in one segment, ascending. */

@@ -28,7 +28,8 @@ export interface EventLog {
 }
 
 export interface EventQuery {
-  readonly log: Log;
+  /** One log, or several merged by id. */
+  readonly log: Log | readonly Log[];
   readonly tenant: number;
   /** Record ids; null means every device of the tenant. */
   readonly devices: readonly number[] | null;
@@ -94,23 +95,23 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
     });
   }
 
-  async function sources(scope: Scope, owners: readonly number[], log: Log): Promise<Source[]> {
+  async function sources(scope: Scope, owners: readonly number[], wanted: readonly Log[]): Promise<Source[]> {
     // A segment may move from memory to the file while the file is asked.
     const before = new Map(live);
     const stored = new Map(
-      (await countsBySegment(client, scope, owners, log)).map((row) => [row.firstID, row.count]),
+      (await countsBySegment(client, scope, owners, wanted)).map((row) => [row.firstID, row.count]),
     );
     const all = [...(journal?.segments ?? [])].reverse();
     return all.flatMap((segment): Source[] => {
       const index = before.get(segment) ?? live.get(segment);
-      if (index !== undefined) return [liveSource(segment, index, scope, owners, log)];
+      if (index !== undefined) return [liveSource(segment, index, scope, owners, wanted)];
       const count = stored.get(segment.firstID) ?? 0;
       if (count === 0) return [];
       return [
         {
           segment,
           count,
-          offsets: (skip, take) => offsetsIn(client, scope, owners, log, segment.firstID, skip, take),
+          offsets: (skip, take) => offsetsIn(client, scope, owners, wanted, segment.firstID, skip, take),
         },
       ];
     });
@@ -118,7 +119,8 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
 
   async function list(query: EventQuery): Promise<EventPage> {
     const scope: Scope = query.devices === null ? "tenant" : "device";
-    const found = await sources(scope, query.devices ?? [query.tenant], query.log);
+    const wanted = typeof query.log === "number" ? [query.log] : query.log;
+    const found = await sources(scope, query.devices ?? [query.tenant], wanted);
     return query.matches === undefined ? listPlain(found, query) : listMatching(found, query, query.matches);
   }
 
@@ -126,7 +128,7 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
     list,
     history: (device, recordsMax) =>
       mergeNewest(
-        [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], log))),
+        [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], [log]))),
         recordsMax,
       ),
     onRecord: (segment, position, record) => {
@@ -162,17 +164,18 @@ function liveSource(
   index: SegmentIndex,
   scope: Scope,
   owners: readonly number[],
-  log: Log,
+  wanted: readonly Log[],
 ): Source {
   const count = scope === "device" ? index.countOfDevice : index.countOfTenant;
   const walk = scope === "device" ? index.ofDevice : index.ofTenant;
+  const chains = wanted.flatMap((log) => owners.map((owner) => [log, owner] as const));
   return {
     segment,
-    count: owners.reduce((sum, owner) => sum + count(log, owner), 0),
+    count: chains.reduce((sum, [log, owner]) => sum + count(log, owner), 0),
     offsets: (skip, take) => {
-      const [only] = owners;
-      if (owners.length === 1 && only !== undefined) return walk(log, only, skip, take);
-      const all = owners.flatMap((owner) => walk(log, owner, 0, skip + take));
+      const [only] = chains;
+      if (chains.length === 1 && only !== undefined) return walk(...only, skip, take);
+      const all = chains.flatMap(([log, owner]) => walk(log, owner, 0, skip + take));
       return all.sort((a, b) => b - a).slice(skip, skip + take);
     },
   };

@@ -1,7 +1,7 @@
 import { crc32c } from "./crc32c.js";
 
-/** What a journal record is. Uplinks are events; the others carry the state of sessions. */
-export const recordKinds = { uplink: 1, connect: 2, disconnect: 3, release: 4 } as const;
+/** What a journal record is. Uplinks are events, a denial is a refused CONNECT; the others carry the state of sessions. */
+export const recordKinds = { uplink: 1, connect: 2, disconnect: 3, release: 4, denial: 5 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
 /** What the writer is given; the journal adds id, receipt time and stamp. */
@@ -14,6 +14,7 @@ export interface JournalInput {
   readonly connection: number;
   /** Hash of the client id: with the device it names the session. */
   readonly session: number;
+  /** connect, disconnect and denial: the keep-alive in seconds. */
   readonly messageID: number;
   readonly qos: number;
   readonly dup: boolean;

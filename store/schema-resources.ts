@@ -51,7 +51,9 @@ export const resourcesSchema: readonly string[] = [
     unique (policyIntID, deviceIntID)
   ) strict`,
   "create index policy_device_device on policy_device (deviceIntID)",
-  // The deployment's own authority; the newest row is the one in use.
+  // The newest bindings of a policy, for its mqtt_acl.
+  "create index policy_device_newest on policy_device (policyIntID, id)",
+  // The deployment's own authority: one row.
   `create table authority (
     id integer primary key autoincrement,
     cert text not null,
@@ -102,7 +104,8 @@ export const resourcesSchema: readonly string[] = [
   "create index subscription_device on subscription (deviceIntID) where deviceIntID is not null",
   "create index subscription_product on subscription (productIntID) where productIntID is not null",
   "create index subscription_group on subscription (groupIntID) where groupIntID is not null",
-  // Downlink messages. They outlive their device and group, with the names these had.
+  // Downlink messages. They outlive their device and group, with the names these had. The payload stands last:
+  // a filter on the other columns never reads its pages.
   `create table group_control_log (
     id integer primary key autoincrement,
     tenant integer not null,
@@ -110,13 +113,19 @@ export const resourcesSchema: readonly string[] = [
     groupID text not null,
     groupName text not null,
     topic text not null,
-    payload blob not null,
     needAck integer not null,
     publishStatus integer not null,
     publishUser text,
     userIntID integer,
+    task text not null unique,
+    lastMember integer not null default 0,
+    handedOver integer not null default 0,
+    failed integer not null default 0,
+    confirmed integer not null default 0,
+    ended integer not null default 0,
     createAt integer not null,
-    updateAt integer
+    updateAt integer,
+    payload blob not null
   ) strict`,
   "create index group_control_log_tenant on group_control_log (tenant, id)",
   "create index group_control_log_group on group_control_log (groupIntID, id)",
@@ -126,14 +135,14 @@ export const resourcesSchema: readonly string[] = [
     deviceIntID integer not null,
     groupLogIntID integer,
     topic text not null,
-    payload blob not null,
     qos integer not null,
     expiresAt integer,
     publishStatus integer not null,
     publishUser text,
     userIntID integer,
     createAt integer not null,
-    updateAt integer
+    updateAt integer,
+    payload blob not null
   ) strict`,
   "create index control_log_tenant on control_log (tenant, id)",
   "create index control_log_device on control_log (deviceIntID, id)",
@@ -209,7 +218,6 @@ export const resourcesSchema: readonly string[] = [
     dataStreamIntID integer references data_stream (id),
     topic text,
     places text,
-    defaultValues text not null default '[]',
     productItemIntID integer,
     instanceID integer,
     itemID integer,
@@ -225,6 +233,15 @@ export const resourcesSchema: readonly string[] = [
   "create index app_template_product on app_template (productIntID, id)",
   "create index app_template_point on app_template (dataPointIntID)",
   "create index app_template_stream on app_template (dataStreamIntID) where dataStreamIntID is not null",
+  // The defaultValues of a template in their order; `value` is JSON.
+  `create table template_default (
+    templateIntID integer not null references app_template (id) on delete cascade,
+    ordinal integer not null,
+    dataPointIntID integer not null references data_point (id),
+    value text not null,
+    primary key (templateIntID, ordinal)
+  ) strict`,
+  "create index template_default_point on template_default (dataPointIntID)",
   // `node` is the process that works on it; its files lie in that process's folder.
   `create table task (
     id text primary key,
@@ -242,4 +259,9 @@ export const resourcesSchema: readonly string[] = [
     updateAt integer
   ) strict, without rowid`,
   "create index task_age on task (createAt)",
+  // What lists of devices filter and count by, beside the rows that are ten times as wide.
+  "drop index device_tenant",
+  "create index device_tenant on device (tenant, id, kind, deviceName, deviceID, productIntID, deviceType)",
+  "drop index device_product",
+  "create index device_product on device (productIntID, id, kind, tenant)",
 ];

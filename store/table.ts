@@ -1,3 +1,4 @@
+import { containing } from "./containing.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 
@@ -9,7 +10,10 @@ export type ColumnType = "text" | "integer" | "real" | "time";
 export interface Listing {
   /** Expressions of one row; columns are named as the record's fields. */
   readonly select: string;
-  /** Tables and joins; the entity's own table has the alias `r`. */
+  /**
+   * Tables and joins; the entity's own table has the alias `r`. An inner join `on x.id = r.link` follows a link that
+   * every row has, so that counting can do without it.
+   */
   readonly from: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
 }
@@ -53,7 +57,13 @@ export interface Page<Row> {
   readonly truncated?: boolean;
 }
 
-/** Newest first. `scope` is a further literal condition with its arguments. */
+/** Matches looked for beyond a filtered page: with no more than these, finding the page has counted them too. */
+const countedAheadMax = 200;
+
+/**
+ * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest
+ * index that serves, and only its rows are joined: what is skipped and counted is never read whole.
+ */
 export async function listRows<Row>(
   db: Db,
   listing: Listing,
@@ -61,23 +71,72 @@ export async function listRows<Row>(
   request: PageRequest,
   scope: Statement = { sql: "1" },
 ): Promise<Page<Row>> {
-  const conditions = ["r.tenant = ?", `(${scope.sql})`];
-  const args: SqlValue[] = [tenant, ...(scope.args ?? [])];
-  for (const filter of request.filters) {
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
+  const offset = (request.page - 1) * request.limit;
+  const ahead = request.filters.length === 0 ? 0 : countedAheadMax;
+  const found = await db.all<{ id: number }>(
+    `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
+    [...args, request.limit + ahead, offset],
+  );
+  const isWhole = found.length < request.limit + ahead && (found.length > 0 || offset === 0);
+  const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
+  const ids = found.slice(0, request.limit).map((row) => row.id);
+  return { items: await rowsOf<Row>(db, listing, where, args, ids), count };
+}
+
+async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {
+  const row = await db.first<{ n: number }>(`select count(*) n from ${from} where ${where}`, args);
+  return row?.n ?? 0;
+}
+
+async function rowsOf<Row>(
+  db: Db,
+  listing: Listing,
+  where: string,
+  args: readonly SqlValue[],
+  ids: readonly number[],
+): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  // The conditions again: a join may hold a record more than once, and a row may have changed since.
+  return await db.all<Row>(
+    `select ${listing.select} from ${listing.from}
+     where ${where} and r.id in (select value from json_each(?)) order by r.id desc`,
+    [...args, ids],
+  );
+}
+
+function conditionOf(
+  listing: Listing,
+  tenant: number,
+  filters: readonly Filter[],
+  scope: Statement,
+): Required<Statement> {
+  const parts: Statement[] = [
+    { sql: "r.tenant = ?", args: [tenant] },
+    { ...scope, sql: `(${scope.sql})` },
+  ];
+  for (const filter of filters) {
     const found = listing.filters[filter.field];
     if (found === undefined) continue;
     const { column, where = `${column} = ?` } = found;
-    // Not LIKE, which refuses long patterns and gives meaning to % and _.
-    conditions.push(filter.like ? `instr(lower(${column}), lower(?)) > 0` : where);
-    args.push(filter.value);
+    parts.push(filter.like ? containing(column, String(filter.value)) : { sql: where, args: [filter.value] });
   }
-  const where = conditions.join(" and ");
-  const total = await db.first<{ n: number }>(`select count(*) n from ${listing.from} where ${where}`, args);
-  const items = await db.all<Row>(
-    `select ${listing.select} from ${listing.from} where ${where} order by r.id desc limit ? offset ?`,
-    [...args, request.limit, (request.page - 1) * request.limit],
-  );
-  return { items, count: total?.n ?? 0 };
+  return {
+    sql: parts.map((part) => part.sql).join(" and "),
+    args: parts.flatMap((part) => part.args ?? []),
+  };
+}
+
+/** Whether a condition may speak of another table than the entity's own. */
+function reachesJoins(where: string): boolean {
+  return /\b(?!r\.)\w+\./.test(where);
+}
+
+/** `from` without joins that only look something up, or as it is where one of them may take or repeat rows. */
+function ownTable(from: string): string {
+  const found = /^(\w+ r)(?:\s+(?:left\s+)?join\s+\w+\s+(\w+)\s+on\s+\2\.id\s*=\s*r\.\w+)*\s*$/.exec(from);
+  return found?.[1] ?? from;
 }
 
 /** One row of the tenant, by record id. @throws StoreError NOT_FOUND */

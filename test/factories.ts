@@ -54,6 +54,37 @@ export const metricBody = (point: Rec, fields: Fields = {}) => ({
   ...fields,
 });
 
+export const groupBody = (product: Rec, fields: Fields = {}) => ({
+  productID: product.productID,
+  groupName: unique("Group"),
+  ...fields,
+});
+
+export const policyBody = (fields: Fields = {}) => ({
+  name: unique("Policy"),
+  topic: "up/#",
+  access: 0,
+  allow: 1,
+  ...fields,
+});
+
+export const productResourceBody = (point: Rec, fields: Fields = {}) => ({
+  productID: point.productID,
+  codeValue: "serialNumber",
+  dataPointIntID: point.id,
+  ...fields,
+});
+
+export const appTemplateBody = (point: Rec, fields: Fields = {}) => ({
+  productID: point.productID,
+  templateName: unique("Template"),
+  templateType: 1,
+  dataPointIntID: point.id,
+  ...fields,
+});
+
+export const certBody = (fields: Fields = {}) => ({ name: unique("Certificate"), enable: 1, ...fields });
+
 export const makeProduct = (world: World, fields?: Fields) =>
   world.make("/api/v1/products", productBody(fields));
 
@@ -68,3 +99,28 @@ export const makeDevice = (world: World, product: Rec, fields?: Fields) =>
 
 export const makeMetric = (world: World, point: Rec, fields?: Fields) =>
   world.make("/api/v1/metrics", metricBody(point, fields));
+
+export const makeGroup = (world: World, product: Rec, fields?: Fields) =>
+  world.make("/api/v1/groups", groupBody(product, fields));
+
+export const makePolicy = (world: World, fields?: Fields) =>
+  world.make("/api/v1/policies", policyBody(fields));
+
+export const gatewayBody = (product: Rec, fields: Fields = {}) => ({
+  productID: product.productID,
+  gatewayName: unique("Gateway"),
+  gatewayProtocol: mqtt,
+  upLinkNetwork: 4,
+  ...fields,
+});
+
+export const makeGateway = (world: World, product: Rec, fields?: Fields) =>
+  world.make("/api/v1/gateways", gatewayBody(product, fields));
+
+export const makeProductResource = (world: World, point: Rec, fields?: Fields) =>
+  world.make("/api/v1/product_resources", productResourceBody(point, fields));
+
+export const makeAppTemplate = (world: World, point: Rec, fields?: Fields) =>
+  world.make("/api/v1/app_templates", appTemplateBody(point, fields));
+
+export const makeCert = (world: World, fields?: Fields) => world.make("/api/v1/certs", certBody(fields));

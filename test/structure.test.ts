@@ -29,6 +29,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
 const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "@libsql/client": [/^store\//, /^src\/lock\.ts$/],
   "@influxdata/influxdb-client": [/^store\/influx\//],
+  "@peculiar/x509": [/^src\/x509\.ts$/],
   "mqtt-packet": [/^ingest\/transports\/mqtt\//],
   mathjs: [/^query\/formula[\w-]*\.ts$/],
   "@hono/node-server": [/^src\/(serve|app)\.ts$/],

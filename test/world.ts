@@ -199,6 +199,7 @@ export function refused(reply: Reply, errorCode: string, ...fields: readonly str
 const statusOf: Readonly<Record<string, number>> = {
   ...{ BAD_REQUEST: 400, PARAMETER_INVALID: 400, DATA_EXISTED: 400, REFERENCED_ERROR: 400 },
   ...{ AUTH_FAILED: 401, LOGIN_REQUIRED: 401, PERMISSION_DENIED: 403, DATA_NOT_FOUND: 404 },
+  ...{ RESOURCE_LIMITED: 403 },
   ...{ METHOD_NOT_ALLOWED: 405, NOT_ACCEPTABLE: 406, PAYLOAD_TOO_LARGE: 413 },
   ...{ UNSUPPORTED_MEDIA_TYPE: 415, TOO_MANY_REQUESTS: 429 },
 };

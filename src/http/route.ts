@@ -1,15 +1,14 @@
-import type { OpenAPIHono, z } from "@hono/zod-openapi";
-import type { Context } from "hono";
+import type { z } from "@hono/zod-openapi";
+import type { Context, Hono } from "hono";
 import type { Logger } from "../log.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
 import { readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, errorStatus, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
-import { document } from "./reference.js";
 
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
-  readonly status: 200 | 201 | 202 | 204;
+  readonly status: 200 | 201 | 202 | 204 | 304;
   readonly body?: object | string | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Type of a text or stream; JSON otherwise. */
@@ -85,12 +84,11 @@ export interface FrameDeps {
   readonly variant: Variant;
 }
 
-/** Registers the routes: authentication, validation, errors, headers and the API reference in one place. */
-export function mountRoutes(app: OpenAPIHono, routes: readonly Route[], deps: FrameDeps): void {
+/** Registers the routes: authentication, validation, errors and headers in one place. */
+export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps): void {
   const methods = new Map<string, string[]>();
   for (const one of routes) {
     const { spec } = one;
-    document(app, one);
     const path = honoPath(spec.path);
     methods.set(path, [...(methods.get(path) ?? []), spec.method.toUpperCase()]);
     app.on(spec.method.toUpperCase(), path, (context) =>

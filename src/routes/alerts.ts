@@ -1,6 +1,84 @@
+import { z } from "@hono/zod-openapi";
+import {
+  type Alert,
+  type AlertState,
+  alertFilters,
+  alertIDs,
+  clearAlerts,
+  getAlert,
+  listAlerts,
+  removeAlerts,
+} from "../../store/alerts.js";
 import type { AppDeps } from "../deps.js";
+import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
+import { int, stampOrNull, stampText } from "../http/schemas.js";
+import { currentAlert, historyAlert } from "../views/alerts.js";
 
-export function alertRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Alerts";
+
+const current = z
+  .object({
+    id: int,
+    alertName: z.string(),
+    alertContent: z.string(),
+    alertSeverity: int,
+    alertSeverityLabel: z.string(),
+    alertTimes: int,
+    alertDetail: z.record(z.string(), z.unknown()),
+    deviceID: z.string(),
+    deviceName: z.string(),
+    startTime: stampText,
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("Alert");
+const history = current.extend({ endTime: stampText }).openapi("HistoryAlert");
+
+const forms = {
+  current: { path: "/api/v1/current_alerts", view: currentAlert, schema: current, remove: clearAlerts },
+  history: { path: "/api/v1/history_alerts", view: historyAlert, schema: history, remove: removeAlerts },
+} as const;
+
+const deleteSummary = {
+  current: "Clear current alerts; they become history",
+  history: "Delete history alerts",
+} as const;
+
+export function alertRoutes(deps: AppDeps): Route[] {
+  return [...routesOf(deps, "current"), ...routesOf(deps, "history")];
+}
+
+function routesOf(deps: AppDeps, state: AlertState): Route[] {
+  const { db, now } = deps;
+  const { path, view, schema, remove } = forms[state];
+  const routes = resourceRoutes(deps);
+  return [
+    routes.list<Alert>({
+      path,
+      tag,
+      summary: `List ${state} alerts`,
+      filters: alertFilters,
+      schema,
+      list: ({ caller }, request) => listAlerts(db, caller.tenant, state, request),
+      view,
+    }),
+    routes.detail<Alert>({
+      path: `${path}/{id}`,
+      tag,
+      summary: `One ${state} alert`,
+      ids: alertIDs[state],
+      schema,
+      get: ({ caller }, id) => getAlert(db, caller.tenant, id),
+      view,
+    }),
+    routes.remove({
+      path,
+      tag,
+      summary: deleteSummary[state],
+      ids: alertIDs[state],
+      errors: [],
+      remove: ({ caller }, ids) => remove(db, caller, now(), ids),
+    }),
+  ];
 }

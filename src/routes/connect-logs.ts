@@ -1,6 +1,80 @@
+import { z } from "@hono/zod-openapi";
+import { anyDeviceIDs } from "../../store/devices.js";
+import { logs } from "../../store/event-postings.js";
+import type { JournalRecord } from "../../store/journal-record.js";
+import { type Filter, integer, type Page, text } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
+import { journalLists, type RecordTests, textTest } from "../http/journal-list.js";
+import { type ListSpec, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
+import { int, stampText, textOrNull } from "../http/schemas.js";
+import { connectLogListed, connectStatuses } from "../views/connect-logs.js";
+import type { LogRow } from "../views/events.js";
 
-export function connectLogRoutes(_deps: AppDeps): Route[] {
-  return [];
+const filters = {
+  deviceName: text("deviceName"),
+  deviceID: text("deviceID"),
+  IP: text("ip"),
+  keepAlive: integer("keepAlive"),
+  connectStatus: integer("connectStatus"),
+  deviceStatus: integer("deviceStatus"),
+};
+
+const hasStatus = (record: JournalRecord, { value }: Filter) => connectStatuses[record.kind] === value;
+const tests: RecordTests = {
+  IP: textTest((record) => record.ip),
+  keepAlive: (record, { value }) => record.messageID === value,
+  connectStatus: hasStatus,
+  deviceStatus: hasStatus,
+};
+
+const common = z.object({
+  id: int,
+  deviceID: textOrNull,
+  deviceName: textOrNull,
+  IP: z.string(),
+  keepAlive: int,
+  tenantID: z.string(),
+  createAt: stampText,
+  updateAt: z.null(),
+});
+const status = z.union([z.literal(0), z.literal(1)]);
+const ofA = common.extend({ connectStatus: status, connectStatusLabel: z.string() }).openapi("ConnectLog");
+const ofB = common.extend({ deviceStatus: int, deviceStatusLabel: z.string() }).openapi("ConnectLogB");
+
+/** A row and whose it is. */
+interface OwnedRow extends LogRow {
+  readonly tenantID: string;
+}
+
+/** Variant A leaves refused connections out of its lists and counts. */
+const wanted = { A: [logs.connects], B: [logs.connects, logs.denials] } as const;
+
+export function connectLogRoutes(deps: AppDeps): Route[] {
+  const routes = resourceRoutes(deps);
+  const lists = journalLists(deps);
+  const shared: Pick<ListSpec<OwnedRow>, "tag" | "filters" | "schema" | "schemaB" | "list" | "view"> = {
+    tag: "Logs",
+    filters,
+    schema: ofA,
+    schemaB: ofB,
+    list: async ({ caller, variant }, request, parent): Promise<Page<OwnedRow>> => {
+      const page = await lists.list(caller.tenant, { logs: wanted[variant], tests }, request, parent);
+      return { ...page, items: page.items.map((row) => ({ ...row, tenantID: caller.tenantID })) };
+    },
+    view: (row, context) => connectLogListed(row.tenantID, row, context),
+  };
+  return [
+    routes.list<OwnedRow>({
+      ...shared,
+      path: "/api/v1/device_connect_logs",
+      summary: "Connections of every device",
+    }),
+    routes.list<OwnedRow>({
+      ...shared,
+      path: "/api/v1/devices/{id}/connect_logs",
+      summary: "Connections of one device",
+      parent: anyDeviceIDs,
+    }),
+  ];
 }

@@ -1,6 +1,116 @@
+import { z } from "@hono/zod-openapi";
+import {
+  type ControlLog,
+  controlLogFilters,
+  type GroupControlLog,
+  groupControlLogFilters,
+  listControlLogs,
+  listGroupControlLogs,
+} from "../../store/control-logs.js";
+import { anyDeviceIDs, gatewayIDs } from "../../store/devices.js";
+import { groupIDs } from "../../store/groups.js";
+import { integer, type Page, type PageRequest, text } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
+import { rowFilters, scopeOf } from "../http/log-scope.js";
+import { type Asking, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
+import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { controlLogListed, gatewayControlLogListed, groupControlLogListed } from "../views/control-logs.js";
+import { payloadContains } from "../views/events.js";
 
-export function controlLogRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Logs";
+
+const common = z.object({
+  id: int,
+  topic: z.string(),
+  payload: z.string(),
+  publishStatus: int,
+  publishStatusLabel: z.string(),
+  publishUser: textOrNull,
+  userIntID: intOrNull,
+  createAt: stampText,
+  updateAt: stampOrNull,
+});
+const ofDevice = common.extend({ deviceIntID: int, deviceName: textOrNull }).openapi("ControlLog");
+const ofGroup = common.extend({ groupID: z.string(), groupName: z.string() }).openapi("GroupControlLog");
+const ofGateway = z
+  .object({
+    id: int,
+    deviceIntID: int,
+    payload: z
+      .union([z.record(z.string(), z.unknown()), z.string()])
+      .openapi({
+        description: "the object where the text is a JSON object: channel, func, kbid, message, object",
+      }),
+    createUser: textOrNull,
+    createAt: stampText,
+  })
+  .openapi("GatewayControlLog");
+
+const gatewayFilters = {
+  payload: controlLogFilters.payload,
+  deviceIntID: integer("deviceIntID"),
+  createUser: text("publishUser"),
+};
+
+export function controlLogRoutes(deps: AppDeps): Route[] {
+  const { db } = deps;
+  const routes = resourceRoutes(deps);
+
+  async function list(
+    { caller: { tenant } }: Asking,
+    request: PageRequest,
+    parent: number,
+  ): Promise<Page<ControlLog>> {
+    const devices = await scopeOf(db, tenant, request.filters, parent);
+    const rest = { ...request, filters: rowFilters(request.filters) };
+    return listControlLogs(db, tenant, devices, rest, payloadContains);
+  }
+
+  return [
+    routes.list<ControlLog>({
+      path: "/api/v1/device_control_logs",
+      tag,
+      summary: "Downlink messages to every device",
+      filters: controlLogFilters,
+      schema: ofDevice,
+      list,
+      view: controlLogListed,
+    }),
+    routes.list<ControlLog>({
+      path: "/api/v1/devices/{id}/control_logs",
+      tag,
+      summary: "Downlink messages to one device",
+      filters: controlLogFilters,
+      parent: anyDeviceIDs,
+      schema: ofDevice,
+      list,
+      view: controlLogListed,
+    }),
+    routes.list<ControlLog>({
+      path: "/api/v1/gateways/{id}/control_logs",
+      tag,
+      summary: "Downlink messages to one gateway",
+      filters: gatewayFilters,
+      parent: gatewayIDs,
+      schema: ofGateway,
+      list: (asking, request, parent) => {
+        const filters = request.filters.map((filter) =>
+          filter.field === "createUser" ? { ...filter, field: "publishUser" } : filter,
+        );
+        return list(asking, { ...request, filters }, parent);
+      },
+      view: gatewayControlLogListed,
+    }),
+    routes.list<GroupControlLog>({
+      path: "/api/v1/groups/{id}/control_logs",
+      tag,
+      summary: "Downlink messages to one group",
+      filters: groupControlLogFilters,
+      parent: groupIDs,
+      schema: ofGroup,
+      list: (_asking, request, parent) => listGroupControlLogs(db, parent, request, payloadContains),
+      view: groupControlLogListed,
+    }),
+  ];
 }

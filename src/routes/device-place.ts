@@ -1,6 +1,123 @@
+import { z } from "@hono/zod-openapi";
+import { resolveRange } from "../../query/range.js";
+import { createSeriesRefs } from "../../query/series-refs.js";
+import { timeWriters } from "../../query/time-text.js";
+import { type LocationSeries, track } from "../../query/track.js";
+import { type DataPoint, kindOf } from "../../store/data-points.js";
+import type { DeviceInput } from "../../store/device-columns.js";
+import { anyDeviceIDs, updateDevice } from "../../store/devices.js";
+import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { editBody, json, present, text } from "../http/fields.js";
+import { type Asking, resourceRoutes } from "../http/resource.js";
+import { type Answer, type Route, route } from "../http/route.js";
+import { idParams } from "../http/schemas.js";
+import { viewContext } from "../views/context.js";
+import { deviceStored } from "../views/devices.js";
+import { gatewayStored } from "../views/gateways.js";
+import { dataQuery, readQuery } from "./data-query.js";
+import { deviceFields } from "./device-rules.js";
+import { deviceStoredSchema, deviceStoredSchemaB, gatewayStoredSchema } from "./device-schemas.js";
 
-export function devicePlaceRoutes(_deps: AppDeps): Route[] {
-  return [];
+/** Where devices stand and where they have been. */
+
+const coordinates = { longitude: deviceFields.longitude, latitude: deviceFields.latitude };
+const place = editBody({}, { ...coordinates, location: json }).openapi("DevicePlace");
+const placeB = editBody({}, { ...coordinates, location: text }).openapi("DevicePlaceB");
+
+/** Positions of one answer. */
+const positionsMax = 10_000;
+
+const trackQuery = dataQuery.pick({
+  deviceID: true,
+  deviceIntID: true,
+  startTime: true,
+  endTime: true,
+  timezone: true,
+  timeFormat: true,
+});
+const positionSchema = z
+  .object({
+    time: z.union([z.string(), z.number()]).openapi({ example: "2026-11-21 10:00:00" }),
+    lnglat: z
+      .array(z.number())
+      .length(2)
+      .openapi({ example: [121.4737, 31.2304] }),
+  })
+  .openapi("DevicePosition");
+
+export function devicePlaceRoutes(deps: AppDeps): Route[] {
+  const { devices, now, stamp, brokers } = deps;
+  const routes = resourceRoutes(deps);
+
+  const move = async (asking: Asking, id: string, input: DeviceInput): Promise<Answer> => {
+    const device = await routes.find(asking, anyDeviceIDs, id);
+    const moved = await updateDevice(devices, asking.caller, now(), device, input);
+    const context = { ...viewContext(stamp, asking), brokers };
+    const isGateway = moved.kind === "gateway" && asking.variant === "A";
+    return { status: 200, body: isGateway ? gatewayStored(moved, context) : deviceStored(moved, context) };
+  };
+
+  return [
+    route(
+      {
+        method: "put",
+        path: "/api/v1/devices/{id}/location",
+        access: "write",
+        tag: "Devices",
+        summary: "Say where a device or gateway stands",
+        shape: { params: idParams, body: place },
+        answer: { status: 200, schema: z.union([deviceStoredSchema, gatewayStoredSchema]) },
+        handle: (input) => move(input, input.params.id, present(input.body) as DeviceInput),
+      },
+      {
+        shape: { params: idParams, body: placeB },
+        answer: { status: 200, schema: deviceStoredSchemaB },
+        handle: (input) => move(input, input.params.id, present(input.body) as DeviceInput),
+      },
+    ),
+    route({
+      method: "get",
+      path: "/api/v1/device_track",
+      access: "read",
+      tag: "Devices",
+      summary: `Where a device has been: the newest ${positionsMax} positions of the range, ascending`,
+      shape: { query: trackQuery },
+      answer: { status: 200, schema: z.array(positionSchema) },
+      errors: ["DATA_NOT_FOUND"],
+      handle: async ({ caller, query }) => {
+        const { device, timezone, format, now: at } = await readQuery(deps, caller.tenant, query);
+        const { start, stop, zone } = resolveRange(query, "real", timezone, at);
+        const range = { ...(start === undefined ? {} : { start }), ...(stop === undefined ? {} : { stop }) };
+        const { points } = await deps.catalog.model(device.productIntID);
+        const found = await track(deps.series, locationSeries(device, points), range, positionsMax);
+        const write = timeWriters[format];
+        return {
+          status: 200,
+          body: found.positions.map(({ time, lnglat }) => ({ time: write(zone, time), lnglat })),
+          headers: found.truncated ? { Truncated: "true" } : {},
+        };
+      },
+    }),
+  ];
+}
+
+const refs = createSeriesRefs();
+const placeType = 6;
+const longitudeType = 1;
+const latitudeType = 2;
+
+/** Of several longitudes or latitudes the first data point counts, so that the two belong together. */
+function locationSeries(device: DeviceRef, points: readonly DataPoint[]): LocationSeries {
+  const seriesOf = (point: DataPoint) =>
+    refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
+  const coordinate = (locationType: number) => {
+    const point = points.find((one) => one.isLocationType === 1 && one.locationType === locationType);
+    return point === undefined ? null : seriesOf(point);
+  };
+  return {
+    places: points.filter((point) => point.pointDataType === placeType).map(seriesOf),
+    longitude: coordinate(longitudeType),
+    latitude: coordinate(latitudeType),
+  };
 }

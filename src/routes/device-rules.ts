@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import type { Device, DeviceInput } from "../../store/devices.js";
+import type { DeviceInput } from "../../store/device-columns.js";
+import type { Device } from "../../store/devices.js";
 import { code, codes, float, integer, json, name, text } from "../http/fields.js";
 import { codesOf, textDictionary } from "../views/labels.js";
 
@@ -71,13 +72,16 @@ export const deviceFields = {
   token: z.string().min(1).max(1024),
 } as const;
 
+/** Other spellings of fields in bodies → the proper one. */
+export const bodySpellings = { modBuxIndex: "modBusIndex" } as const;
+
 /** The record as it would be stored, for the rules. */
 export type DeviceDraft = Pick<
   Device,
   "deviceID" | "deviceType" | "upLinkSystem" | "gateway" | "parentDevice" | "modBusIndex" | "IMEI" | "autoSub"
 > & { readonly authType: number | null; readonly lora: Readonly<Record<string, unknown>> | null };
 
-const protocols = { mqtt: 1, coap: 2, lwm2m: 3, lora: 4, http: 5, webSocket: 6, modbus: 7 } as const;
+export const protocols = { mqtt: 1, coap: 2, lwm2m: 3, lora: 4, http: 5, webSocket: 6, modbus: 7 } as const;
 
 type FieldErrors = Record<string, string>;
 

@@ -1,6 +1,160 @@
+import { z } from "@hono/zod-openapi";
+import {
+  createGroup,
+  devicesOfGroups,
+  type Group,
+  getGroup,
+  groupFilters,
+  groupIDs,
+  listGroups,
+  removeGroups,
+  updateGroup,
+} from "../../store/groups.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { invalid } from "../http/errors.js";
+import {
+  createBody,
+  editBody,
+  fixedFields,
+  integer,
+  name,
+  present,
+  refuseChanged,
+  text,
+} from "../http/fields.js";
+import { type Asking, resourceRoutes } from "../http/resource.js";
+import { type Route, route } from "../http/route.js";
+import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { viewContext } from "../views/context.js";
+import { type GroupRow, groupDetail, groupListed, groupStored, groupTruncated } from "../views/groups.js";
+import { productOf } from "./product-ref.js";
 
-export function groupRoutes(_deps: AppDeps): Route[] {
-  return [];
+const fixed = ["groupID", "productID", "productIntID"] as const;
+const tag = "Groups";
+
+/** One of the two names the product. */
+const owner = { productID: z.string(), productIntID: integer(1) };
+const createA = createBody({ groupName: name }, { description: text, ...owner }).openapi("GroupCreate");
+const createB = createBody({ groupName: name, description: text }, owner).openapi("GroupCreateB");
+const edit = editBody({ groupName: name }, { description: text })
+  .extend(fixedFields(fixed))
+  .openapi("GroupEdit");
+
+const stored = z
+  .object({
+    id: int,
+    groupID: z.string(),
+    groupName: z.string(),
+    description: textOrNull,
+    productID: z.string(),
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("GroupStored");
+const named = stored.extend({ productName: z.string() });
+const listed = named.extend({ deviceCount: int }).openapi("Group");
+const detail = named.extend({ createUser: textOrNull }).openapi("GroupDetail");
+const storedB = stored.extend({ devices: z.array(recordID), userIntID: intOrNull }).openapi("GroupStoredB");
+const listedB = storedB.extend({ productName: z.string() }).openapi("GroupB");
+const detailB = listedB.extend({ createUser: textOrNull }).openapi("GroupDetailB");
+
+type CreateBody = z.output<typeof createA> | z.output<typeof createB>;
+
+export function groupRoutes(deps: AppDeps): Route[] {
+  const { db, now, stamp } = deps;
+  const routes = resourceRoutes(deps);
+
+  /** Variant B shows the devices of a group. */
+  const withDevices = async (asking: Asking, groups: readonly Group[]): Promise<GroupRow[]> => {
+    if (asking.variant === "A") return [...groups];
+    const devices = await devicesOfGroups(
+      db,
+      groups.map(({ id }) => id),
+    );
+    return groups.map((group) => ({ ...group, devices: devices.get(group.id) ?? [] }));
+  };
+  const answer = async (status: 200 | 201, asking: Asking, group: Group) => {
+    const [row = group] = await withDevices(asking, [group]);
+    const headers: Record<string, string> = groupTruncated(row) ? { Truncated: "true" } : {};
+    return { status, body: groupStored(row, viewContext(stamp, asking)), headers };
+  };
+  const create = async (input: Asking & { readonly body: CreateBody }) => {
+    const { caller, body } = input;
+    const { groupName, description = null, productID, productIntID } = body;
+    if (!productID && !productIntID) throw invalid({ productID: "is required" });
+    const product = await productOf(db, caller.tenant, { productID, productIntID });
+    const fields = { groupName, description, productIntID: product.id };
+    return answer(201, input, await createGroup(db, caller, now(), fields));
+  };
+
+  return [
+    routes.list<GroupRow>({
+      path: "/api/v1/groups",
+      tag,
+      summary: "List groups",
+      filters: groupFilters,
+      schema: listed,
+      schemaB: listedB,
+      list: async (asking, request) => {
+        const page = await listGroups(db, asking.caller.tenant, request);
+        const items = await withDevices(asking, page.items);
+        return { ...page, items, truncated: items.some(groupTruncated) };
+      },
+      view: groupListed,
+    }),
+    routes.detail<GroupRow>({
+      path: "/api/v1/groups/{id}",
+      tag,
+      summary: "One group",
+      ids: groupIDs,
+      schema: detail,
+      schemaB: detailB,
+      get: async (asking, id) => {
+        const group = await getGroup(db, asking.caller.tenant, id);
+        return (await withDevices(asking, [group]))[0] ?? group;
+      },
+      view: groupDetail,
+      truncated: groupTruncated,
+    }),
+    route(
+      {
+        method: "post",
+        path: "/api/v1/groups",
+        access: "write",
+        tag,
+        summary: "Create a group of devices of one product, named by productID or productIntID",
+        shape: { body: createA },
+        answer: { status: 201, schema: stored },
+        errors: ["DATA_EXISTED"],
+        handle: create,
+      },
+      { shape: { body: createB }, answer: { status: 201, schema: storedB }, handle: create },
+    ),
+    route({
+      method: "put",
+      path: "/api/v1/groups/{id}",
+      access: "write",
+      tag,
+      summary: "Edit a group",
+      shape: { params: idParams, body: edit },
+      answer: { status: 200, schema: z.union([stored, storedB]) },
+      errors: ["DATA_EXISTED"],
+      handle: async (input) => {
+        const { caller, body } = input;
+        const id = await routes.find(input, groupIDs, input.params.id);
+        refuseChanged(body, await getGroup(db, caller.tenant, id), fixed);
+        const { groupName, description } = body;
+        const fields = present({ groupName, description });
+        return answer(200, input, await updateGroup(db, caller, now(), id, fields));
+      },
+    }),
+    routes.remove({
+      path: "/api/v1/groups",
+      tag,
+      summary: "Delete groups with their memberships, subscriptions and schedules",
+      ids: groupIDs,
+      errors: [],
+      remove: ({ caller }, ids) => removeGroups(db, caller, now(), ids),
+    }),
+  ];
 }

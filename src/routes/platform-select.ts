@@ -1,6 +1,175 @@
+import { z } from "@hono/zod-openapi";
+import {
+  selectDataPoints,
+  selectDataStreams,
+  selectDevices,
+  selectionFilters,
+  selectMetricDataPoints,
+  selectProducts,
+} from "../../store/selections.js";
+import type { Listing, PageRequest } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { invalid } from "../http/errors.js";
+import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
+import type { Asking } from "../http/resource.js";
+import { type Route, route, type Variant } from "../http/route.js";
+import { int } from "../http/schemas.js";
+import { dictCode } from "../views/dict-code.js";
+import {
+  dataPointSelection,
+  deviceSelection,
+  type PointForm,
+  productSelection,
+  selection,
+} from "../views/selections.js";
 
-export function platformSelectRoutes(_deps: AppDeps): Route[] {
-  return [];
+/** Labels and values for forms: the codes of the interface, and the records that a form chooses from. */
+
+const tag = "Selection helpers";
+
+const productItem = z
+  .object({
+    label: z.string(),
+    value: z.string(),
+    attr: z.object({ cloudProtocol: int, productIntID: int }),
+  })
+  .openapi("ProductSelection");
+const deviceItem = z
+  .object({ label: z.string(), value: z.string(), attr: z.object({ deviceIntID: int }) })
+  .openapi("DeviceSelection");
+const pointAttr = z.object({
+  dataTransType: int,
+  enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).nullable(),
+  pointDataType: int,
+});
+const pointItem = z
+  .object({ label: z.string(), value: z.union([int, z.string()]), attr: pointAttr.optional() })
+  .openapi("DataPointSelection");
+const item = z.object({ label: z.string(), value: int }).openapi("Selection");
+
+export function platformSelectRoutes(deps: AppDeps): Route[] {
+  const { db } = deps;
+  return [
+    dictCodeRoute(),
+    selectRoute({
+      name: "products",
+      summary: "Products, by productID",
+      filters: selectionFilters.products,
+      item: productItem,
+      select: async ({ caller }, request) =>
+        (await selectProducts(db, caller.tenant, request)).map(productSelection),
+    }),
+    selectRoute({
+      name: "devices",
+      summary: "Devices, by deviceID; in Variant B gateways too",
+      filters: selectionFilters.devices,
+      item: deviceItem,
+      select: async ({ caller, variant }, request) =>
+        (await selectDevices(db, caller.tenant, request, variant === "B")).map(deviceSelection),
+    }),
+    selectRoute({
+      name: "data_points",
+      summary: "Data points, by record id; of a stream alone by dataPointID",
+      filters: selectionFilters.dataPoints,
+      further: { intID: intIDParameter },
+      item: pointItem,
+      select: async ({ caller }, request, query) => {
+        const form = pointForm(query.intID, request);
+        const points = await selectDataPoints(db, caller.tenant, request);
+        return points.map((point) => dataPointSelection(point, form));
+      },
+    }),
+    selectRoute({
+      name: "data_streams",
+      summary: "Data streams, by record id",
+      filters: selectionFilters.dataStreams,
+      item,
+      select: async ({ caller }, request) =>
+        (await selectDataStreams(db, caller.tenant, request)).map(selection),
+    }),
+    selectRoute({
+      name: "metric_data_points",
+      summary: "Data points with numbers, by record id",
+      filters: selectionFilters.metricDataPoints,
+      item,
+      select: async ({ caller }, request) =>
+        (await selectMetricDataPoints(db, caller.tenant, request)).map(selection),
+    }),
+  ];
+}
+
+interface SelectSpec {
+  readonly name: string;
+  readonly summary: string;
+  readonly filters: Listing["filters"];
+  readonly further?: Readonly<Record<string, z.ZodType>>;
+  readonly item: z.ZodType;
+  select(
+    asking: Asking,
+    request: PageRequest,
+    query: Readonly<Record<string, unknown>>,
+  ): Promise<readonly object[]>;
+}
+
+/** An array of at most 1,000 rows, newest first; filters and `_limit` as those of a list. */
+function selectRoute({ name, summary, filters, further = {}, item, select }: SelectSpec): Route {
+  return route({
+    method: "get",
+    path: `/api/v1/platform_select/${name}`,
+    access: "read",
+    tag,
+    summary,
+    shape: { query: listQuery(filters).extend(further) },
+    answer: { status: 200, schema: z.array(item) },
+    handle: async (input) => {
+      const query: Readonly<Record<string, unknown>> = input.query;
+      const request = pageRequest({ ...query, _limit: query._limit || String(pageLimitMax) }, filters);
+      return { status: 200, body: await select(input, request, query) };
+    },
+  });
+}
+
+const intIDParameter = z
+  .string()
+  .optional()
+  .openapi({ description: "true: by record id, with attr", example: "true" });
+
+/** @throws ApiError PARAMETER_INVALID when intID is neither true nor false */
+function pointForm(intID: unknown, { filters }: PageRequest): PointForm {
+  if (intID === "true") return "idAndAttr";
+  if (intID !== undefined && intID !== "" && intID !== "false") {
+    throw invalid({ intID: "must be true or false" });
+  }
+  const asked = new Set(filters.map(({ field }) => field));
+  const ofStreamAlone =
+    asked.has("dataStreamIntID") && !asked.has("productIntID") && !asked.has("streamDataType");
+  return ofStreamAlone ? "dataPointID" : "id";
+}
+
+function dictCodeRoute(): Route {
+  const answer = (variant: Variant) => ({ status: 200, body: dictCode(variant) }) as const;
+  return route(
+    {
+      method: "get",
+      path: "/api/v1/platform_select/dict_code",
+      access: "read",
+      tag,
+      summary: "The codes of the interface and their labels",
+      answer: { status: 200, schema: dictSchema("A").openapi("DictCode") },
+      handle: () => answer("A"),
+    },
+    {
+      answer: { status: 200, schema: dictSchema("B").openapi("DictCodeB") },
+      handle: () => answer("B"),
+    },
+  );
+}
+
+/** One array for each name; its codes are all numbers or all texts. */
+function dictSchema(variant: Variant) {
+  const names = Object.entries(dictCode(variant)).map(([name, entries]) => {
+    const value = typeof entries[0]?.value === "string" ? z.string() : int;
+    return [name, z.array(z.object({ label: z.string(), value }))] as const;
+  });
+  return z.object(Object.fromEntries(names));
 }

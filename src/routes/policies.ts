@@ -1,6 +1,126 @@
+import { z } from "@hono/zod-openapi";
+import { isTopicFilter } from "../../ingest/topics.js";
+import {
+  createPolicy,
+  getPolicy,
+  listPolicies,
+  type Policy,
+  policyFilters,
+  policyIDs,
+  removePolicies,
+  updatePolicy,
+} from "../../store/policies.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { code, createBody, editBody, name, present, text } from "../http/fields.js";
+import { type Asking, resourceRoutes } from "../http/resource.js";
+import { type Route, route } from "../http/route.js";
+import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { viewContext } from "../views/context.js";
+import { codesOf } from "../views/labels.js";
+import { policyDetail, policyListed, policyStored, policyTruncated } from "../views/policies.js";
 
-export function policyRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Policies";
+
+const required = {
+  name,
+  topic: z
+    .string()
+    .max(1024)
+    .refine(isTopicFilter, "must be a topic filter")
+    .openapi({ description: "a topic filter; %d is the deviceID, %u the deviceUsername", example: "%d/+/#" }),
+  access: code(...codesOf("access")),
+  allow: code(...codesOf("allow")),
+};
+const optional = { description: text };
+const create = createBody(required, optional).openapi("PolicyCreate");
+const edit = editBody(required, optional).openapi("PolicyEdit");
+
+const stored = z
+  .object({
+    id: int,
+    name: z.string(),
+    topic: z.string(),
+    access: int,
+    allow: int,
+    description: textOrNull,
+    mqtt_acl: z.array(recordID),
+    userIntID: intOrNull,
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("PolicyStored");
+export const policyListedSchema = stored
+  .extend({ accessLabel: z.string(), allowLabel: z.string() })
+  .openapi("Policy");
+const detail = policyListedSchema.extend({ createUser: textOrNull }).openapi("PolicyDetail");
+
+export function policyRoutes(deps: AppDeps): Route[] {
+  const { db, now, stamp } = deps;
+  const routes = resourceRoutes(deps);
+  const answer = (status: 200 | 201, asking: Asking, policy: Policy) => ({
+    status,
+    body: policyStored(policy, viewContext(stamp, asking)),
+    headers: policyTruncated(policy) ? { Truncated: "true" } : ({} as Record<string, string>),
+  });
+
+  return [
+    routes.list<Policy>({
+      path: "/api/v1/policies",
+      tag,
+      summary: "List policies",
+      filters: policyFilters,
+      schema: policyListedSchema,
+      list: async ({ caller }, request) => {
+        const page = await listPolicies(db, caller.tenant, request);
+        return { ...page, truncated: page.items.some(policyTruncated) };
+      },
+      view: policyListed,
+    }),
+    routes.detail<Policy>({
+      path: "/api/v1/policies/{id}",
+      tag,
+      summary: "One policy",
+      ids: policyIDs,
+      schema: detail,
+      get: ({ caller }, id) => getPolicy(db, caller.tenant, id),
+      view: policyDetail,
+      truncated: policyTruncated,
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/policies",
+      access: "write",
+      tag,
+      summary: "Create a topic access rule",
+      shape: { body: create },
+      answer: { status: 201, schema: stored },
+      errors: ["DATA_EXISTED"],
+      handle: async (input) => {
+        const { description = null, ...rest } = input.body;
+        return answer(201, input, await createPolicy(db, input.caller, now(), { ...rest, description }));
+      },
+    }),
+    route({
+      method: "put",
+      path: "/api/v1/policies/{id}",
+      access: "write",
+      tag,
+      summary: "Edit a topic access rule",
+      shape: { params: idParams, body: edit },
+      answer: { status: 200, schema: stored },
+      errors: ["DATA_EXISTED"],
+      handle: async (input) => {
+        const id = await routes.find(input, policyIDs, input.params.id);
+        return answer(200, input, await updatePolicy(db, input.caller, now(), id, present(input.body)));
+      },
+    }),
+    routes.remove({
+      path: "/api/v1/policies",
+      tag,
+      summary: "Delete policies with their bindings",
+      ids: policyIDs,
+      errors: [],
+      remove: ({ caller }, ids) => removePolicies(db, caller, now(), ids),
+    }),
+  ];
 }

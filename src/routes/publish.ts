@@ -1,6 +1,67 @@
+import { z } from "@hono/zod-openapi";
+import { type GroupPublishInput, groupPublish } from "../control/group-publish.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { type Route, route } from "../http/route.js";
+import { statusUrl } from "../tasks/runner.js";
+import {
+  commandFields,
+  commandOf,
+  deviceFields,
+  deviceTarget,
+  groupFields,
+  groupTarget,
+  needAck,
+} from "./command-body.js";
 
-export function publishRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Commands";
+
+const deviceBody = z.object({ ...deviceFields, ...commandFields }).openapi("DevicePublish");
+const groupBody = z.object({ ...groupFields, ...commandFields, needAck }).openapi("GroupPublish");
+
+const published = z
+  .object({ publishStatus: z.enum(["successful", "failed"]) })
+  .openapi("DevicePublished", { description: "what becomes of it stands in the control log" });
+const begun = z
+  .object({ statusUrl: z.string().openapi({ example: "/task_status/0f1e2d3c4b5a69788796a5b4c3d2e1f0" }) })
+  .openapi("TaskBegun");
+
+export function publishRoutes({ db, commands, tasks }: AppDeps): Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/api/v1/device_publish",
+      access: "command",
+      tag,
+      summary: "Send a message to one device or gateway",
+      shape: { body: deviceBody },
+      answer: { status: 201, schema: published },
+      errors: ["DATA_NOT_FOUND"],
+      handle: async ({ caller, body }) => {
+        const target = await deviceTarget(db, caller, body);
+        const command = commandOf(body);
+        const payload = Buffer.from(command.payload);
+        const done = await commands.publish(caller, target, { ...command, payload });
+        return { status: 201, body: { publishStatus: done ? "successful" : "failed" } };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/group_publish",
+      access: "command",
+      tag,
+      summary: "Send a message to every device of a group",
+      shape: { body: groupBody },
+      answer: { status: 201, schema: begun },
+      errors: ["DATA_NOT_FOUND", "RESOURCE_LIMITED"],
+      handle: async ({ caller, body }) => {
+        const { id, groupID, groupName } = await groupTarget(db, caller, body);
+        const group = { groupIntID: id, groupID, groupName, needAck: body.needAck ?? 1 };
+        const input: GroupPublishInput = { ...group, ...commandOf(body) };
+        return {
+          status: 201,
+          body: { statusUrl: statusUrl(await tasks.start(caller, groupPublish, input)) },
+        };
+      },
+    }),
+  ];
 }

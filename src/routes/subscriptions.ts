@@ -1,6 +1,105 @@
+import { z } from "@hono/zod-openapi";
+import { isTopicFilter } from "../../ingest/topics.js";
+import { anyDeviceIDs } from "../../store/devices.js";
+import { StoreError } from "../../store/errors.js";
+import { groupIDs } from "../../store/groups.js";
+import { productIDs } from "../../store/products.js";
+import {
+  createSubscription,
+  listSubscriptions,
+  removeSubscriptions,
+  type Subscription,
+  type SubscriptionOwner,
+  subscriptionFilters,
+  subscriptionIDs,
+} from "../../store/subscriptions.js";
+import type { IDTable } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { ApiError } from "../http/errors.js";
+import { createBody, integer } from "../http/fields.js";
+import { resourceRoutes } from "../http/resource.js";
+import { type Route, route } from "../http/route.js";
+import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
+import { viewContext } from "../views/context.js";
+import { subscriptionShown } from "../views/subscriptions.js";
 
-export function subscriptionRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Subscriptions";
+const qosDefault = 1;
+
+const topic = z
+  .string()
+  .max(1024)
+  .refine((text) => text.isWellFormed() && isTopicFilter(text), "must be a topic filter")
+  .openapi({ example: "alarms/#" });
+
+const create = createBody({ topic }, { qos: integer(0, 2) }).openapi("SubscriptionCreate");
+
+const shown = z
+  .object({ id: int, topic: z.string(), qos: int, createAt: stampText, updateAt: stampOrNull })
+  .openapi("Subscription");
+
+/** Who may have subscriptions; those of groups and products reach every member. */
+const owners: readonly {
+  readonly path: string;
+  readonly what: string;
+  readonly column: SubscriptionOwner["column"];
+  readonly ids: IDTable;
+}[] = [
+  { path: "devices", what: "device", column: "deviceIntID", ids: anyDeviceIDs },
+  { path: "groups", what: "group", column: "groupIntID", ids: groupIDs },
+  { path: "products", what: "product", column: "productIntID", ids: productIDs },
+];
+
+export function subscriptionRoutes(deps: AppDeps): Route[] {
+  const { db, now, stamp } = deps;
+  const routes = resourceRoutes(deps);
+  return owners.flatMap(({ path: collection, what, column, ids }) => {
+    const path = `/api/v1/${collection}/{id}/subscriptions`;
+    return [
+      routes.list<Subscription>({
+        path,
+        tag,
+        summary: `List the subscriptions of a ${what}`,
+        filters: subscriptionFilters,
+        schema: shown,
+        parent: ids,
+        list: ({ caller }, request, id) => listSubscriptions(db, caller.tenant, request, { column, id }),
+        view: subscriptionShown,
+      }),
+      route({
+        method: "post",
+        path,
+        access: "write",
+        tag,
+        summary: `Subscribe a ${what} to a topic`,
+        shape: { params: idParams, body: create },
+        answer: { status: 201, schema: shown },
+        errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
+        handle: async (input) => {
+          const { caller, body } = input;
+          const owner = { column, id: await routes.find(input, ids, input.params.id) };
+          const fields = { topic: body.topic, qos: body.qos ?? qosDefault };
+          const made = await createSubscription(db, caller, now(), owner, fields).catch(limited);
+          return { status: 201, body: subscriptionShown(made, viewContext(stamp, input)) };
+        },
+      }),
+      routes.remove({
+        path,
+        tag,
+        summary: `Remove subscriptions of a ${what}`,
+        ids: subscriptionIDs,
+        parent: ids,
+        errors: [],
+        remove: ({ caller }, removed, id) => removeSubscriptions(db, caller, now(), { column, id }, removed),
+      }),
+    ];
+  });
+}
+
+/** @throws ApiError RESOURCE_LIMITED for the store's LIMIT, any other error as it is */
+function limited(error: unknown): never {
+  if (error instanceof StoreError && error.code === "LIMIT") {
+    throw new ApiError("RESOURCE_LIMITED", error.message);
+  }
+  throw error;
 }

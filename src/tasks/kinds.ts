@@ -1,6 +1,18 @@
+import type { Db } from "../../store/db.js";
+import type { Commands } from "../control/commands.js";
+import { groupPublish, groupPublishKind } from "../control/group-publish.js";
 import type { TaskKind } from "./runner.js";
 
+export interface TaskKindsDeps {
+  readonly db: Db;
+  readonly commands: Commands;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
 /** Every kind of task, by the name that its row carries. */
-export function taskKinds(): Readonly<Record<string, TaskKind>> {
-  return {};
+export function taskKinds(deps: TaskKindsDeps): Readonly<Record<string, TaskKind>> {
+  return {
+    [groupPublish]: groupPublishKind(deps),
+  };
 }

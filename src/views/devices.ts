@@ -1,15 +1,18 @@
 import type { Device } from "../../store/devices.js";
-import { label } from "./labels.js";
-import type { Stamp } from "./time.js";
+import { type BrokerAddresses, type Brokers, brokerAddresses } from "./broker-info.js";
+import type { ViewContext } from "./context.js";
+import { deviceTypeB } from "./device-types.js";
+import { label, labelB } from "./labels.js";
 
-/** Who looks decides whether the secret shows. */
-export interface DeviceViewOptions {
-  readonly stamp: Stamp;
-  readonly secrets: boolean;
+/** Devices as each variant shows them. Variant B shows gateways among them. */
+
+/** A view of a device; brokers are shown in Variant B's details. */
+export interface DeviceContext extends ViewContext {
+  readonly brokers: Brokers;
 }
 
-/** The fields that every form of the record has. */
-function common(device: Device, { stamp, secrets }: DeviceViewOptions) {
+/** The fields that every form of Variant A has. */
+function common(device: Device, { stamp, secrets }: ViewContext) {
   return {
     id: device.id,
     deviceID: device.deviceID,
@@ -56,9 +59,9 @@ function withoutKeys(lora: Device["lora"]): Device["lora"] {
   return lora === null ? null : { ...lora, appKey: null, nwkSKey: null, appSKey: null };
 }
 
-export function deviceListed(device: Device, options: DeviceViewOptions) {
+function listedA(device: Device, context: ViewContext) {
   return {
-    ...common(device, options),
+    ...common(device, context),
     productIntID: device.productIntID,
     productName: device.productName,
     authTypeLabel: label("authType", device.authType),
@@ -68,25 +71,89 @@ export function deviceListed(device: Device, options: DeviceViewOptions) {
   };
 }
 
-export function deviceDetail(device: Device, options: DeviceViewOptions) {
+/** What the service sees of a connected device. */
+function connection(device: Device, { stamp }: ViewContext) {
   return {
-    ...deviceListed(device, options),
+    clientIP: device.clientIP,
+    connectedAt: stamp(device.connectedAt),
+    keepAlive: device.keepAlive,
+  };
+}
+
+function commonB(device: Device, { stamp, secrets }: ViewContext) {
+  return {
+    id: device.id,
+    deviceID: device.deviceID,
+    deviceName: device.deviceName,
+    deviceUsername: device.deviceUsername,
+    token: secrets ? device.token : null,
+    authType: device.authType,
+    blocked: device.blocked,
+    productID: device.productID,
+    deviceType: deviceTypeB(device),
+    status: statusB(device),
+    manufacturer: device.manufacturer,
+    serialNumber: device.serialNumber,
+    softVersion: device.softVersion,
+    hardwareVersion: device.hardwareVersion,
+    description: device.description,
+    location: locationB(device),
+    tenantID: device.tenantID,
+    userIntID: device.userIntID,
+    createAt: stamp(device.createAt),
+    updateAt: stamp(device.updateAt),
+  };
+}
+
+function labelsB(device: Device) {
+  return {
+    deviceTypeLabel: labelB("deviceType", deviceTypeB(device)),
+    statusLabel: labelB("status", statusB(device)),
+  };
+}
+
+/** Variant B knows no sleep. */
+function statusB({ deviceStatus }: Device): number {
+  return Math.min(deviceStatus, 1);
+}
+
+/** Variant B's place is a text; one that Variant A gave as JSON shows as its JSON text. */
+export function locationB({ location }: Pick<Device, "location">): string | null {
+  if (location === null || location === undefined) return null;
+  return typeof location === "string" ? location : JSON.stringify(location);
+}
+
+function brokersB({ brokers }: DeviceContext): Omit<BrokerAddresses, "wsBroker" | "wssBroker"> {
+  const { wsBroker: _ws, wssBroker: _wss, ...shown } = brokerAddresses(brokers);
+  return shown;
+}
+
+export function deviceListed(device: Device, context: ViewContext) {
+  if (context.variant === "A") return listedA(device, context);
+  return { ...commonB(device, context), productName: device.productName, ...labelsB(device) };
+}
+
+export function deviceDetail(device: Device, context: DeviceContext) {
+  const shared = { ...connection(device, context), createUser: device.createUser };
+  if (context.variant === "B") {
+    return { ...commonB(device, context), ...labelsB(device), ...shared, ...brokersB(context) };
+  }
+  return {
+    ...listedA(device, context),
+    ...shared,
     gatewayName: device.gatewayName,
     parentDeviceName: device.parentDeviceName,
-    clientIP: device.clientIP,
-    connectedAt: options.stamp(device.connectedAt),
-    keepAlive: device.keepAlive,
-    createUser: device.createUser,
   };
 }
 
 /** What create and edit answer: no labels, no names looked up elsewhere but the parent's. */
-export function deviceStored(device: Device, options: DeviceViewOptions) {
+export function deviceStored(device: Device, context: DeviceContext) {
+  if (context.variant === "B") {
+    return { ...commonB(device, context), ...connection(device, context), ...brokersB(context) };
+  }
   return {
-    ...common(device, options),
+    ...common(device, context),
     parentDeviceName: device.parentDeviceName,
-    clientIP: device.clientIP,
-    connectedAt: options.stamp(device.connectedAt),
-    keepAlive: device.keepAlive,
+    ...connection(device, context),
   };
 }

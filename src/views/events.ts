@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { JournalRecord } from "../../store/journal-record.js";
-import type { Stamp } from "./time.js";
+import type { ViewContext } from "./context.js";
 
 /** The text where it is valid UTF-8 without NUL, else `base64:` and base64. */
 export function payloadText(payload: Uint8Array): string {
@@ -8,17 +8,23 @@ export function payloadText(payload: Uint8Array): string {
   return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString("utf8") : `base64:${bytes.toString("base64")}`;
 }
 
-export interface DeviceNames {
-  readonly deviceID: string;
-  readonly deviceName: string;
+/** Whether a payload, as it is shown, contains the text in any case, or is equal to it. */
+export function payloadContains(payload: Uint8Array, like: boolean, value: string): boolean {
+  const text = payloadText(payload);
+  return like ? text.toLowerCase().includes(value.toLowerCase()) : text === value;
 }
 
-export function eventListed(record: JournalRecord, names: DeviceNames | undefined, stamp: Stamp) {
+/** A journal record with what the metadata says of its device; null where that is gone. */
+export interface LogRow {
+  readonly record: JournalRecord;
+  readonly deviceID: string | null;
+  readonly deviceName: string | null;
+  readonly productName: string | null;
+}
+
+function shown({ record }: LogRow, { stamp }: ViewContext) {
   const at = stamp(Math.floor(record.receivedAt / 1000));
   return {
-    id: record.id,
-    deviceID: names?.deviceID ?? null,
-    deviceName: names?.deviceName ?? null,
     IP: record.ip,
     topic: record.topic,
     payload: payloadText(record.payload),
@@ -26,4 +32,20 @@ export function eventListed(record: JournalRecord, names: DeviceNames | undefine
     createAt: at,
     updateAt: null,
   };
+}
+
+export function eventListed(row: LogRow, context: ViewContext) {
+  const { deviceID, deviceName } = row;
+  return { id: row.record.id, deviceID, deviceName, ...shown(row, context) };
+}
+
+/** Account-wide, Variant B names the product too. */
+export function accountEventListed(row: LogRow, context: ViewContext) {
+  const listed = eventListed(row, context);
+  return context.variant === "A" ? listed : { ...listed, productName: row.productName };
+}
+
+export function gatewayEventListed(row: LogRow, context: ViewContext) {
+  const { deviceID, deviceName: gatewayName } = row;
+  return { id: row.record.id, deviceID, gatewayName, ...shown(row, context) };
 }

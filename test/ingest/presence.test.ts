@@ -1,6 +1,7 @@
 import { createPresence } from "../../ingest/presence.js";
 import { openDb } from "../../store/db.js";
-import { clearPresence, createDevice, type DeviceStore, getDevice } from "../../store/devices.js";
+import { clearPresence } from "../../store/device-presence.js";
+import { createDevice, type DeviceStore, getDevice } from "../../store/devices.js";
 import { createProduct } from "../../store/products.js";
 import { createVault } from "../../store/secrets.js";
 import { createTenant } from "../../store/tenants.js";

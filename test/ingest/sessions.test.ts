@@ -1,22 +1,41 @@
 import type { DeviceEntry } from "../../ingest/directory.js";
-import { createSessions, type Session, type Sessions, sessionsPerDeviceMax } from "../../ingest/sessions.js";
+import {
+  createSessions,
+  type Session,
+  type Sessions,
+  type Settled,
+  sessionsPerDeviceMax,
+} from "../../ingest/sessions.js";
 import { assert, suite } from "../suite.js";
 
 interface Fake extends Session {
   readonly got: string[];
   readonly ended: string[];
   readonly subscriptions: Map<string, number>;
+  hasInbox: boolean;
+  /** Takes nothing: a reader that is too slow. */
+  slow: boolean;
+  /** Of the messages of QoS 1 and 2, in order. */
+  readonly waiting: Settled[];
 }
 
 function fake(sessions: Sessions, clientID: string, device = 1, token = "secret"): Fake {
   const session: Fake = {
     clientID,
     token,
-    entry: { id: device } as DeviceEntry,
+    entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
     subscriptions: new Map(),
+    hasInbox: true,
+    slow: false,
+    waiting: [],
     got: [],
     ended: [],
-    deliver: (topic, payload, qos) => void session.got.push(`${topic} ${Buffer.from(payload)} ${qos}`),
+    deliver: (topic, payload, qos, settled) => {
+      if (session.slow) return false;
+      session.got.push(`${topic} ${Buffer.from(payload)} ${qos}`);
+      if (settled !== undefined) session.waiting.push(settled);
+      return true;
+    },
     end: (reason) => {
       session.ended.push(reason);
       sessions.close(session);
@@ -67,6 +86,71 @@ suite("sessions", (test) => {
     for (const qos of [0, 1, 2]) sessions.publish(1, "x/y", Buffer.from("m"), qos);
     assert.equal(one.got, ["x/y m 0", "x/y m 1", "x/y m 2"]);
     assert.equal([two.got, elsewhere.got], [[], []]);
+  });
+
+  test("every session has its inbox, under either name, until it says otherwise", () => {
+    const sessions = createSessions();
+    const one = fake(sessions, "a");
+    sessions.open(one);
+    const got = (topic: string, qos = 1) => {
+      sessions.publish(1, topic, Buffer.from("m"), qos);
+      return one.got.splice(0);
+    };
+    assert.equal([got("inbox", 2), got("/devices/d1/inbox", 0)], [["inbox m 1"], ["inbox m 0"]]);
+    assert.equal([got("/devices/d2/inbox"), got("/devices/d1/inbox/x"), got("inbox/x")], [[], [], []]);
+    one.subscriptions.set("#", 0);
+    assert.equal([got("inbox"), got("/devices/d1/inbox")], [["inbox m 1"], ["inbox m 1"]], "the higher QoS");
+    assert.equal(got("/devices/d2/inbox"), ["/devices/d2/inbox m 0"], "of others it is a plain topic");
+    one.subscriptions.clear();
+    one.subscriptions.set("/devices/+/inbox", 2);
+    one.hasInbox = false;
+    assert.equal([got("inbox", 2), got("/devices/d1/inbox", 2)].flat(), Array(2).fill("/devices/d1/inbox m 2"));
+    one.subscriptions.clear();
+    assert.equal(got("inbox"), []);
+  });
+
+  test("a command: covered or not, and the first acknowledgement settles it", () => {
+    const sessions = createSessions();
+    const [one, two, elsewhere] = [fake(sessions, "a"), fake(sessions, "b"), fake(sessions, "a", 2)];
+    for (const session of [one, two, elsewhere]) sessions.open(session);
+    const ends: boolean[] = [];
+    const send = (topic: string, qos: 0 | 1 = 1) =>
+      sessions.send(1, { topic, payload: Buffer.from("c"), qos }, (acknowledged) => ends.push(acknowledged));
+    assert.equal([sessions.reaches(1, "x"), send("x")], [false, "none"]);
+    assert.equal([sessions.reaches(3, "inbox"), sessions.has(3), sessions.has(1)], [false, false, true]);
+    assert.equal([sessions.reaches(1, "inbox"), send("inbox")], [true, "awaited"]);
+    assert.equal([one.got, two.got, elsewhere.got], [["inbox c 1"], ["inbox c 1"], []]);
+    one.waiting[0]?.(false);
+    assert.equal(ends, []);
+    two.waiting[0]?.(true);
+    assert.equal(ends, [true]);
+
+    assert.is(send("inbox"), "awaited");
+    two.waiting[1]?.(true);
+    one.waiting[1]?.(true);
+    assert.equal(ends, [true, true], "once");
+    assert.is(send("inbox"), "awaited");
+    for (const session of [one, two]) session.waiting[2]?.(false);
+    assert.equal(ends, [true, true, false], "both ended without");
+
+    assert.is(send("inbox", 0), "sent");
+    one.subscriptions.set("x", 0);
+    assert.is(send("x"), "sent", "as low as granted");
+    for (const session of [one, two]) session.slow = true;
+    assert.equal([send("inbox"), send("x", 0)], ["none", "none"]);
+    assert.is(ends.length, 3);
+  });
+
+  test("to all clients of a device, subscribed or not", () => {
+    const sessions = createSessions();
+    const [one, two] = [fake(sessions, "a"), fake(sessions, "b")];
+    for (const session of [one, two]) sessions.open(session);
+    two.slow = true;
+    assert.ok(sessions.sendToAll(1, "/groups/g/inbox", Buffer.from("m")));
+    assert.equal([one.got, two.got], [["/groups/g/inbox m 0"], []]);
+    one.slow = true;
+    assert.not.ok(sessions.sendToAll(1, "/groups/g/inbox", Buffer.from("m")));
+    assert.not.ok(sessions.sendToAll(2, "/groups/g/inbox", Buffer.from("m")));
   });
 
   const thrownOut: readonly (readonly [string, DeviceEntry | undefined, boolean])[] = [

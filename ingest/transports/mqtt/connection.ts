@@ -8,12 +8,14 @@ import mqttPacket, {
   type Parser,
 } from "mqtt-packet";
 import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accept.js";
+import type { Denied } from "../../credentials.js";
+import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory.js";
 import { count, type EndReason, type Meter } from "../../meter.js";
 import type { Presence } from "../../presence.js";
 import type { Taken } from "../../redelivery.js";
-import type { Session, Sessions } from "../../sessions.js";
-import { isTopicFilter } from "../../topics.js";
+import type { Session, Sessions, Settled } from "../../sessions.js";
+import { inboxAlias, inboxTopic, isTopicFilter } from "../../topics.js";
 import type { Unreleased } from "../../unreleased.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
 import { createFrameWatch } from "./framing.js";
@@ -26,10 +28,11 @@ export interface MqttContext {
   readonly sessions: Sessions;
   readonly presence: Presence;
   readonly unreleased: Unreleased;
+  readonly denials: Denials;
   readonly meter: Meter;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | EndReason>;
+  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | Denied>;
   takenBefore(origin: Origin): Promise<Taken>;
   hold(device: number): void;
   release(device: number): void;
@@ -76,6 +79,8 @@ export class MqttConnection implements Session, InboundOwner {
   #token = "";
   readonly #inbound: Inbound;
   #cleanSession = true;
+  #hasInbox = true;
+  #keepAlive = 0;
   #paused = false;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
@@ -107,13 +112,18 @@ export class MqttConnection implements Session, InboundOwner {
     return this.origin.device;
   }
 
+  get hasInbox(): boolean {
+    return this.#hasInbox;
+  }
+
   get isPaused(): boolean {
     return this.#paused && this.#state !== "closed";
   }
 
-  deliver(topic: string, payload: Uint8Array, qos: number): void {
-    this.#deliveries.deliver(topic, payload, qos);
+  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean {
+    const taken = this.#deliveries.deliver(topic, payload, qos, settled);
     this.#context.markDirty(this);
+    return taken;
   }
 
   /** Ends the connection from our side; before CONNACK the client is told why. */
@@ -255,11 +265,15 @@ export class MqttConnection implements Session, InboundOwner {
     if (clientID.includes("\0")) return this.end("protocol");
     if (clientID === "" || clientID.length > clientIDLengthMax) return this.end("client_id");
     this.holdBack(async () => {
-      const { accept } = this.#context;
+      if (this.#context.accept.full) return this.end("unavailable");
       const token = packet.password?.toString("utf8");
-      const found = accept.full ? "unavailable" : await this.#context.authenticate(packet.username, token);
+      const found = await this.#context.authenticate(packet.username, token);
       if (this.#state !== "connecting") return;
-      if (typeof found === "string") return this.end(found);
+      if ("denial" in found) {
+        const { device, denial } = found;
+        if (device !== null) this.#context.denials.add(device, this.#ip, clientID, packet.keepalive ?? 0);
+        return this.end(denial);
+      }
       this.#clientID = clientID;
       this.#token = token ?? "";
       this.#open(found, packet);
@@ -278,9 +292,10 @@ export class MqttConnection implements Session, InboundOwner {
 
   #open(device: DeviceEntry, packet: IConnectPacket): void {
     const { accept, sessions, presence, unreleased } = this.#context;
-    const ip = this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    const ip = this.#ip;
     const session = sessionOf(this.#clientID);
     const keepAlive = packet.keepalive ?? 0;
+    this.#keepAlive = keepAlive;
     this.#cleanSession = packet.clean !== false;
     // The session that this one takes over ends before this one is on record.
     this.#origin = { device, connection: 0, session, ip };
@@ -300,6 +315,10 @@ export class MqttConnection implements Session, InboundOwner {
     this.#connack(0);
   }
 
+  get #ip(): string {
+    return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+  }
+
   #connack(returnCode: number): void {
     this.#outbox.push(Buffer.from([0x20, 2, 0, returnCode]));
   }
@@ -310,6 +329,7 @@ export class MqttConnection implements Session, InboundOwner {
       const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
       if (!isTopicFilter(topic) || !room) return 0x80;
       this.subscriptions.set(topic, qos);
+      if (this.#isInbox(topic)) this.#hasInbox = false;
       return qos;
     });
     this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
@@ -319,10 +339,18 @@ export class MqttConnection implements Session, InboundOwner {
   }
 
   #unsubscribe(packet: IUnsubscribePacket): void {
-    for (const topic of packet.unsubscriptions) this.subscriptions.delete(topic);
+    for (const topic of packet.unsubscriptions) {
+      this.subscriptions.delete(topic);
+      if (this.#isInbox(topic)) this.#hasInbox = false;
+    }
     this.#outbox.push(
       mqttPacket.generate({ cmd: "unsuback", messageId: packet.messageId ?? 0, granted: [] }),
     );
+  }
+
+  /** Whoever names the inbox takes over the subscription to it. */
+  #isInbox(filter: string): boolean {
+    return filter === inboxTopic || filter === inboxAlias(this.entry.device.deviceID);
   }
 
   #close(reason: EndReason): void {
@@ -337,8 +365,9 @@ export class MqttConnection implements Session, InboundOwner {
   #leave(reason: EndReason): void {
     const origin = this.origin;
     const { accept, sessions, presence, unreleased, meter } = this.#context;
-    accept.disconnect(origin, reason === "disconnect");
+    accept.disconnect(origin, reason === "disconnect", this.#keepAlive);
     sessions.close(this);
+    this.#deliveries.close();
     presence.disconnected(origin.device.id);
     this.#context.release(origin.device.id);
     // Of a clean session nothing outlives the connection, unless another one has taken it over.

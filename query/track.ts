@@ -1,0 +1,74 @@
+import type { ReadRange, SeriesRef, SeriesStore } from "../store/series.js";
+import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
+
+/** What tells where a device is: places, or its longitude and latitude apart. */
+export interface LocationSeries {
+  /** Texts of JSON arrays [longitude, latitude, …]. */
+  readonly places: readonly SeriesRef[];
+  readonly longitude: SeriesRef | null;
+  readonly latitude: SeriesRef | null;
+}
+
+/** [longitude, latitude] in degrees. */
+export type LngLat = readonly [number, number];
+
+export interface Position {
+  /** Microseconds since 1970. */
+  readonly time: number;
+  readonly lnglat: LngLat;
+}
+
+/**
+ * The newest `limit` positions of a range, ascending, and whether there were more. Longitude and latitude that
+ * came apart count as of each other; a place wins over both at its time.
+ */
+export async function track(
+  store: SeriesStore,
+  series: LocationSeries,
+  range: Pick<ReadRange, "start" | "stop">,
+  limit: number,
+): Promise<{ readonly positions: Position[]; readonly truncated: boolean }> {
+  const bounds = { ...range, newest: limit + 1 };
+  const found = new Map<number, LngLat>();
+  for (const { time, lnglat } of await fromPairs(store, series, bounds)) found.set(time, lnglat);
+  for (const place of series.places) {
+    const { kind, times, values } = await store.read(place, bounds);
+    if (kind !== "text") continue;
+    for (const [i, time] of times.entries()) found.set(time, placeOf(values[i] ?? "[]"));
+  }
+  const positions = [...found]
+    .filter(([, lnglat]) => isOnEarth(lnglat))
+    .map(([time, lnglat]) => ({ time, lnglat }))
+    .sort((a, b) => a.time - b.time);
+  const truncated = found.size > limit;
+  return { positions: positions.slice(-limit), truncated };
+}
+
+async function fromPairs(
+  store: SeriesStore,
+  { longitude, latitude }: LocationSeries,
+  bounds: ReadRange,
+): Promise<Position[]> {
+  if (longitude === null || latitude === null) return [];
+  const [east, north] = await Promise.all(
+    [longitude, latitude].map(async (one) => asNumbers(await store.read(one, bounds))),
+  );
+  const times = union(east, north);
+  const [lng, lat] = await Promise.all([readAsOf(store, longitude, times), readAsOf(store, latitude, times)]);
+  return Array.from(times, (time, i) => ({ time, lnglat: [lng[i] ?? NaN, lat[i] ?? NaN] as const }));
+}
+
+function union(...columns: readonly (NumberColumns | undefined)[]): Float64Array {
+  const times = new Set(columns.flatMap((one) => [...(one?.times ?? [])]));
+  return Float64Array.from(times).sort();
+}
+
+function placeOf(text: string): LngLat {
+  const [lng, lat] = JSON.parse(text) as readonly number[];
+  return [lng ?? NaN, lat ?? NaN];
+}
+
+/** False also for NaN: before the first longitude or latitude there is no position. */
+function isOnEarth([lng, lat]: LngLat): boolean {
+  return Math.abs(lng) <= 180 && Math.abs(lat) <= 90;
+}

@@ -1,0 +1,70 @@
+import type { Db } from "../../store/db.js";
+import { deviceNames } from "../../store/device-names.js";
+import type { Log } from "../../store/event-postings.js";
+import type { EventLog } from "../../store/events.js";
+import type { JournalRecord } from "../../store/journal-record.js";
+import { productNames } from "../../store/log-names.js";
+import type { Filter, Page, PageRequest } from "../../store/table.js";
+import type { LogRow } from "../views/events.js";
+import { rowFilters, scopeOf } from "./log-scope.js";
+
+/** Whether a record passes a filter, by the filter's field. */
+export type RecordTests = Readonly<Record<string, (record: JournalRecord, filter: Filter) => boolean>>;
+
+export interface JournalListing {
+  readonly logs: readonly Log[];
+  readonly tests: RecordTests;
+  readonly withProducts?: boolean;
+}
+
+export interface JournalLists {
+  /** Records of the tenant, or of one device (`parent`), newest first. */
+  list(tenant: number, listing: JournalListing, request: PageRequest, parent: number): Promise<Page<LogRow>>;
+}
+
+/** Devices whose records are looked up by the index; beyond it every record is looked at. */
+const devicesMax = 1000;
+
+export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
+  return {
+    list: async (tenant, { logs, tests, withProducts = false }, request, parent) => {
+      const scope = await scopeOf(db, tenant, request.filters, parent);
+      const many = scope !== null && scope.length > devicesMax ? new Set(scope) : null;
+      const filters = rowFilters(request.filters).filter(({ field }) => field in tests);
+      const passes = (record: JournalRecord): boolean =>
+        (many === null || many.has(record.device)) &&
+        filters.every((filter) => tests[filter.field]?.(record, filter) ?? true);
+      const { page, limit } = request;
+      const found = await events.list({
+        ...{ log: logs, tenant, page, limit },
+        devices: many === null ? scope : null,
+        ...(many === null && filters.length === 0 ? {} : { matches: passes }),
+      });
+      return { ...found, items: await withNames(db, found.items, withProducts) };
+    },
+  };
+}
+
+async function withNames(
+  db: Db,
+  records: readonly JournalRecord[],
+  withProducts: boolean,
+): Promise<LogRow[]> {
+  const ids = [...new Set(records.map((record) => record.device))];
+  const names = await deviceNames(db, ids);
+  const products = withProducts ? await productNames(db, ids) : null;
+  return records.map((record) => ({
+    record,
+    deviceID: names.get(record.device)?.deviceID ?? null,
+    deviceName: names.get(record.device)?.deviceName ?? null,
+    productName: products?.get(record.device) ?? null,
+  }));
+}
+
+/** A filter on a text of the record. */
+export const textTest =
+  (read: (record: JournalRecord) => string) =>
+  (record: JournalRecord, { like, value }: Filter): boolean => {
+    const text = read(record);
+    return like ? text.toLowerCase().includes(String(value).toLowerCase()) : text === value;
+  };

@@ -1,0 +1,130 @@
+/** The part of OpenAPI 3.1 and JSON Schema that our document uses. */
+export interface Schema {
+  $ref?: string;
+  type?: string | readonly string[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  enum?: readonly unknown[];
+  const?: unknown;
+  format?: string;
+  description?: string;
+  example?: unknown;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+}
+
+export interface Media {
+  schema?: Schema;
+  example?: unknown;
+  examples?: Record<string, object>;
+}
+
+export interface Answer {
+  description: string;
+  headers?: Record<string, object>;
+  content?: Record<string, Media>;
+}
+
+export interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+  example?: unknown;
+}
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  security?: object[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, Answer>;
+}
+
+export interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  tags: { name: string; description: string }[];
+  components: {
+    schemas?: Record<string, Schema>;
+    parameters?: object;
+    headers?: object;
+    examples?: object;
+  };
+}
+
+export function operationsOf(document: Document): Operation[] {
+  return Object.values(document.paths).flatMap((path) => Object.values(path));
+}
+
+/** The schema that a reference means. */
+export function resolve(document: Document, schema: Schema): Schema {
+  if (schema.$ref === undefined) return schema;
+  const found = document.components.schemas?.[schema.$ref.replace("#/components/schemas/", "")];
+  if (found === undefined) throw new Error(`cannot find ${schema.$ref}`);
+  return found;
+}
+
+/**
+ * Answers are exact: objects with named fields hold no others. Requests stay open, as unknown fields are ignored;
+ * so does a schema that both use.
+ */
+export function closeAnswers(document: Document): void {
+  const schemas = document.components.schemas ?? {};
+  for (const schema of Object.values(schemas)) flatten(document, schema);
+  const asked = new Set<Schema>();
+  const answered = new Set<Schema>();
+  for (const { requestBody, responses } of operationsOf(document)) {
+    for (const { schema } of Object.values(requestBody?.content ?? {})) collect(document, schema, asked);
+    for (const { content } of Object.values(responses)) {
+      for (const { schema } of Object.values(content ?? {})) collect(document, schema, answered);
+    }
+  }
+  for (const schema of answered) {
+    if (asked.has(schema) || schema.properties === undefined) continue;
+    schema.additionalProperties ??= false;
+  }
+}
+
+function collect(document: Document, schema: Schema | undefined, found: Set<Schema>): void {
+  if (schema === undefined) return;
+  flatten(document, schema);
+  const own = resolve(document, schema);
+  if (found.has(own)) return;
+  found.add(own);
+  for (const inner of within(own)) collect(document, inner, found);
+}
+
+function within(schema: Schema): Schema[] {
+  const { properties = {}, items, anyOf = [], oneOf = [], additionalProperties } = schema;
+  const more = typeof additionalProperties === "object" ? [additionalProperties] : [];
+  return [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf, ...more];
+}
+
+/** An extended object, written as `allOf` of its base and what it adds, becomes one object that can be closed. */
+function flatten(document: Document, schema: Schema): void {
+  if (schema.allOf === undefined) return;
+  const parts = schema.allOf.map((part) => {
+    const whole = resolve(document, part);
+    flatten(document, whole);
+    return whole;
+  });
+  if (!parts.every(({ properties }) => properties !== undefined)) return;
+  delete schema.allOf;
+  schema.type = "object";
+  schema.properties = Object.assign({}, ...parts.map(({ properties }) => properties), schema.properties);
+  schema.required = [
+    ...new Set([...parts.flatMap(({ required = [] }) => required), ...(schema.required ?? [])]),
+  ];
+}

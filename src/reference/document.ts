@@ -1,0 +1,134 @@
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { type ErrorCode, errorStatus } from "../http/errors.js";
+import type { Route, RouteSpec, Shape } from "../http/route.js";
+import { version } from "../version.js";
+import { closeAnswers, type Document, type Operation } from "./closing.js";
+import { addExamples, errorExamples } from "./examples.js";
+import { addHeaders, headers } from "./headers.js";
+import { operationIDs } from "./operation-ids.js";
+import { describeParameters } from "./parameters.js";
+import { partsPath } from "./parts-path.js";
+import { errorText, introduction, tagTexts } from "./texts.js";
+
+/** The API reference: one document made from the routes, both variants together. */
+
+const errorBody = z
+  .object({
+    errorCode: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string(),
+    errors: z
+      .record(z.string(), z.string())
+      .openapi({ description: "what is wrong, by field; may be empty" }),
+  })
+  .openapi("Error");
+
+/** What any route may answer beside its own errors. */
+const commonErrors: readonly ErrorCode[] = ["PARAMETER_INVALID", "NOT_ACCEPTABLE", "INTERNAL_ERROR"];
+const callerErrors: readonly ErrorCode[] = [
+  "AUTH_FAILED",
+  "LOGIN_REQUIRED",
+  "PERMISSION_DENIED",
+  "TOO_MANY_REQUESTS",
+  "SERVICE_UNAVAILABLE",
+];
+const bodyErrors: readonly ErrorCode[] = ["BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
+
+/** OpenAPI 3.1, ready to be written as JSON. */
+export function openApiDocument(all: readonly Route[]): Document {
+  const routes = all.filter(({ spec }) => !spec.path.startsWith(partsPath));
+  const registry = new OpenAPIHono();
+  const ids = operationIDs(routes.map(({ spec }) => spec));
+  for (const one of routes) register(registry, one, ids.get(one.spec) ?? "");
+  registry.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key as `appID:appSecret`, or the token of `POST /api/v1/login`.",
+  });
+  registry.openAPIRegistry.registerComponent("securitySchemes", "basic", {
+    type: "http",
+    scheme: "basic",
+    description: "An API key: appID as user name, appSecret as password.",
+  });
+  const made = registry.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "Tidemark",
+      version,
+      description: introduction,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "this service" }],
+    tags: [...new Set(routes.map(({ spec }) => spec.tag))].map((name) => ({
+      name,
+      description: tagTexts[name] ?? name,
+    })),
+  });
+  const document = JSON.parse(JSON.stringify(made)) as Document;
+  document.components = { ...document.components, headers, examples: errorExamples };
+  for (const finish of [closeAnswers, describeParameters, addHeaders, addExamples]) finish(document);
+  return document;
+}
+
+function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): void {
+  const { answer } = spec;
+  const type = answer.type ?? "application/json";
+  const schema = either(answer.schema, b?.answer.schema);
+  app.openAPIRegistry.registerPath({
+    method: spec.method,
+    path: spec.path,
+    operationId,
+    tags: [spec.tag],
+    summary: spec.summary,
+    security: spec.access === "public" ? [] : [{ bearer: [] }, { basic: [] }],
+    request: requestOf(spec, b?.shape),
+    responses: {
+      [answer.status]: {
+        description: schema === undefined ? "Done; the body is empty." : "Success.",
+        ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
+      },
+      ...failuresOf(spec),
+    },
+  });
+}
+
+/** The one that is there, or a choice between Variant A's and Variant B's. */
+function either(a: z.ZodType | undefined, b: z.ZodType | undefined): z.ZodType | undefined {
+  return a === undefined || b === undefined || a === b ? (a ?? b) : z.union([a, b]);
+}
+
+function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
+  const { params, body } = spec.shape ?? {};
+  // A parameter of either variant is taken in both.
+  const queries = [spec.shape?.query, shapeB?.query].filter((one) => one !== undefined);
+  const query = queries.length === 2 ? z.object({ ...queries[1]?.shape, ...queries[0]?.shape }) : queries[0];
+  const schema = spec.upload?.schema ?? either(spec.accepts ?? body, shapeB?.body);
+  const type = spec.upload?.type ?? "application/json";
+  return {
+    ...(params === undefined ? {} : { params }),
+    ...(query === undefined ? {} : { query }),
+    ...(schema === undefined ? {} : { body: { required: true, content: { [type]: { schema } } } }),
+  };
+}
+
+function failuresOf(spec: RouteSpec<Shape>): Operation["responses"] {
+  const codes = new Set<ErrorCode>([
+    ...commonErrors,
+    ...(spec.access === "public" ? [] : callerErrors),
+    ...(spec.shape?.body === undefined && spec.upload === undefined ? [] : bodyErrors),
+    ...(spec.shape?.params === undefined ? [] : ["DATA_NOT_FOUND" as const]),
+    ...(spec.errors ?? []),
+  ]);
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    byStatus.set(errorStatus[code], [...(byStatus.get(errorStatus[code]) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, some]) => {
+      const examples = Object.fromEntries(
+        some.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+      );
+      const description = some.map((code) => `\`${code}\`: ${errorText[code]}.`).join(" ");
+      return [status, { description, content: { "application/json": { schema: errorBody, examples } } }];
+    }),
+  ) as Operation["responses"];
+}

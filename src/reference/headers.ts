@@ -1,0 +1,94 @@
+import { type Answer, type Document, operationsOf, resolve, type Schema } from "./closing.js";
+
+const text = { type: "string" };
+const count = { type: "integer", minimum: 0 };
+
+/** The headers of answers, as components. */
+export const headers = {
+  "X-Request-Id": {
+    description: "Names this request in the service's log.",
+    required: true,
+    schema: { type: "string", format: "uuid" },
+  },
+  "Api-Variant": {
+    description: "The variant that this answer is written in.",
+    required: true,
+    schema: { type: "string", enum: ["A", "B"] },
+  },
+  Truncated: {
+    description: "There where the answer leaves out part of what there is, or a count stopped at its bound.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  "Formula-Errors": { description: "How many values a formula could not give; they are null.", schema: count },
+  "Retry-After": { description: "Seconds after which trying again makes sense.", schema: count },
+  "WWW-Authenticate": { description: "`Bearer`", schema: text },
+  ETag: { description: "Changes with the content.", schema: text },
+};
+
+type Name = keyof typeof headers;
+
+const byStatus: Readonly<Record<string, readonly Name[]>> = {
+  401: ["WWW-Authenticate"],
+  429: ["Retry-After"],
+  503: ["Retry-After"],
+};
+
+/** Answers that are no page and yet may be cut, or count what went wrong. */
+const byPath: Readonly<Record<string, readonly Name[]>> = {
+  "/api/v1/original_data": ["Truncated"],
+  "/api/v1/device_track": ["Truncated"],
+  "/api/v1/metrics_data": ["Formula-Errors"],
+  "/openapi.json": ["ETag"],
+  "/reference": ["ETag"],
+};
+
+/** Fields that hold at most the newest of their entries. */
+const boundedFields = ["devices", "mqtt_acl"];
+
+export function addHeaders(document: Document): void {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const { responses } of Object.values(operations)) {
+      if (byPath[path]?.includes("ETag")) responses["304"] = { description: "As `If-None-Match` has it." };
+      for (const [status, answer] of Object.entries(responses)) {
+        const special = status === "200" ? (byPath[path] ?? []) : [];
+        const names = ["X-Request-Id", "Api-Variant", ...(byStatus[status] ?? []), ...special];
+        if (Number(status) < 300 && mayBeCut(document, answer)) names.push("Truncated");
+        answer.headers = Object.fromEntries(
+          [...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+        );
+      }
+    }
+  }
+  for (const operation of operationsOf(document)) {
+    operation.parameters = [
+      { $ref: "#/components/parameters/ApiVariant" } as never,
+      ...(operation.parameters ?? []),
+    ];
+  }
+  document.components.parameters = {
+    ApiVariant: {
+      name: "Api-Variant",
+      in: "header",
+      description: "The variant to answer in; absent: the deployment's.",
+      schema: { type: "string", enum: ["A", "B"] },
+    },
+  };
+}
+
+function mayBeCut(document: Document, { content = {} }: Answer): boolean {
+  const { schema } = content["application/json"] ?? {};
+  return schema !== undefined && forms(document, schema).some((one) => isPage(one) || hasBounded(one));
+}
+
+function forms(document: Document, schema: Schema): Schema[] {
+  const own = resolve(document, schema);
+  return own.anyOf === undefined ? [own] : own.anyOf.flatMap((one) => forms(document, one));
+}
+
+function isPage({ properties = {} }: Schema): boolean {
+  return "items" in properties && "meta" in properties;
+}
+
+function hasBounded({ properties = {} }: Schema): boolean {
+  return boundedFields.some((field) => field in properties);
+}

@@ -1,0 +1,61 @@
+import type { ErrorCode } from "../http/errors.js";
+
+export const introduction = `IoT device management and telemetry: products, devices, what they report, and what is sent to them.
+
+**Variants.** One set of records, two views. Variant A is the product-model shape, Variant B the earlier, simpler one. The deployment has one of them (\`API_VARIANT\`); the header \`Api-Variant: A\` or \`B\` asks for the other, and every answer says which it is. Where the two differ, bodies and answers below are a choice of both.
+
+**Ids.** An id in a path or in \`ids\` is a record id (integer), or else the string id of the record.
+
+**Lists.** \`_page\` from 1, \`_limit\` up to 1,000, newest first. \`<field>=\` is equality, \`<field>_like=\` contains, whatever the case. An empty value is no filter; unknown parameters are ignored.
+
+**Values.** Timestamps are \`YYYY-MM-DD HH:MM:SS\` in the deployment's time zone; \`updateAt\` is null until the first edit; a field without a value is null. Integers and floats of a body may come as numeric text. Fields ending in \`Label\` are display texts.
+
+**Edits.** An absent field keeps its value, null clears it; labels and read-only fields may be sent back as read.
+
+**Deletes.** \`ids\` holds one id, or several separated by commas: all of them or none.
+
+**Errors.** A method that a path does not take is 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`; a path that is none is 404 \`DATA_NOT_FOUND\`, naming \`url\`. Both bodies are \`Error\`.`;
+
+export const tagTexts: Readonly<Record<string, string>> = {
+  Service: "Health, the clock, metrics, this reference.",
+  Callers: "Logging in, users, API keys, tenants, and who changed what.",
+  Products: "Group devices that speak one protocol and report the same data points.",
+  Devices: "What is connected, or hangs below a gateway or another device.",
+  Gateways: "Devices that carry other devices.",
+  Groups: "Devices of one product that take one command together.",
+  "Data points": "What the devices of a product report and accept.",
+  "Data streams": "A topic of a product, tied to an ordered set of data points.",
+  Metrics: "Formulas and aggregates over a data point.",
+  Data: "Points, formula values and aggregates on calendar windows.",
+  Logs: "Uplink messages, downlink messages, connections.",
+  Alerts: "Current ones, and those of the past.",
+  Policies: "Which topics a device may publish and subscribe to.",
+  Certificates: "Key pairs for devices that log in by certificate.",
+  Subscriptions: "Topics that a device is subscribed to by the service.",
+  Commands: "Down to one device or a group, now or on a schedule.",
+  "Product resources": "Fields of a device that follow one of its data points.",
+  "App templates": "Controls of a product, with their live values for a device.",
+  "Selection helpers": "Labels and values for forms.",
+  Tasks: "What goes on in the background, and its files.",
+};
+
+/** One clause for each code. */
+export const errorText: Readonly<Record<ErrorCode, string>> = {
+  BAD_REQUEST: "the body cannot be read, or is no JSON object",
+  PARAMETER_INVALID: "`errors` says what is wrong with which field or parameter",
+  DATA_EXISTED: "another record has the name, id or number already",
+  REFERENCED_ERROR: "other records refer to the record",
+  AUTH_FAILED: "missing or wrong credentials",
+  LOGIN_REQUIRED: "the session has expired",
+  PERMISSION_DENIED: "the caller's role may not do this",
+  RESOURCE_LIMITED: "there are as many as there may be",
+  DATA_NOT_FOUND: "there is no such record",
+  METHOD_NOT_ALLOWED: "the path does not take the method",
+  NOT_ACCEPTABLE: "the answer has another type than `Accept` names",
+  PAYLOAD_TOO_LARGE: "the body is too large",
+  UNSUPPORTED_MEDIA_TYPE: "the body has another type than documented",
+  FORMAT_INVALID: "the content has the wrong shape",
+  TOO_MANY_REQUESTS: "too many failed attempts; try again after `Retry-After` seconds",
+  INTERNAL_ERROR: "the service failed; its log has the `X-Request-Id`",
+  SERVICE_UNAVAILABLE: "not now; try again after `Retry-After` seconds",
+};

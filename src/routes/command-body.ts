@@ -1,0 +1,110 @@
+import { z } from "@hono/zod-openapi";
+import { payloadBytesMax } from "../../ingest/accept.js";
+import { inboxTopic, isTopicName, topicBytesMax } from "../../ingest/topics.js";
+import {
+  type CommandTarget,
+  findCommandTarget,
+  findGroupTarget,
+  type GroupTarget,
+} from "../../store/command-targets.js";
+import type { Db } from "../../store/db.js";
+import type { Caller } from "../http/auth.js";
+import { ApiError, invalid } from "../http/errors.js";
+import { code, integer } from "../http/fields.js";
+
+/** What the bodies of commands and schedules share: to whom, and what. */
+
+const ttlDefault = 3600;
+const ttlMax = 30 * 86_400;
+
+const payload = z
+  .string()
+  .min(1, "must not be empty")
+  .refine((text) => Buffer.byteLength(text) <= payloadBytesMax, `must be at most ${payloadBytesMax} bytes`);
+
+const topic = z
+  .string()
+  .refine((text) => isTopicName(text) && Buffer.byteLength(text) <= topicBytesMax, {
+    message: "must be a topic without wildcard",
+  })
+  .openapi({ description: `without wildcard; absent: ${inboxTopic}` });
+
+/** Optional fields may also be null. */
+export const commandFields = {
+  payload,
+  topic: topic.nullish(),
+  qos: code(0, 1).nullish(),
+  ttl: integer(1, ttlMax)
+    .openapi({ description: `seconds that it may wait; absent: ${ttlDefault}` })
+    .nullish(),
+};
+
+export const deviceFields = { deviceID: z.string().nullish(), deviceIntID: integer().nullish() };
+export const groupFields = { groupID: z.string().nullish(), groupIntID: integer().nullish() };
+/** 1: a message a device, with receipts; 0: without, on the topic /groups/{groupID}/inbox. */
+export const needAck = code(0, 1)
+  .openapi({ description: "1: a message a device, with receipts; 0: none, on /groups/{groupID}/inbox" })
+  .nullish();
+
+type Nullish<T> = T | null | undefined;
+
+interface SentCommand {
+  readonly payload: string;
+  readonly topic?: Nullish<string>;
+  readonly qos?: Nullish<number>;
+  readonly ttl?: Nullish<number>;
+}
+
+/** The command's fields with their defaults. */
+export function commandOf(body: SentCommand): { topic: string; payload: string; qos: 0 | 1; ttl: number } {
+  const { ttl, topic: named } = body;
+  const qos = body.qos === 0 ? 0 : 1;
+  return { topic: named ?? inboxTopic, payload: body.payload, qos, ttl: ttl ?? ttlDefault };
+}
+
+/** @throws ApiError PARAMETER_INVALID, DATA_NOT_FOUND */
+export function deviceTarget(
+  db: Db,
+  { tenant }: Caller,
+  { deviceID, deviceIntID }: { deviceID?: Nullish<string>; deviceIntID?: Nullish<number> },
+): Promise<CommandTarget> {
+  return targetOf(["deviceID", "deviceIntID"], [deviceID, deviceIntID], {
+    byText: (text) => findCommandTarget(db, tenant, { deviceID: text }),
+    byID: (id) => findCommandTarget(db, tenant, { deviceIntID: id }),
+  });
+}
+
+/** @throws ApiError PARAMETER_INVALID, DATA_NOT_FOUND */
+export function groupTarget(
+  db: Db,
+  { tenant }: Caller,
+  { groupID, groupIntID }: { groupID?: Nullish<string>; groupIntID?: Nullish<number> },
+): Promise<GroupTarget> {
+  return targetOf(["groupID", "groupIntID"], [groupID, groupIntID], {
+    byText: (text) => findGroupTarget(db, tenant, { groupID: text }),
+    byID: (id) => findGroupTarget(db, tenant, { groupIntID: id }),
+  });
+}
+
+interface Finders<Target> {
+  byText(text: string): Promise<Target | undefined>;
+  byID(id: number): Promise<Target | undefined>;
+}
+
+/** Both names, where both are given, must mean the same record. */
+async function targetOf<Target extends { readonly id: number }>(
+  [textField, idField]: readonly [string, string],
+  [text, id]: readonly [Nullish<string>, Nullish<number>],
+  find: Finders<Target>,
+): Promise<Target> {
+  const byText = text == null ? null : ((await find.byText(text)) ?? unknown(text));
+  const byID = id == null ? null : ((await find.byID(id)) ?? unknown(String(id)));
+  const target = byText ?? byID;
+  if (target === null) throw invalid({ [textField]: `${textField} or ${idField} must be there` });
+  if (byID !== null && byID.id !== target.id) throw invalid({ [idField]: `is not that of ${textField}` });
+  return target;
+}
+
+function unknown(what: string): never {
+  throw new ApiError("DATA_NOT_FOUND", `cannot find the record: ${what.slice(0, 100)}`);
+}

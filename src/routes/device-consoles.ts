@@ -1,0 +1,34 @@
+import { newestPoints } from "../../query/newest.js";
+import { templatesOfProduct } from "../../store/app-templates.js";
+import { anyDeviceIDs } from "../../store/devices.js";
+import type { AppDeps } from "../deps.js";
+import { ApiError } from "../http/errors.js";
+import { resourceRoutes } from "../http/resource.js";
+import type { Route } from "../http/route.js";
+import { type ConsoleTemplate, consoleTemplate, consoleTemplateSchema } from "../views/app-templates.js";
+
+/** The app templates of a device's product, each with the newest value of its data point for that device. */
+export function deviceConsoleRoutes(deps: AppDeps): Route[] {
+  const { db, catalog, series } = deps;
+  return [
+    resourceRoutes(deps).list<ConsoleTemplate>({
+      path: "/api/v1/device_consoles/{id}",
+      tag: "App templates",
+      summary: "The console of a device or gateway: its product's templates with live values",
+      filters: {},
+      parent: anyDeviceIDs,
+      schema: consoleTemplateSchema,
+      list: async ({ caller }, request, id) => {
+        const device = await catalog.byIntID(caller.tenant, id);
+        if (device === undefined) throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
+        const page = await templatesOfProduct(db, caller.tenant, request, device.productIntID);
+        const newest = await newestPoints(
+          series,
+          page.items.map((point) => ({ device, point })),
+        );
+        return { ...page, items: page.items.map((item, i) => ({ ...item, newest: newest[i] ?? null })) };
+      },
+      view: consoleTemplate,
+    }),
+  ];
+}

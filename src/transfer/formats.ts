@@ -1,0 +1,19 @@
+import { open } from "node:fs/promises";
+import { csvFile } from "./csv-file.js";
+import type { TableFormat } from "./table-file.js";
+import { xlsxFile } from "./xlsx-file.js";
+
+export const formats = { xlsx: xlsxFile, csv: csvFile } as const satisfies Readonly<Record<string, TableFormat>>;
+export type FormatName = keyof typeof formats;
+export const formatNames = Object.keys(formats) as [FormatName, ...FormatName[]];
+
+/** By content, not by name: a workbook is a zip file. */
+export async function formatOf(path: string): Promise<FormatName> {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    return buffer.equals(Buffer.from("PK\u0003\u0004", "latin1")) ? "xlsx" : "csv";
+  } finally {
+    await file.close();
+  }
+}

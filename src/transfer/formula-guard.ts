@@ -1,0 +1,14 @@
+/**
+ * Spreadsheets run a CSV cell that begins like a formula (OWASP, "CSV Injection"). Written texts that begin so get
+ * an apostrophe, which reading takes off again; one that stands there already is doubled, so that every text comes
+ * back as it was.
+ */
+const formula = /^'*[=+\-@\t\r]/;
+
+export function guardFormula(text: string): string {
+  return formula.test(text) ? `'${text}` : text;
+}
+
+export function unguardFormula(text: string): string {
+  return text.startsWith("'") && formula.test(text) ? text.slice(1) : text;
+}

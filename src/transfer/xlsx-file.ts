@@ -1,0 +1,149 @@
+import { type Cell, cellCharactersMax, columnsMax, type FileRow, FormatError, type TableFormat } from "./table-file.js";
+import { columnIndex, dateText, unescapeText } from "./xlsx-cells.js";
+import { openPackage, readWorkbook, type Workbook, type XlsxPackage } from "./xlsx-package.js";
+import { writeXlsx } from "./xlsx-writer.js";
+import { readXml, xmlEvents } from "./xml-events.js";
+
+/** The first sheet of an Office Open XML workbook (ECMA-376). */
+export const xlsxFile: TableFormat = {
+  type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  extension: "xlsx",
+  write: (path, header, rows) => writeXlsx(path, { name: "devices", header, rows }),
+  read: readSheet,
+};
+
+const sheetBytesMax = 1024 * 1024 * 1024;
+const sharedStringsBytesMax = 128 * 1024 * 1024;
+
+async function* readSheet(path: string): AsyncGenerator<FileRow> {
+  const zip = await openPackage(path);
+  try {
+    const workbook = await readWorkbook(zip);
+    const strings = await readStrings(zip, workbook.sharedStrings);
+    const rows: FileRow[] = [];
+    const handlers = sheetHandlers(workbook, strings, (row) => rows.push(row));
+    for await (const _ of xmlEvents(await zip.open(workbook.sheet, sheetBytesMax), handlers)) {
+      void _;
+      yield* rows.splice(0);
+    }
+  } catch (error) {
+    if (error instanceof FormatError || !isZipError(error)) throw error;
+    throw new FormatError(`the workbook's zip file is broken: ${error.message}`, { cause: error });
+  } finally {
+    zip.close();
+  }
+}
+
+/** What unpacking throws: zlib's codes, and the zip reader's plain errors of sizes and checksums. */
+function isZipError(error: unknown): error is Error {
+  return error instanceof Error && (!("code" in error) || String(error.code).startsWith("Z_"));
+}
+
+/** Appends bounded pieces of a text. */
+function createText() {
+  let text = "";
+  return {
+    add: (piece: string) => {
+      text += piece;
+      if (text.length > cellCharactersMax) {
+        throw new FormatError(`a cell holds more than ${cellCharactersMax} characters`);
+      }
+    },
+    take: () => {
+      const taken = text;
+      text = "";
+      return taken;
+    },
+  };
+}
+
+async function readStrings(zip: XlsxPackage, name: string | null): Promise<string[]> {
+  const strings: string[] = [];
+  if (name === null) return strings;
+  const text = createText();
+  let wanted = false;
+  let phonetic = false;
+  await readXml(await zip.open(name, sharedStringsBytesMax), {
+    open: (tag) => {
+      if (tag === "rPh") phonetic = true;
+      wanted = tag === "t" && !phonetic;
+    },
+    text: (piece) => {
+      if (wanted) text.add(piece);
+    },
+    close: (tag) => {
+      wanted = false;
+      if (tag === "rPh") phonetic = false;
+      if (tag === "si") strings.push(unescapeText(text.take()));
+    },
+  });
+  return strings;
+}
+
+interface RawCell {
+  readonly column: number;
+  readonly type: string;
+  readonly style: number;
+}
+
+function sheetHandlers(workbook: Workbook, strings: readonly string[], take: (row: FileRow) => void) {
+  const text = createText();
+  let number = 0;
+  let cells: Cell[] = [];
+  let cell: RawCell | null = null;
+  let column = -1;
+  let wanted = false;
+  let phonetic = false;
+  return {
+    open: (tag: string, attributes: Readonly<Record<string, string>>) => {
+      wanted = cell !== null && !phonetic && (tag === "v" || tag === "t");
+      if (tag === "row") {
+        number = rowNumber(attributes.r, number);
+        cells = [];
+        column = -1;
+      } else if (tag === "c") {
+        column = columnIndex(attributes.r ?? "") ?? column + 1;
+        cell = { column, type: attributes.t ?? "n", style: Number(attributes.s ?? 0) };
+        text.take();
+      } else if (tag === "rPh") phonetic = true;
+    },
+    text: (piece: string) => {
+      if (wanted) text.add(piece);
+    },
+    close: (tag: string) => {
+      wanted = false;
+      if (tag === "rPh") phonetic = false;
+      else if (tag === "row") take({ number, cells });
+      else if (tag === "c" && cell !== null) {
+        place(cells, cell, valueOf(cell, text.take(), workbook, strings), number);
+        cell = null;
+      }
+    },
+  };
+}
+
+function rowNumber(text: string | undefined, before: number): number {
+  if (text === undefined) return before + 1;
+  const number = Number(text);
+  if (!Number.isInteger(number) || number <= before) throw new FormatError("the sheet's rows are not in order");
+  return number;
+}
+
+function place(cells: Cell[], { column }: RawCell, value: Cell, number: number): void {
+  if (value === null) return;
+  if (column >= columnsMax) throw new FormatError(`row ${number} has more than ${columnsMax} columns`);
+  while (cells.length <= column) cells.push(null);
+  cells[column] = value;
+}
+
+function valueOf(cell: RawCell, text: string, workbook: Workbook, strings: readonly string[]): Cell {
+  const { type } = cell;
+  if (type === "inlineStr" || type === "str") return text === "" ? null : unescapeText(text);
+  if (text === "") return null;
+  if (type === "s") return strings[Number(text)] || null;
+  if (type === "b") return text === "1" || text === "true";
+  if (type !== "n") return text;
+  const value = Number(text);
+  if (!Number.isFinite(value)) return text;
+  return workbook.dateStyles[cell.style] === true ? (dateText(value, workbook.since1904) ?? value) : value;
+}

@@ -1,0 +1,127 @@
+import { posix } from "node:path";
+import type { Readable } from "node:stream";
+import yauzl from "yauzl";
+import { FormatError } from "./table-file.js";
+import { isDateFormat } from "./xlsx-cells.js";
+import { readXml } from "./xml-events.js";
+
+/** A workbook's zip file: its parts by name, each within bounds of what it may unpack to. */
+export interface XlsxPackage {
+  has(name: string): boolean;
+  /** @throws FormatError when there is no such part or it is larger than `bytesMax` */
+  open(name: string, bytesMax: number): Promise<Readable>;
+  close(): void;
+}
+
+const entriesMax = 10_000;
+const smallPartBytesMax = 4 * 1024 * 1024;
+
+/** @throws FormatError */
+export async function openPackage(path: string): Promise<XlsxPackage> {
+  const broken = (error: unknown) => {
+    if (error instanceof FormatError) throw error;
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new FormatError(`the workbook's zip file is broken: ${cause}`, { cause: error });
+  };
+  const zip = await yauzl.openPromise(path, { lazyEntries: true, autoClose: false }).catch(broken);
+  const entries = new Map<string, yauzl.Entry>();
+  try {
+    if (zip.entryCount > entriesMax) throw new FormatError("the workbook has too many parts");
+    for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
+  } catch (error) {
+    zip.close();
+    return broken(error);
+  }
+  return {
+    has: (name) => entries.has(name),
+    // The reader ends with an error where a part unpacks to more than it says.
+    open: async (name, bytesMax) => {
+      const entry = entries.get(name);
+      if (entry === undefined) throw new FormatError(`the workbook has no ${name}`);
+      if (entry.uncompressedSize > bytesMax) throw new FormatError(`the workbook's ${name} is too large`);
+      if (!entry.canDecodeFileData()) throw new FormatError("the workbook is encrypted");
+      return zip.openReadStreamPromise(entry).catch(broken);
+    },
+    close: () => zip.close(),
+  };
+}
+
+export interface Workbook {
+  /** Part names. */
+  readonly sheet: string;
+  readonly sharedStrings: string | null;
+  readonly since1904: boolean;
+  /** By style number: whether its numbers are dates. */
+  readonly dateStyles: readonly boolean[];
+}
+
+/** Finds the first sheet and what is needed to read it. @throws FormatError */
+export async function readWorkbook(zip: XlsxPackage): Promise<Workbook> {
+  const book = (await relations(zip, "_rels/.rels", "")).find((one) => one.kind === "officeDocument")?.target;
+  if (book === undefined || !zip.has(book)) throw new FormatError("the zip file is no workbook");
+  const folder = posix.dirname(book);
+  const parts = await relations(zip, `${folder}/_rels/${posix.basename(book)}.rels`, folder);
+  const { firstSheet, since1904 } = await readBook(zip, book);
+  const byKind = (kind: string) => parts.find((one) => one.kind === kind && zip.has(one.target))?.target ?? null;
+  const sheet = parts.find((one) => one.id === firstSheet)?.target;
+  if (sheet === undefined) throw new FormatError("the workbook has no sheet");
+  const styles = byKind("styles");
+  return {
+    sheet,
+    since1904,
+    sharedStrings: byKind("sharedStrings"),
+    dateStyles: styles === null ? [] : await readDateStyles(zip, styles),
+  };
+}
+
+interface Relation {
+  readonly id: string;
+  readonly kind: string;
+  readonly target: string;
+}
+
+async function relations(zip: XlsxPackage, name: string, folder: string): Promise<Relation[]> {
+  const found: Relation[] = [];
+  if (!zip.has(name)) return found;
+  await readXml(await zip.open(name, smallPartBytesMax), {
+    open: (tag, { Id = "", Type = "", Target = "" }) => {
+      if (tag !== "Relationship") return;
+      const target = Target.startsWith("/") ? Target.slice(1) : posix.join(folder, Target);
+      found.push({ id: Id, kind: Type.slice(Type.lastIndexOf("/") + 1), target });
+    },
+  });
+  return found;
+}
+
+async function readBook(zip: XlsxPackage, name: string) {
+  let firstSheet: string | null = null;
+  let since1904 = false;
+  await readXml(await zip.open(name, smallPartBytesMax), {
+    open: (tag, attributes) => {
+      if (tag === "workbookPr") since1904 = /^(1|true)$/.test(attributes.date1904 ?? "");
+      if (tag !== "sheet") return;
+      const id = Object.entries(attributes).find(([key]) => /^(\w+:)?id$/.test(key))?.[1];
+      firstSheet ??= id ?? null;
+    },
+  });
+  return { firstSheet, since1904 };
+}
+
+async function readDateStyles(zip: XlsxPackage, name: string): Promise<boolean[]> {
+  const formats = new Map<number, string>();
+  const styles: boolean[] = [];
+  let inCellStyles = false;
+  await readXml(await zip.open(name, smallPartBytesMax), {
+    open: (tag, attributes) => {
+      if (tag === "numFmt") formats.set(Number(attributes.numFmtId), attributes.formatCode ?? "");
+      if (tag === "cellXfs") inCellStyles = true;
+      if (tag !== "xf" || !inCellStyles) return;
+      const id = Number(attributes.numFmtId ?? 0);
+      styles.push(isDateFormat(id, formats.get(id)));
+    },
+    close: (tag) => {
+      if (tag === "cellXfs") inCellStyles = false;
+    },
+  });
+  return styles;
+}

@@ -1,0 +1,60 @@
+import type { Readable } from "node:stream";
+import { SaxesParser } from "saxes";
+import { FormatError } from "./table-file.js";
+
+export interface XmlHandlers {
+  /** `name` without its namespace prefix. */
+  open?(name: string, attributes: Readonly<Record<string, string>>): void;
+  text?(text: string): void;
+  close?(name: string): void;
+}
+
+/** One tag or text; more is no spreadsheet but an attempt to fill memory. */
+const markupCharactersMax = 4 * 1024 * 1024;
+
+/**
+ * Reads XML a chunk at a time; `handlers` are called as it goes, and a step is yielded after each chunk. Document
+ * types, and with them entities of the document's own, are refused. @throws FormatError
+ */
+export async function* xmlEvents(source: Readable, handlers: XmlHandlers): AsyncGenerator<void> {
+  const parser = new SaxesParser({ position: false });
+  let sinceEvent = 0;
+  const bare = (name: string) => name.slice(name.indexOf(":") + 1);
+  parser.on("error", (error) => {
+    throw new FormatError(`the workbook's XML is broken: ${error.message}`);
+  });
+  parser.on("doctype", () => {
+    throw new FormatError("the workbook's XML has a document type, which is not allowed");
+  });
+  parser.on("opentag", (tag) => {
+    sinceEvent = 0;
+    handlers.open?.(bare(tag.name), tag.attributes as Readonly<Record<string, string>>);
+  });
+  parser.on("text", (text) => {
+    sinceEvent = 0;
+    handlers.text?.(text);
+  });
+  parser.on("closetag", (tag) => {
+    sinceEvent = 0;
+    handlers.close?.(bare(tag.name));
+  });
+  source.setEncoding("utf8");
+  try {
+    for await (const chunk of source) {
+      const text = chunk as string;
+      sinceEvent += text.length;
+      parser.write(text);
+      if (sinceEvent > markupCharactersMax) throw new FormatError("the workbook's XML has an endless tag or text");
+      yield;
+    }
+    parser.close();
+    yield;
+  } finally {
+    source.destroy();
+  }
+}
+
+/** Reads a small part whole. @throws FormatError */
+export async function readXml(source: Readable, handlers: XmlHandlers): Promise<void> {
+  for await (const _ of xmlEvents(source, handlers)) void _;
+}

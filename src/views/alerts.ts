@@ -1,0 +1,24 @@
+import type { Alert } from "../../store/alerts.js";
+import type { Stamped } from "./context.js";
+import { label } from "./labels.js";
+
+export function currentAlert(alert: Alert, { stamp }: Stamped) {
+  return {
+    id: alert.id,
+    alertName: alert.alertName,
+    alertContent: alert.alertContent,
+    alertSeverity: alert.alertSeverity,
+    alertSeverityLabel: label("alertSeverity", alert.alertSeverity),
+    alertTimes: alert.alertTimes,
+    alertDetail: alert.alertDetail,
+    deviceID: alert.deviceID,
+    deviceName: alert.deviceName,
+    startTime: stamp(alert.startTime),
+    createAt: stamp(alert.createAt),
+    updateAt: stamp(alert.updateAt),
+  };
+}
+
+export function historyAlert(alert: Alert, context: Stamped) {
+  return { ...currentAlert(alert, context), endTime: context.stamp(alert.endTime) };
+}

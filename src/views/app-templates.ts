@@ -1,0 +1,110 @@
+import { z } from "@hono/zod-openapi";
+import { type NewestPoint, valueText } from "../../query/newest.js";
+import type { AppTemplate } from "../../store/app-templates.js";
+import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import type { Stamped } from "./context.js";
+import { dataPointStoredSchema } from "./data-points.js";
+import { label } from "./labels.js";
+
+const enumEntries = dataPointStoredSchema.shape.enum;
+
+export const appTemplateStoredSchema = z
+  .object({
+    id: int,
+    templateName: z.string(),
+    templateType: int,
+    productID: z.string(),
+    productItemIntID: intOrNull,
+    topic: textOrNull,
+    dataPointIntID: int,
+    dataPointID: z.string(),
+    dataStreamIntID: intOrNull,
+    dataTransType: int,
+    enum: enumEntries,
+    places: z.array(int).length(2).nullable(),
+    defaultValues: z.array(
+      z
+        .object({
+          id: int,
+          dataPointID: z.string(),
+          dataPointName: z.string(),
+          enum: enumEntries,
+          pointDataType: int,
+          value: z.unknown(),
+        })
+        .openapi("AppTemplateDefaultValue"),
+    ),
+    instanceID: intOrNull,
+    itemID: intOrNull,
+    itemName: textOrNull,
+    itemOperations: textOrNull,
+    objectID: intOrNull,
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("AppTemplateStored");
+export const appTemplateSchema = appTemplateStoredSchema
+  .extend({ templateTypeLabel: z.string(), dataPointName: z.string(), dataStreamName: textOrNull })
+  .openapi("AppTemplate");
+export const consoleTemplateSchema = appTemplateSchema
+  .omit({ itemID: true, itemName: true, itemOperations: true, objectID: true })
+  .extend({ value: textOrNull })
+  .openapi("DeviceConsole");
+
+/** What every form of a template has; the names of its data point and stream are looked up. */
+function common(template: AppTemplate, { stamp }: Stamped) {
+  return {
+    id: template.id,
+    templateName: template.templateName,
+    templateType: template.templateType,
+    productID: template.productID,
+    productItemIntID: template.productItemIntID,
+    topic: template.topic,
+    dataPointIntID: template.dataPointIntID,
+    dataPointID: template.dataPointID,
+    dataStreamIntID: template.dataStreamIntID,
+    dataTransType: template.dataTransType,
+    enum: template.enum,
+    places: template.places,
+    defaultValues: template.defaultValues,
+    instanceID: template.instanceID,
+    createAt: stamp(template.createAt),
+    updateAt: stamp(template.updateAt),
+  };
+}
+
+function names(template: AppTemplate) {
+  return {
+    templateTypeLabel: label("templateType", template.templateType),
+    dataPointName: template.dataPointName,
+    dataStreamName: template.dataStreamName,
+  };
+}
+
+export function appTemplateStored(template: AppTemplate, context: Stamped) {
+  return {
+    ...common(template, context),
+    itemID: template.itemID,
+    itemName: template.itemName,
+    itemOperations: template.itemOperations,
+    objectID: template.objectID,
+  };
+}
+
+export function appTemplateListed(template: AppTemplate, context: Stamped) {
+  return { ...appTemplateStored(template, context), ...names(template) };
+}
+
+/** A template as a device's console shows it, with the newest value of its data point. */
+export interface ConsoleTemplate extends AppTemplate {
+  readonly newest: NewestPoint | null;
+}
+
+export function consoleTemplate(template: ConsoleTemplate, context: Stamped) {
+  const { newest } = template;
+  return {
+    ...common(template, context),
+    ...names(template),
+    value: newest === null ? null : valueText(newest.value),
+  };
+}

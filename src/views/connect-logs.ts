@@ -1,0 +1,30 @@
+import { recordKinds } from "../../store/journal-record.js";
+import type { ViewContext } from "./context.js";
+import type { LogRow } from "./events.js";
+import { label, labelB } from "./labels.js";
+
+/** 0 gone, 1 come, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
+export const connectStatuses: Readonly<Record<number, number>> = {
+  [recordKinds.disconnect]: 0,
+  [recordKinds.connect]: 1,
+  [recordKinds.denial]: 2,
+};
+
+/** Of the caller's tenant, whose name every row carries. */
+export function connectLogListed(tenantID: string, row: LogRow, { stamp, variant }: ViewContext) {
+  const { record, deviceID, deviceName } = row;
+  const status = connectStatuses[record.kind] ?? null;
+  return {
+    id: record.id,
+    deviceID,
+    deviceName,
+    IP: record.ip,
+    keepAlive: record.messageID,
+    tenantID,
+    ...(variant === "A"
+      ? { connectStatus: status, connectStatusLabel: label("connectStatus", status) }
+      : { deviceStatus: status, deviceStatusLabel: labelB("deviceStatus", status) }),
+    createAt: stamp(Math.floor(record.receivedAt / 1000)),
+    updateAt: null,
+  };
+}

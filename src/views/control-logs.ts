@@ -1,0 +1,48 @@
+import type { ControlLog, GroupControlLog } from "../../store/control-logs.js";
+import type { Stamped } from "./context.js";
+import { payloadText } from "./events.js";
+import { label } from "./labels.js";
+
+function shown(log: Omit<ControlLog, "deviceIntID" | "deviceName">, { stamp }: Stamped) {
+  return {
+    topic: log.topic,
+    payload: payloadText(new Uint8Array(log.payload)),
+    publishStatus: log.publishStatus,
+    publishStatusLabel: label("publishStatus", log.publishStatus),
+    publishUser: log.publishUser,
+    userIntID: log.userIntID,
+    createAt: stamp(log.createAt),
+    updateAt: stamp(log.updateAt),
+  };
+}
+
+export function controlLogListed(log: ControlLog, context: Stamped) {
+  const { id, deviceIntID, deviceName } = log;
+  return { id, deviceIntID, deviceName, ...shown(log, context) };
+}
+
+export function groupControlLogListed(log: GroupControlLog, context: Stamped) {
+  const { id, groupID, groupName } = log;
+  return { id, groupID, groupName, ...shown(log, context) };
+}
+
+/** A gateway is sent configurations: what is a JSON object is shown as one. */
+export function gatewayControlLogListed(log: ControlLog, { stamp }: Stamped) {
+  const text = payloadText(new Uint8Array(log.payload));
+  return {
+    id: log.id,
+    deviceIntID: log.deviceIntID,
+    payload: objectOf(text) ?? text,
+    createUser: log.publishUser,
+    createAt: stamp(log.createAt),
+  };
+}
+
+function objectOf(text: string): object | null {
+  if (!/^\s*\{/.test(text)) return null;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return null;
+  }
+}

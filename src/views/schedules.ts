@@ -1,0 +1,29 @@
+import type { Schedule } from "../../store/schedules.js";
+import type { Stamped } from "./context.js";
+import { payloadText } from "./events.js";
+import { label } from "./labels.js";
+
+export function scheduleListed(schedule: Schedule, { stamp }: Stamped) {
+  return {
+    id: schedule.id,
+    scheduleName: schedule.scheduleName,
+    scheduleType: schedule.scheduleType,
+    scheduleTypeLabel: label("scheduleType", schedule.scheduleType),
+    IntervalMinute: schedule.IntervalMinute,
+    IntervalHour: null,
+    IntervalWeek: null,
+    crontabTime: stamp(schedule.crontabTime),
+    payload: payloadText(new Uint8Array(schedule.payload)),
+    topic: schedule.topic,
+    publishType: schedule.publishType,
+    deviceIntID: schedule.deviceIntID,
+    deviceName: schedule.deviceName,
+    groupIntID: schedule.groupIntID,
+    groupName: schedule.groupName,
+    username: schedule.createUser,
+    createUser: schedule.createUser,
+    userIntID: schedule.userIntID,
+    createAt: stamp(schedule.createAt),
+    updateAt: stamp(schedule.updateAt),
+  };
+}

@@ -1,0 +1,6 @@
+import type { Subscription } from "../../store/subscriptions.js";
+import type { Stamped } from "./context.js";
+
+export function subscriptionShown({ id, topic, qos, createAt, updateAt }: Subscription, { stamp }: Stamped) {
+  return { id, topic, qos, createAt: stamp(createAt), updateAt: stamp(updateAt) };
+}

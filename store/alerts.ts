@@ -1,0 +1,120 @@
+import { type Actor, changed, deleteStatements } from "./changes.js";
+import type { Db, Statement } from "./db.js";
+import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+
+/** Current until endTime is set; it keeps its id when it becomes history. */
+export interface Alert {
+  readonly id: number;
+  readonly tenant: number;
+  readonly deviceIntID: number;
+  readonly deviceID: string;
+  readonly deviceName: string;
+  readonly cause: string;
+  readonly alertName: string;
+  readonly alertContent: string;
+  readonly alertSeverity: number;
+  readonly alertTimes: number;
+  readonly alertDetail: Readonly<Record<string, unknown>>;
+  readonly startTime: number;
+  readonly endTime: number | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+}
+
+const listing: Listing = {
+  select: "r.*, d.deviceID, d.deviceName",
+  from: "alert r join device d on d.id = r.deviceIntID join product p on p.id = d.productIntID",
+  filters: {
+    alertName: text("alertName"),
+    alertContent: text("alertContent"),
+    alertSeverity: integer("alertSeverity"),
+    alertTimes: integer("alertTimes"),
+    deviceID: { column: "d.deviceID", type: "text" },
+    deviceName: { column: "d.deviceName", type: "text" },
+    deviceIntID: integer("deviceIntID"),
+    productID: { column: "p.productID", type: "text" },
+    productName: { column: "p.productName", type: "text" },
+    productIntID: { column: "d.productIntID", type: "integer" },
+  },
+};
+
+export const alertFilters = listing.filters;
+
+/** The two lists of alerts. */
+export type AlertState = "current" | "history";
+
+const scopes = { current: "endTime is null", history: "endTime is not null" } as const;
+
+export const alertIDs = {
+  current: { name: "alert", column: null, scope: scopes.current },
+  history: { name: "alert", column: null, scope: scopes.history },
+} as const;
+
+type AlertRow = Omit<Alert, "alertDetail"> & { readonly alertDetail: string };
+
+function toAlert(row: AlertRow): Alert {
+  return { ...row, alertDetail: JSON.parse(row.alertDetail) as Alert["alertDetail"] };
+}
+
+export async function listAlerts(
+  db: Db,
+  tenant: number,
+  state: AlertState,
+  request: PageRequest,
+): Promise<Page<Alert>> {
+  const scope = { sql: `r.${scopes[state]}` };
+  const page = await listRows<AlertRow>(db, listing, tenant, request, scope);
+  return { ...page, items: page.items.map(toAlert) };
+}
+
+/** In either state. @throws StoreError NOT_FOUND */
+export async function getAlert(db: Db, tenant: number, id: number): Promise<Alert> {
+  return toAlert(await getRow<AlertRow>(db, listing, tenant, id));
+}
+
+/** What a message tells of a device's trouble. */
+export type Trigger = Pick<
+  Alert,
+  | "tenant"
+  | "deviceIntID"
+  | "cause"
+  | "alertName"
+  | "alertContent"
+  | "alertSeverity"
+  | "alertDetail"
+  | "startTime"
+>;
+
+/** A current alert of that (device, cause), or one more time of the one there is. `now` in milliseconds. */
+export function raiseAlert(now: number, trigger: Trigger): Statement {
+  const { tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime } =
+    trigger;
+  return {
+    sql: `insert into alert
+        (tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime, createAt)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      on conflict (deviceIntID, cause) where endTime is null
+      do update set alertTimes = alertTimes + 1, alertDetail = excluded.alertDetail`,
+    args: [
+      ...[tenant, deviceIntID, cause, alertName, alertContent, alertSeverity],
+      ...[JSON.stringify(alertDetail), startTime, now],
+    ],
+  };
+}
+
+/** Current alerts become history. */
+export async function clearAlerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
+  await db.write([
+    {
+      sql: `update alert set endTime = ? where tenant = ? and endTime is null
+        and id in (select value from json_each(?))`,
+      args: [now, actor.tenant, ids],
+    },
+    ...ids.map((id) => changed(actor, now, "update", "alert", id, { endTime: now })),
+  ]);
+}
+
+/** Removes history alerts. */
+export async function removeAlerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
+  await db.write(deleteStatements("alert", actor, now, ids));
+}

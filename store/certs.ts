@@ -1,0 +1,93 @@
+import type { SealedStore } from "./authority.js";
+import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import type { Db } from "./db.js";
+import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+
+/** A certificate as lists have it. */
+export interface CertListed {
+  readonly id: number;
+  readonly name: string;
+  readonly enable: number;
+  readonly createAt: number;
+}
+
+export interface Cert extends CertListed {
+  readonly CN: string;
+  /** PEM, as key and root. */
+  readonly cert: string;
+  readonly key: string;
+  readonly root: string;
+  readonly userIntID: number | null;
+  readonly createUser: string | null;
+  readonly updateAt: number | null;
+}
+
+const listing: Listing = {
+  select: "r.id, r.name, r.enable, r.createAt",
+  from: "cert r",
+  filters: { name: text("name"), enable: integer("enable"), CN: text("CN") },
+};
+const whole: Listing = { ...listing, select: "r.*" };
+
+export const certFilters = listing.filters;
+export const certIDs = { name: "cert", column: null } as const;
+
+export function listCerts(db: Db, tenant: number, request: PageRequest): Promise<Page<CertListed>> {
+  return listRows<CertListed>(db, listing, tenant, request);
+}
+
+/** The certificates bound to a device. */
+export function listCertsOfDevice(
+  db: Db,
+  tenant: number,
+  request: PageRequest,
+  device: number,
+): Promise<Page<CertListed>> {
+  return listRows<CertListed>(db, listing, tenant, request, {
+    sql: "r.id in (select certIntID from cert_device where deviceIntID = ?)",
+    args: [device],
+  });
+}
+
+/** @throws StoreError NOT_FOUND */
+export async function getCert({ db, vault }: SealedStore, tenant: number, id: number): Promise<Cert> {
+  const row = await getRow<Omit<Cert, "key"> & { key: ArrayBuffer }>(db, whole, tenant, id);
+  return { ...row, key: vault.open(new Uint8Array(row.key)) };
+}
+
+export interface NewCert extends Pick<Cert, "name" | "enable" | "CN" | "cert" | "key" | "root"> {
+  /** SHA-256 of the certificate's DER, in hexadecimal: what a listener knows it by. */
+  readonly fingerprint: string;
+  readonly expiresAt: number;
+}
+
+/** @throws StoreError CONFLICT when the name is taken */
+export async function createCert(
+  store: SealedStore,
+  actor: Actor,
+  now: number,
+  input: NewCert,
+): Promise<Cert> {
+  const { name, enable, CN, fingerprint } = input;
+  const columns = { ...input, key: store.vault.seal(input.key) };
+  const audit = { name, enable, CN, fingerprint };
+  const results = await store.db.write(insertStatements("cert", actor, now, columns, audit));
+  return getCert(store, actor.tenant, Number(results[0]?.lastInsertRowid));
+}
+
+/** @throws StoreError CONFLICT when the name is taken */
+export async function updateCert(
+  store: SealedStore,
+  actor: Actor,
+  now: number,
+  id: number,
+  input: Partial<Pick<Cert, "name" | "enable">>,
+): Promise<Cert> {
+  await store.db.write(updateStatements("cert", actor, now, id, input));
+  return getCert(store, actor.tenant, id);
+}
+
+/** @throws StoreError REFERENCED when one is bound to a device */
+export async function removeCerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
+  await db.write(deleteStatements("cert", actor, now, ids));
+}

@@ -1,0 +1,46 @@
+import type { Db } from "./db.js";
+
+/** What log rows say of their device beside its own names. */
+
+export interface NameCondition {
+  readonly like: boolean;
+  readonly value: string;
+}
+
+/** The product's name of each device that is still there. */
+export async function productNames(db: Db, devices: readonly number[]): Promise<Map<number, string>> {
+  const rows = await db.all<{ id: number; productName: string }>(
+    `select d.id, p.productName from device d join product p on p.id = d.productIntID
+     where d.id in (select value from json_each(?))`,
+    [devices],
+  );
+  return new Map(rows.map((row) => [row.id, row.productName]));
+}
+
+/** The id, if it is that of a device or gateway of the tenant, present or deleted. */
+export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    `select id from device where tenant = ?1 and id = ?2
+     union all select id from departed_device where tenant = ?1 and id = ?2`,
+    [tenant, id],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Record ids of the devices and gateways whose product the conditions name; at most `limit` + 1. */
+export async function deviceIDsByProducts(
+  db: Db,
+  tenant: number,
+  conditions: readonly NameCondition[],
+  limit: number,
+): Promise<number[]> {
+  const where = conditions.map(({ like }) =>
+    like ? "instr(lower(p.productName), lower(?)) > 0" : "p.productName = ?",
+  );
+  const rows = await db.all<{ id: number }>(
+    `select d.id from product p join device d on d.productIntID = p.id
+     where p.tenant = ? and ${where.join(" and ")} limit ?`,
+    [tenant, ...conditions.map(({ value }) => value), limit + 1],
+  );
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,104 @@
+/**
+ * The interface, line by line, over HTTP against a real service: once deployed as Variant A, once as Variant B,
+ * each in a process of its own.
+ * A line that does not hold fails; what each says is printed. A further line is one entry under lines/.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDb } from "../../store/db.js";
+import { assert } from "../suite.js";
+import { worldSuite } from "../world.js";
+import { openFixture } from "./fixture.js";
+import { examine, type Line, type Scope } from "./line.js";
+import { certLines, policyLines } from "./lines/access.js";
+import { commandLines } from "./lines/commands.js";
+import { conventionLines, errorLines, serviceLines } from "./lines/conventions.js";
+import { createRuleLines } from "./lines/create-rules.js";
+import { deviceLines } from "./lines/devices.js";
+import { gatewayLines } from "./lines/gateways.js";
+import { groupLines } from "./lines/groups.js";
+import { alertLines, logLines } from "./lines/logs.js";
+import { dataLines, dataPointLines, dataStreamLines, metricLines, resourceLines } from "./lines/model.js";
+import { productLines } from "./lines/products.js";
+
+const table: readonly Line[] = [
+  ...conventionLines,
+  ...deviceLines,
+  ...createRuleLines,
+  ...dataLines,
+  ...commandLines,
+  ...groupLines,
+  ...gatewayLines,
+  ...productLines,
+  ...dataPointLines,
+  ...dataStreamLines,
+  ...metricLines,
+  ...resourceLines,
+  ...logLines,
+  ...alertLines,
+  ...policyLines,
+  ...certLines,
+  ...errorLines,
+  ...serviceLines,
+];
+
+/** A suite with a service of its own, deployed as that variant. */
+export function conformance(variant: "A" | "B"): void {
+  const dir = mkdtempSync(join(tmpdir(), "tidemark-conformance-"));
+  const url = `file:${join(dir, "metadata.db")}`;
+  const environment = { API_VARIANT: variant, LIBSQL_URL: url, MASTER_KEY: "5".repeat(64) };
+  worldSuite(
+    `conformance, Variant ${variant}`,
+    (test, world) => {
+      const own = table.filter((line) => line.in.includes(variant));
+      let scope: Scope = new Map();
+      let held = 0;
+      test.before(async () => {
+        scope = await openFixture(world);
+        scope.set("alerts", await storeAlerts(url, scope));
+      });
+      test.after(() => {
+        console.log(`Variant ${variant}: ${own.length} lines, ${held} hold, ${own.length - held} fail`);
+        rmSync(dir, { recursive: true, force: true });
+      });
+      for (const [index, line] of own.entries()) {
+        const name = `${line.says} · ${line.call} · ${variant}`;
+        test(`${index + 1} ${name}`, async () => {
+          const wrong = await examine(world, line, variant, scope);
+          if (wrong.length === 0) held++;
+          console.log(wrong.length === 0 ? `holds  §${name}` : `FAILS  §${name}: ${wrong.slice(0, 8).join("; ")}`);
+          assert.equal(wrong, []);
+        });
+      }
+    },
+    environment,
+  );
+}
+
+/** Alerts come of messages, never through the interface: these are written where the service reads them. */
+async function storeAlerts(url: string, scope: Scope): Promise<{ current: number; past: number }> {
+  const device = scope.get("device") as { readonly id: number } | undefined;
+  if (device === undefined) return { current: 0, past: 0 };
+  const db = await openDb({ url, shared: true });
+  const at = Date.now();
+  const ids: number[] = [];
+  for (const [cause, endTime] of [
+    ["one", null],
+    ["two", null],
+    ["three", at],
+    ["four", at],
+  ] as const) {
+    const [result] = await db.write([
+      {
+        sql: `insert into alert (tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertTimes,
+                alertDetail, startTime, endTime, createAt)
+              values (1, ?, ?, 'point t故障', 'point t故障: E1', 1, 2, '{"t": 1}', ?, ?, ?)`,
+        args: [device.id, cause, at, endTime, at],
+      },
+    ]);
+    ids.push(Number(result?.lastInsertRowid));
+  }
+  db.close();
+  return { current: ids[0] ?? 0, past: ids[2] ?? 0 };
+}

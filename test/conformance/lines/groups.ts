@@ -1,0 +1,190 @@
+import { array, both, empty, error, holding, int, is, page, pageOf, record, some, text } from "../form.js";
+import { lines } from "../line.js";
+import { accepted, deviceB, edited, group, groupControlLog, groupOfB, made } from "../records.js";
+
+const body = { productID: "{product.productID}", groupName: "group-{unique}", description: "d" };
+const own = { as: "own", call: "POST /groups", body };
+const other = { as: "other", call: "POST /groups", body };
+const member = { as: "member", call: "POST /groups/{own.id}/devices", body: { ids: ["{device.id}"] } };
+const later = "2099-01-01 00:00:00";
+const schedule = {
+  ...{ groupID: "{group.groupID}", groupIntID: "{group.id}", payload: "on" },
+  ...{ scheduleName: "s-{unique}", crontabTime: later, scheduleType: 0 },
+};
+
+export const groupLines = lines("Groups", [
+  {
+    says: "page of groups",
+    in: "AB",
+    call: "GET /groups?_page=1&_limit=5",
+    status: 200,
+    answer: { A: page(group.listed), B: page(groupOfB.listed) },
+  },
+  ...["groupName_like=EAS", "groupID_like={group.groupID}"].map((filter) => ({
+    says: `filter ${filter}`,
+    in: "AB" as const,
+    call: `GET /groups?${filter}`,
+    status: 200,
+    answer: pageOf(1, holding({ groupName: is("east") })),
+  })),
+  ...["{group.id}", "{group.groupID}"].map((id) => ({
+    says: "detail by record id and by groupID",
+    in: "AB" as const,
+    call: `GET /groups/${id}`,
+    status: 200,
+    answer: { A: group.detail, B: groupOfB.detail },
+  })),
+  {
+    says: "devices of a group",
+    in: "B",
+    call: "GET /groups/{group.id}",
+    status: 200,
+    answer: holding({ devices: some(record({ id: int })) }),
+  },
+  {
+    says: "create",
+    in: "AB",
+    call: "POST /groups",
+    body,
+    status: 201,
+    answer: { A: made(group.stored), B: made(groupOfB.stored) },
+  },
+  {
+    says: "description is optional",
+    in: "A",
+    call: "POST /groups",
+    body: { ...body, description: undefined },
+    status: 201,
+    answer: made(group.stored),
+  },
+  {
+    says: "create requires description",
+    in: "B",
+    call: "POST /groups",
+    body: { ...body, description: undefined },
+    status: 400,
+    answer: error("PARAMETER_INVALID", "description"),
+  },
+  ...["productID", "groupName"].map((field) => ({
+    says: `create requires ${field}`,
+    in: "AB" as const,
+    call: "POST /groups",
+    body: { ...body, [field]: undefined },
+    status: 400,
+    answer: error("PARAMETER_INVALID", field),
+  })),
+  {
+    says: "edit takes the record as read",
+    in: "AB",
+    given: [own, { as: "read", call: "GET /groups/{own.id}" }],
+    call: "PUT /groups/{own.id}",
+    body: { "...": "{read}", groupName: "renamed-{unique}" },
+    status: 200,
+    answer: { A: edited(group.stored), B: edited(groupOfB.stored) },
+  },
+  {
+    says: "delete several, empty body",
+    in: "AB",
+    given: [own, other],
+    call: "DELETE /groups?ids={own.id},{other.id}",
+    status: 204,
+    answer: empty,
+  },
+  {
+    says: "group_publish with groupID",
+    in: "AB",
+    call: "POST /group_publish",
+    body: { groupID: "{group.groupID}", groupIntID: "{group.id}", payload: "on" },
+    status: 201,
+    answer: accepted,
+  },
+  {
+    says: "group_publish with needAck 0",
+    in: "B",
+    call: "POST /group_publish",
+    body: { groupID: "{group.groupID}", payload: "on", needAck: 0 },
+    status: 201,
+    answer: accepted,
+  },
+  {
+    says: "group_publish needs a payload",
+    in: "AB",
+    call: "POST /group_publish",
+    body: { groupID: "{group.groupID}" },
+    status: 400,
+    answer: error("PARAMETER_INVALID", "payload"),
+  },
+  {
+    says: "schedule for a group: 201, empty body",
+    in: "AB",
+    call: "POST /group_schedule_publish",
+    body: schedule,
+    status: 201,
+    answer: empty,
+  },
+  {
+    says: "delete schedules of groups",
+    in: "AB",
+    given: [
+      { as: "made", call: "POST /group_schedule_publish", body: schedule },
+      { as: "page", call: "GET /groups/{group.id}/schedule_publish" },
+    ],
+    call: "DELETE /group_schedule_publish?ids={page.first}",
+    status: 204,
+    answer: empty,
+  },
+  {
+    says: "devices that have not joined",
+    in: "AB",
+    call: "GET /platform_select/groups/{group.id}/not_joined_devices",
+    status: 200,
+    answer: some(record({ label: text, value: int })),
+  },
+  {
+    says: "add devices",
+    in: "AB",
+    given: [own],
+    call: "POST /groups/{own.id}/devices",
+    body: { ids: ["{device.id}", "{lonely.deviceID}"] },
+    status: 201,
+    answer: empty,
+  },
+  {
+    says: "adding needs ids",
+    in: "AB",
+    call: "POST /groups/{group.id}/devices",
+    body: {},
+    status: 400,
+    answer: error("PARAMETER_INVALID", "ids"),
+  },
+  {
+    says: "devices of a group, in Variant B's shape",
+    in: "AB",
+    call: "GET /groups/{group.id}/devices?_page=1&_limit=5",
+    status: 200,
+    answer: pageOf(1, both(deviceB.listed, holding({ status: is(0) }))),
+  },
+  {
+    says: "remove devices",
+    in: "AB",
+    given: [own, member],
+    call: "DELETE /groups/{own.groupID}/devices?ids={device.id}",
+    status: 204,
+    answer: empty,
+  },
+  {
+    says: "downlink messages of a group",
+    in: "AB",
+    call: "GET /groups/{group.id}/control_logs?_page=1&_limit=5",
+    status: 200,
+    answer: page(groupControlLog),
+  },
+  {
+    says: "a group that never was sent anything",
+    in: "AB",
+    given: [own],
+    call: "GET /groups/{own.id}/control_logs",
+    status: 200,
+    answer: both(pageOf(0), holding({ items: array(groupControlLog) })),
+  },
+]);
