@@ -138,7 +138,10 @@ export async function openChangeFeed(
         await listener(row);
         last = row.id;
       }
-      if (rows.length === changesPerPoll) again = true;
+      if (rows.length < changesPerPoll) continue;
+      again = true;
+      // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
+      await new Promise((resolve) => setImmediate(resolve));
     } while (again);
   };
   const poll = (): Promise<void> => {

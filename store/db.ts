@@ -11,6 +11,8 @@ export interface DbOptions {
   readonly url: string;
   readonly authToken?: string;
   readonly shared: boolean;
+  /** False for a further connection of a process that has opened the store already: the schema is left alone. */
+  readonly migrates?: boolean;
 }
 
 /** Opens the metadata store and brings its schema up to date. */
@@ -28,9 +30,10 @@ export async function openDb(options: DbOptions): Promise<Db> {
     action().catch((error: unknown) => {
       throw toStoreError(error);
     });
-  const write = createWriteQueue(async (statements) => {
+  const notify = () => Promise.all(listeners.map((listener) => listener()));
+  const { write, exclusive } = createWriteQueue(async (statements) => {
     const results = await run(() => client.batch(statements.map(bind), "write"));
-    await Promise.all(listeners.map((listener) => listener()));
+    await notify();
     return results;
   });
   const db: Db = {
@@ -39,12 +42,17 @@ export async function openDb(options: DbOptions): Promise<Db> {
       run(async () => (await client.execute(bind({ sql, args }))).rows as unknown as Row[]),
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write,
+    exclusive: async (action) => {
+      const result = await exclusive(action);
+      await notify();
+      return result;
+    },
     onWrite: (listener) => {
       listeners.push(listener);
     },
     close: () => client.close(),
   };
-  await migrate(db);
+  if (options.migrates !== false) await migrate(db);
   return db;
 }
 

@@ -17,6 +17,11 @@ export interface Db {
    * @throws StoreError CONFLICT (fields names the column), REFERENCED, UNAVAILABLE
    */
   write(statements: readonly Statement[]): Promise<ResultSet[]>;
+  /**
+   * For a write through another connection of this process: no write of this one runs beside it, they wait
+   * without holding the event loop. The change feed is woken afterwards.
+   */
+  exclusive<T>(action: () => Promise<T>): Promise<T>;
   /** Called after each committed write of this process; `write` returns once the listeners have. */
   onWrite(listener: () => Promise<void> | void): void;
   /** True when other processes may write to the same metadata. */

@@ -10,6 +10,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+export interface WriteQueue {
+  readonly write: Run;
+  /** Runs `action` in its turn, with no write of this queue beside it. */
+  exclusive<T>(action: () => Promise<T>): Promise<T>;
+}
+
 /** Writes joined into one transaction, so that a burst of requests costs one sync of the disk. */
 const statementsMax = 64;
 
@@ -17,9 +23,10 @@ const statementsMax = 64;
  * Puts writes that arrive together into one transaction, each all or none: when the joined one is refused, every
  * write is tried alone and gets its own answer. `run` executes a transaction.
  */
-export function createWriteQueue(run: Run): Run {
+export function createWriteQueue(run: Run): WriteQueue {
   let queue: Waiting[] = [];
   let running = false;
+  let alone: (() => Promise<void>)[] = [];
 
   function take(): Waiting[] {
     let statements = 0;
@@ -52,13 +59,25 @@ export function createWriteQueue(run: Run): Run {
     running = true;
     // Writes of this turn of the loop come together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (queue.length > 0) await runJoined(take());
+    while (queue.length > 0 || alone.length > 0) {
+      const actions = alone;
+      alone = [];
+      for (const action of actions) await action();
+      if (queue.length > 0) await runJoined(take());
+    }
     running = false;
   }
 
-  return (statements) =>
-    new Promise((resolve, reject) => {
-      queue.push({ statements, resolve, reject });
-      if (!running) void drain();
-    });
+  return {
+    write: (statements) =>
+      new Promise((resolve, reject) => {
+        queue.push({ statements, resolve, reject });
+        if (!running) void drain();
+      }),
+    exclusive: (action) =>
+      new Promise((resolve, reject) => {
+        alone.push(() => action().then(resolve, reject));
+        if (!running) void drain();
+      }),
+  };
 }

@@ -5,6 +5,7 @@ import { connectAsync, type MqttClient } from "mqtt";
 import { readConfig } from "../src/config.js";
 import { createLogger } from "../src/log.js";
 import { type Service, serve } from "../src/serve.js";
+import { checkAnswer } from "./conformance/answers.js";
 import { assert, openTempDir, suite, type Test, until } from "./suite.js";
 
 /** A record of the interface. */
@@ -174,7 +175,9 @@ async function send(
     ...(body === undefined ? {} : { body: raw ? Buffer.from(body) : JSON.stringify(body) }),
   });
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+  const type = response.headers.get("content-type");
+  checkAnswer({ method, path, status: response.status, type, text });
+  const isJson = type?.startsWith("application/json") === true;
   const json = (isJson && text !== "" ? JSON.parse(text) : {}) as never;
   const views = { record: json, page: json, list: json, failure: json };
   return { status: response.status, headers: response.headers, text, ...views };

@@ -27,6 +27,7 @@ export interface Media {
 }
 
 export interface Answer {
+  $ref?: string;
   description: string;
   headers?: Record<string, object>;
   content?: Record<string, Media>;
@@ -61,6 +62,7 @@ export interface Document {
     parameters?: object;
     headers?: object;
     examples?: object;
+    responses?: Record<string, Answer>;
   };
 }
 

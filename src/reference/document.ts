@@ -2,9 +2,9 @@ import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
 import { version } from "../version.js";
-import { closeAnswers, type Document, type Operation } from "./closing.js";
+import { type Answer, closeAnswers, type Document, operationsOf } from "./closing.js";
 import { addExamples, errorExamples } from "./examples.js";
-import { addHeaders, headers } from "./headers.js";
+import { addHeaders, headers, headersOf } from "./headers.js";
 import { operationIDs } from "./operation-ids.js";
 import { describeParameters } from "./parameters.js";
 import { partsPath } from "./parts-path.js";
@@ -38,6 +38,7 @@ export function openApiDocument(all: readonly Route[]): Document {
   const routes = all.filter(({ spec }) => !spec.path.startsWith(partsPath));
   const registry = new OpenAPIHono();
   const ids = operationIDs(routes.map(({ spec }) => spec));
+  registry.openAPIRegistry.register("Error", errorBody);
   for (const one of routes) register(registry, one, ids.get(one.spec) ?? "");
   registry.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",
@@ -55,7 +56,7 @@ export function openApiDocument(all: readonly Route[]): Document {
       title: "Tidemark",
       version,
       description: introduction,
-      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      license: { name: "Apache License 2.0", ...{ identifier: "Apache-2.0" } },
     },
     servers: [{ url: "/", description: "this service" }],
     tags: [...new Set(routes.map(({ spec }) => spec.tag))].map((name) => ({
@@ -65,7 +66,7 @@ export function openApiDocument(all: readonly Route[]): Document {
   });
   const document = JSON.parse(JSON.stringify(made)) as Document;
   document.components = { ...document.components, headers, examples: errorExamples };
-  for (const finish of [closeAnswers, describeParameters, addHeaders, addExamples]) finish(document);
+  for (const finish of [closeAnswers, describeParameters, addHeaders, addExamples, shareFailures]) finish(document);
   return document;
 }
 
@@ -110,7 +111,7 @@ function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   };
 }
 
-function failuresOf(spec: RouteSpec<Shape>): Operation["responses"] {
+function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: string }> {
   const codes = new Set<ErrorCode>([
     ...commonErrors,
     ...(spec.access === "public" ? [] : callerErrors),
@@ -122,13 +123,29 @@ function failuresOf(spec: RouteSpec<Shape>): Operation["responses"] {
   for (const code of codes) {
     byStatus.set(errorStatus[code], [...(byStatus.get(errorStatus[code]) ?? []), code]);
   }
-  return Object.fromEntries(
-    [...byStatus].map(([status, some]) => {
-      const examples = Object.fromEntries(
-        some.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
-      );
-      const description = some.map((code) => `\`${code}\`: ${errorText[code]}.`).join(" ");
-      return [status, { description, content: { "application/json": { schema: errorBody, examples } } }];
-    }),
-  ) as Operation["responses"];
+  return Object.fromEntries([...byStatus].map(([status, some]) => [status, { description: some.join(".") }]));
+}
+
+/** Answers of errors stand once for each set of codes that a route may give with one status. */
+function shareFailures(document: Document): void {
+  const responses: Record<string, Answer> = { "405.METHOD_NOT_ALLOWED": failure("405", "METHOD_NOT_ALLOWED") };
+  for (const operation of operationsOf(document)) {
+    for (const [status, { description: codes }] of Object.entries(operation.responses)) {
+      if (status < "400") continue;
+      const name = `${status}.${codes}`;
+      responses[name] ??= failure(status, codes);
+      operation.responses[status] = { $ref: `#/components/responses/${name}` } as Answer;
+    }
+  }
+  document.components.responses = responses;
+}
+
+function failure(status: string, codes: string): Answer {
+  const some = codes.split(".") as ErrorCode[];
+  const examples = Object.fromEntries(some.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
+  return {
+    description: some.map((code) => `\`${code}\`: ${errorText[code]}.`).join(" "),
+    headers: headersOf(status),
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" }, examples } },
+  };
 }

@@ -21,6 +21,7 @@ export const headers = {
   },
   "Formula-Errors": { description: "How many values a formula could not give; they are null.", schema: count },
   "Retry-After": { description: "Seconds after which trying again makes sense.", schema: count },
+  Allow: { description: "The methods that the path takes.", schema: text },
   "WWW-Authenticate": { description: "`Bearer`", schema: text },
   ETag: { description: "Changes with the content.", schema: text },
 };
@@ -28,6 +29,7 @@ export const headers = {
 type Name = keyof typeof headers;
 
 const byStatus: Readonly<Record<string, readonly Name[]>> = {
+  405: ["Allow"],
   401: ["WWW-Authenticate"],
   429: ["Retry-After"],
   503: ["Retry-After"],
@@ -50,12 +52,9 @@ export function addHeaders(document: Document): void {
     for (const { responses } of Object.values(operations)) {
       if (byPath[path]?.includes("ETag")) responses["304"] = { description: "As `If-None-Match` has it." };
       for (const [status, answer] of Object.entries(responses)) {
-        const special = status === "200" ? (byPath[path] ?? []) : [];
-        const names = ["X-Request-Id", "Api-Variant", ...(byStatus[status] ?? []), ...special];
-        if (Number(status) < 300 && mayBeCut(document, answer)) names.push("Truncated");
-        answer.headers = Object.fromEntries(
-          [...new Set(names)].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-        );
+        const special: Name[] = status < "400" ? [...(byPath[path] ?? [])] : [];
+        if (status < "300" && mayBeCut(document, answer)) special.push("Truncated");
+        answer.headers = headersOf(status, special);
       }
     }
   }
@@ -73,6 +72,12 @@ export function addHeaders(document: Document): void {
       schema: { type: "string", enum: ["A", "B"] },
     },
   };
+}
+
+/** References to the headers that every answer of that status carries, and those special to it. */
+export function headersOf(status: string, special: readonly Name[] = []): Record<string, object> {
+  const names = new Set<Name>(["X-Request-Id", "Api-Variant", ...(byStatus[status] ?? []), ...special]);
+  return Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function mayBeCut(document: Document, { content = {} }: Answer): boolean {

@@ -1,3 +1,5 @@
+import { version } from "../version.js";
+
 /** The reference page: our own frame around Swagger UI, with nothing inline and nothing from another host. */
 
 export const pageHtml = `<!doctype html>
@@ -14,8 +16,8 @@ export const pageHtml = `<!doctype html>
   </head>
   <body>
     <header>
-      <h1>Tidemark</h1>
-      <p>API reference · <a href="openapi.json">openapi.json</a></p>
+      <h1>Tidemark API reference</h1>
+      <p>version ${version} · <a href="openapi.json">openapi.json</a></p>
     </header>
     <main id="reference"></main>
     <noscript>The description of the interface is at <a href="openapi.json">openapi.json</a>.</noscript>
@@ -35,8 +37,7 @@ SwaggerUIBundle({
   displayOperationId: false,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  defaultModelRendering: "model",
-  tagsSorter: undefined,
+  defaultModelRendering: "example",
   validatorUrl: null,
 });
 `;
@@ -48,10 +49,12 @@ body > header h1 { font-size: 26px; font-weight: 600; }
 body > header p { margin-top: 4px; font-size: 14px; color: #b9d3de; }
 body > header a { color: #fff; }
 noscript { display: block; padding: 20px; }
-.swagger-ui .information-container .info { margin: 24px 0; }
-.swagger-ui .information-container .info hgroup.main > a { display: none; }
-.swagger-ui .information-container .info p { max-width: 90ch; line-height: 1.5; }
-.swagger-ui .scheme-container { margin: 0; padding: 16px 0; box-shadow: none; border-top: 1px solid #d8dde7; }
+.swagger-ui .info { margin: 24px 0; }
+.swagger-ui .info hgroup.main, .swagger-ui .schemes-server-container { display: none; }
+.swagger-ui .info .description p { margin: 0 0 10px; max-width: 100ch; line-height: 1.5; }
+.swagger-ui .info code, .swagger-ui .opblock-body .markdown code { color: #0b4f6c; background: #eef3f6; padding: 1px 4px; }
+.swagger-ui .scheme-container { margin: 0; padding: 0 0 8px; box-shadow: none; }
+.swagger-ui .opblock-tag { font-size: 20px; }
 `;
 
 /** No host but this one; Swagger UI draws its icons as data images. */

@@ -22,7 +22,8 @@ function describe(parameter: Parameter): void {
   const exact = known[name] ?? (type !== undefined && types[type] ? { type: types[type] } : undefined);
   if (exact !== undefined) Object.assign(schema, exact);
   // One place for the words: the parameter itself.
-  if (schema.description !== undefined) parameter.description ??= schema.description;
+  parameter.description ??= schema.description ?? (name.endsWith("_like") ? "contains" : "see the summary");
+  if (type !== undefined) parameter.description = "equal to";
   delete schema.description;
   if (schema.example !== undefined) delete schema.example;
   if (exact !== undefined && known[name] !== undefined) delete parameter.example;

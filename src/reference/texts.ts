@@ -33,6 +33,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Certificates: "Key pairs for devices that log in by certificate.",
   Subscriptions: "Topics that a device is subscribed to by the service.",
   Commands: "Down to one device or a group, now or on a schedule.",
+  Schedules: "Commands that go out later, or again and again.",
   "Product resources": "Fields of a device that follow one of its data points.",
   "App templates": "Controls of a product, with their live values for a device.",
   "Selection helpers": "Labels and values for forms.",

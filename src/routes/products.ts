@@ -80,7 +80,8 @@ export function productRoutes(deps: AppDeps): Route[] {
   };
   const answer = async (status: 200 | 201, asking: Asking, product: Product) => {
     const [row = product] = await withDevices(asking, [product]);
-    return { status, body: productStored(row, viewContext(stamp, asking)) };
+    const headers = productTruncated(row) ? { Truncated: "true" } : {};
+    return { status, body: productStored(row, viewContext(stamp, asking)), headers };
   };
 
   return [

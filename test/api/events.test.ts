@@ -1,4 +1,4 @@
-import { makeDevice, makeProduct } from "../factories.js";
+import { makeDevice, makeGateway, makeProduct } from "../factories.js";
 import { assert, until } from "../suite.js";
 import { hasKeys, type Rec, refused, stampPattern, worldSuite } from "../world.js";
 import { unknownIDs } from "./resource.js";
@@ -80,6 +80,47 @@ worldSuite("events", (test, world) => {
     }
     refused(await list("device_events", "_limit=1001"), "PARAMETER_INVALID", "_limit");
     refused(await list(`devices/${one.id}/events`, "_page=0"), "PARAMETER_INVALID", "_page");
+  });
+
+  test("Variant B names the product in the account-wide list", async () => {
+    const from = await device();
+    await send(from, ["b", "hello"]);
+    const headers = { "Api-Variant": "B" };
+    const b = (path: string, query = "") =>
+      world.call("GET", `/api/v1/${path}?${query}`, undefined, { headers });
+    const [event] = (await b("device_events", `deviceID=${from.deviceID}`)).page.items;
+    hasKeys(event, [...keys, "productName"]);
+    assert.is(event?.productName, product?.productName);
+    const named = `productName=${product?.productName}&payload_like=HELL`;
+    assert.equal((await b("device_events", named)).page.items[0], event);
+    assert.equal((await b("device_events", "productName=none")).page.items, []);
+    hasKeys((await b(`devices/${from.id}/events`)).page.items[0], keys);
+  });
+
+  test("a gateway's events carry gatewayName", async () => {
+    product ??= await makeProduct(world);
+    const gateway = await makeGateway(world, product);
+    await send(gateway, ["up", "1"], ["down", "2"]);
+    for (const id of [gateway.id, gateway.deviceID]) {
+      const { page } = await list(`gateways/${id}/events`, `gatewayName=${gateway.gatewayName}`);
+      assert.equal(
+        page.items.map((item) => [item.payload, item.gatewayName]),
+        [
+          ["2", gateway.gatewayName],
+          ["1", gateway.gatewayName],
+        ],
+      );
+      hasKeys(
+        page.items[0],
+        keys.map((key) => (key === "deviceName" ? "gatewayName" : key)),
+      );
+    }
+    assert.is((await list(`gateways/${gateway.id}/events`, "topic=up")).page.meta.count, 1);
+    assert.is((await list(`gateways/${gateway.id}/events`, "gatewayName=other")).page.meta.count, 0);
+    const [asDevice] = (await list("device_events", `deviceName=${gateway.gatewayName}`)).page.items;
+    assert.is(asDevice?.payload, "2");
+    const from = await device();
+    refused(await list(`gateways/${from.id}/events`), "DATA_NOT_FOUND");
   });
 
   test("events of a deleted device stay, with its last name; of another tenant they are not there", async () => {

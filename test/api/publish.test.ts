@@ -1,7 +1,7 @@
 /** Messages down: to one device and to a group, over real MQTT. */
 import type { MqttClient } from "mqtt";
-import { rawConnected } from "../ingest/support.js";
 import { makeDevice, makeGateway, makeGroup, makeProduct } from "../factories.js";
+import { rawConnected } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
 import { hasKeys, type Rec, refused, stampPattern, worldSuite } from "../world.js";
 import { badValues } from "./resource.js";
@@ -17,7 +17,12 @@ worldSuite("device_publish", (test, world) => {
   });
 
   const post = (body: object, options = {}) =>
-    world.call("POST", "/api/v1/device_publish", { deviceID: device.deviceID, payload: "on", ...body }, options);
+    world.call(
+      "POST",
+      "/api/v1/device_publish",
+      { deviceID: device.deviceID, payload: "on", ...body },
+      options,
+    );
   const publish = async (body: object = {}): Promise<unknown> => {
     const reply = await post(body);
     assert.is(reply.status, 201, reply.text);
@@ -47,7 +52,14 @@ worldSuite("device_publish", (test, world) => {
       ...["publishUser", "userIntID", "createAt", "updateAt"],
     ]);
     assert.equal(
-      [log?.deviceIntID, log?.deviceName, log?.topic, log?.payload, log?.publishStatusLabel, log?.publishUser],
+      [
+        log?.deviceIntID,
+        log?.deviceName,
+        log?.topic,
+        log?.payload,
+        log?.publishStatusLabel,
+        log?.publishUser,
+      ],
       [device.id, device.deviceName, "inbox", "öffnen 🦉", "已到达", "admin"],
     );
     assert.match(String(log?.updateAt), stampPattern);
@@ -62,9 +74,12 @@ worldSuite("device_publish", (test, world) => {
     const [log] = await logs();
     assert.equal([log?.publishStatus, log?.publishStatusLabel, log?.updateAt], [1, "已下发", null]);
     await raw.cut();
-    await until(async () => (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus === 0, {
-      what: "the end to be noticed",
-    });
+    await until(
+      async () => (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus === 0,
+      {
+        what: "the end to be noticed",
+      },
+    );
     assert.is(await statusOf(), 1);
   });
 
@@ -186,7 +201,8 @@ worldSuite("device_publish", (test, world) => {
         assert.ok([201, 400, 404].includes(status), `${field}: ${status} ${text.slice(0, 200)}`);
       }
     }
-    for (const payload of ["\u0000", "\ud800", "x".repeat(256 * 1024)]) assert.is(await publish({ payload }), "failed");
+    for (const payload of ["\u0000", "\ud800", "x".repeat(256 * 1024)])
+      assert.is(await publish({ payload }), "failed");
     const [long, lone, nul] = await logs();
     assert.equal(
       [String(long?.payload).length, lone?.payload, nul?.payload],
@@ -248,8 +264,12 @@ worldSuite("group_publish", (test, world) => {
     }
     const task = await done({ groupID: group.groupID, payload: '{"on":1}' });
     assert.equal([task.current, task.msg], [100, { publish_success_num: 2, publish_failure_num: 1 }]);
-    await until(async () => (await logsOf(members[1] as Rec))[0]?.publishStatus === 2, { what: "the receipts" });
-    const statuses = await Promise.all(members.map(async (one) => (await logsOf(one)).map((l) => l.publishStatus)));
+    await until(async () => (await logsOf(members[1] as Rec))[0]?.publishStatus === 2, {
+      what: "the receipts",
+    });
+    const statuses = await Promise.all(
+      members.map(async (one) => (await logsOf(one)).map((l) => l.publishStatus)),
+    );
     assert.equal(statuses, [[2], [2], [0]]);
     assert.equal(got, Array(2).fill('inbox {"on":1}'));
     const [log] = await groupLogs(group);
@@ -274,10 +294,13 @@ worldSuite("group_publish", (test, world) => {
     for (const client of clients) await client.subscribeAsync("group/cmd", { qos: 1 });
     const both = { groupID: group.groupID, groupIntID: group.id };
     await done({ ...both, payload: "y", topic: "group/cmd", needAck: 1 }, options);
-    const log = await until(async () => {
-      const [newest] = await groupLogs(group);
-      return newest?.publishStatus === 2 && newest;
-    }, { what: "the group's confirmation" });
+    const log = await until(
+      async () => {
+        const [newest] = await groupLogs(group);
+        return newest?.publishStatus === 2 && newest;
+      },
+      { what: "the group's confirmation" },
+    );
     assert.equal([log.topic, log.publishStatusLabel], ["group/cmd", "已到达"]);
     assert.match(String(log.updateAt), stampPattern);
     for (const client of clients) await client.endAsync();
@@ -312,8 +335,10 @@ worldSuite("group_publish", (test, world) => {
     refused(await post({ payload: "x" }), "PARAMETER_INVALID", "groupID");
     refused(await post({ groupID: "nobody", payload: "x" }), "DATA_NOT_FOUND");
     refused(await post({ ...ok, groupIntID: other.group.id }), "PARAMETER_INVALID", "groupIntID");
-    for (const needAck of [2, "x", {}]) refused(await post({ ...ok, needAck }), "PARAMETER_INVALID", "needAck");
-    for (const payload of [undefined, null, "", 1]) refused(await post({ ...ok, payload }), "PARAMETER_INVALID", "payload");
+    for (const needAck of [2, "x", {}])
+      refused(await post({ ...ok, needAck }), "PARAMETER_INVALID", "needAck");
+    for (const payload of [undefined, null, "", 1])
+      refused(await post({ ...ok, payload }), "PARAMETER_INVALID", "payload");
     refused(await post(ok, { key: await world.keyOf("viewer") }), "PERMISSION_DENIED");
     refused(await post(ok, { key: await world.stranger() }), "DATA_NOT_FOUND");
     assert.equal(await groupLogs(group), []);

@@ -1,6 +1,6 @@
-import { nextTime, parseCron } from "../../src/control/cron.js";
 import { wallText } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
+import { nextTime, parseCron } from "../../src/control/cron.js";
 import { assert, suite } from "../suite.js";
 
 /** The next `count` times of an expression in a zone, as wall clock. */
@@ -21,7 +21,17 @@ function times(text: string, from: string, count = 3, name = "UTC"): string[] {
 
 suite("cron expressions", (test) => {
   const refused = [
-    ...["", " ", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 0 *"],
+    ...[
+      "",
+      " ",
+      "* * * *",
+      "* * * * * *",
+      "60 * * * *",
+      "* 24 * * *",
+      "* * 0 * *",
+      "* * 32 * *",
+      "* * * 0 *",
+    ],
     ...["* * * 13 *", "* * * * 8", "-1 * * * *", "5-1 * * * *", "*/0 * * * *", "1/ * * * *", "a * * * *"],
     ...["1,,2 * * * *", ", * * * *", "* * * foo *", "1.5 * * * *", "@daily", "0x1 * * * *", "*5 * * * *"],
     ...["* * * * mon-", "1-2-3 * * * *", "🦉 * * * *", "*/999 * * * *", `0 0 1 1 ${"*".repeat(300)}`],
@@ -50,7 +60,10 @@ suite("cron expressions", (test) => {
 
   const berlin = "Europe/Berlin";
   test("a fixed hour that is missing moves by the gap, of a doubled one the first counts", () => {
-    assert.equal(times("30 2 * * *", "2026-03-28T12:00:00Z", 2, berlin), ["2026-03-29 03:30", "2026-03-30 02:30"]);
+    assert.equal(times("30 2 * * *", "2026-03-28T12:00:00Z", 2, berlin), [
+      "2026-03-29 03:30",
+      "2026-03-30 02:30",
+    ]);
     const cron = parseCron("30 2 * * *");
     assert.ok(cron !== null);
     const first = Date.parse("2026-10-25T00:30:00Z");

@@ -104,7 +104,10 @@ suite("sessions", (test) => {
     one.subscriptions.clear();
     one.subscriptions.set("/devices/+/inbox", 2);
     one.hasInbox = false;
-    assert.equal([got("inbox", 2), got("/devices/d1/inbox", 2)].flat(), Array(2).fill("/devices/d1/inbox m 2"));
+    assert.equal(
+      [got("inbox", 2), got("/devices/d1/inbox", 2)].flat(),
+      Array(2).fill("/devices/d1/inbox m 2"),
+    );
     one.subscriptions.clear();
     assert.equal(got("inbox"), []);
   });

@@ -1,0 +1,103 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { apiRoutes } from "../../src/api.js";
+import type { Answer, Document } from "../../src/reference/closing.js";
+import { openApiDocument } from "../../src/reference/document.js";
+import { inertDeps } from "../../src/reference/inert.js";
+import { partsPath } from "../../src/reference/parts-path.js";
+
+/** Real answers, held against what the reference says of their path, method and status. */
+
+interface Seen {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly status: number;
+  readonly type: string | null;
+  readonly text: string;
+}
+
+interface Described {
+  readonly pattern: RegExp;
+  /** As the document spells it. */
+  readonly path: string;
+}
+
+let opened: ReturnType<typeof open> | undefined;
+
+/** @throws Error when the answer is not documented, or is not as it is documented */
+export function checkAnswer(seen: Seen): void {
+  opened ??= open();
+  const wrong = opened(seen);
+  if (wrong === null) return;
+  const { method, path, status, text } = seen;
+  throw new Error(`${method} ${path.slice(0, 200)} answered ${status}, ${wrong}: ${text.slice(0, 1000)}`);
+}
+
+function open(): (seen: Seen) => string | null {
+  const document = openApiDocument(apiRoutes(inertDeps()));
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false, allErrors: false });
+  ajv.addSchema(document, "reference");
+  // A path without parameters is meant before one with them.
+  const paths = Object.keys(document.paths).sort((a, b) => Number(a.includes("{")) - Number(b.includes("{")));
+  const described = paths.map(describe);
+  const validators = new Map<string, ValidateFunction>();
+  const validate = (pointer: string, body: unknown): string | null => {
+    let check = validators.get(pointer);
+    if (check === undefined) {
+      check = ajv.compile({ $ref: `reference#${pointer}` });
+      validators.set(pointer, check);
+    }
+    return check(body) ? null : `which is not as documented (${ajv.errorsText(check.errors, { dataVar: "it" })})`;
+  };
+  return ({ method, path, status, type, text }) => {
+    const [bare = ""] = path.split("?");
+    if (method === "HEAD" || bare.startsWith(partsPath)) return null;
+    const found = described.find(({ pattern }) => pattern.test(bare));
+    const operation = document.paths[found?.path ?? ""]?.[method.toLowerCase()];
+    // No such path, or no such method: the introduction says what comes then.
+    if (operation === undefined) return validate("/components/schemas/Error", parse(text));
+    const place = `/paths/${escape(found?.path ?? "")}/${method.toLowerCase()}/responses/${status}`;
+    const named = operation.responses[status];
+    if (named === undefined) return "which is not documented";
+    const [answer, pointer] = resolveAnswer(document, named, place);
+    return checkBody(answer, pointer, type, text, validate);
+  };
+}
+
+function checkBody(
+  { content = {} }: Answer,
+  pointer: string,
+  type: string | null,
+  text: string,
+  validate: (pointer: string, body: unknown) => string | null,
+): string | null {
+  const [bare = ""] = (type ?? "").split(";");
+  if (Object.keys(content).length === 0) return text === "" ? null : "whose body should be empty";
+  if (!(bare in content)) return `as ${bare}, which is not documented`;
+  if (bare !== "application/json") return null;
+  return validate(`${pointer}/content/${escape(bare)}/schema`, parse(text));
+}
+
+function resolveAnswer(document: Document, answer: Answer, place: string): [Answer, string] {
+  if (answer.$ref === undefined) return [answer, place];
+  const pointer = answer.$ref.slice(1);
+  const name = pointer.replace("/components/responses/", "");
+  return [document.components.responses?.[name] ?? answer, pointer];
+}
+
+function describe(path: string): Described {
+  const source = path.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\w+\}/g, "[^/]+");
+  return { path, pattern: new RegExp(`^${source}$`) };
+}
+
+function escape(part: string): string {
+  return encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,194 @@
+import { join } from "node:path";
+import type { DeviceEntry } from "../../ingest/directory.js";
+import { createSessions, type Sessions, type Settled } from "../../ingest/sessions.js";
+import { type Commands, createCommands } from "../../src/control/commands.js";
+import { groupPublishKind } from "../../src/control/group-publish.js";
+import { createLogger } from "../../src/log.js";
+import type { TaskResult } from "../../src/tasks/runner.js";
+import { type Db, openDb } from "../../store/db.js";
+import type { Task } from "../../store/tasks.js";
+import { assert, rejects, suite, until, withTempDir } from "../suite.js";
+
+const members = 120;
+const now = () => 1_800_000_000_000;
+const log = createLogger("error", () => undefined, now);
+
+/** A database with one group of `members` devices, ids 1 to 120, and the sessions of all but every tenth. */
+interface Fleet {
+  readonly db: Db;
+  readonly sessions: Sessions;
+  /** Packets by device, and how to acknowledge them. */
+  readonly got: Map<number, Settled[]>;
+  readonly commands: Commands;
+}
+
+async function open(dir: string): Promise<Fleet> {
+  const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
+  const sessions = createSessions();
+  const got = new Map<number, Settled[]>();
+  await db.write([
+    { sql: "insert into tenant (id, tenantID, tenantName, createAt) values (1, 'C', 't', 0)" },
+    {
+      sql: `insert into product (id, tenant, productID, productName, cloudProtocol, createAt)
+        values (1, 1, 'p', 'p', 1, 0)`,
+    },
+    {
+      sql: `insert into device_group (id, tenant, productIntID, groupID, groupName, createAt)
+        values (1, 1, 1, 'g', 'Group', 0)`,
+    },
+  ]);
+  for (let id = 1; id <= members; id++) {
+    await db.write([
+      {
+        sql: `insert into device (id, tenant, deviceID, deviceName, deviceUsername, token, productIntID, createAt)
+          values (?1, 1, 'd' || ?1, 'n' || ?1, 'u' || ?1, x'00', 1, 0)`,
+        args: [id],
+      },
+      { sql: "insert into group_member (groupIntID, deviceIntID) values (1, ?)", args: [id] },
+    ]);
+    if (id % 10 === 0) continue;
+    sessions.open({
+      clientID: "c",
+      token: "t",
+      entry: { id, device: { deviceID: `d${id}` } } as DeviceEntry,
+      subscriptions: new Map(),
+      hasInbox: true,
+      deliver: (_topic, _payload, _qos, settled) => {
+        got.set(id, [...(got.get(id) ?? []), settled ?? (() => undefined)]);
+        return true;
+      },
+      end: () => undefined,
+    });
+  }
+  return { db, sessions, got, commands: createCommands({ db, sessions, log, now }) };
+}
+
+const task = (needAck: number): Task => ({
+  ...{
+    id: "task",
+    tenant: 1,
+    kind: "group_publish",
+    state: "PENDING",
+    current: 0,
+    msg: null,
+    file: null,
+    node: 0,
+  },
+  ...{ userIntID: null, username: "admin", createAt: now() },
+  input: {
+    ...{
+      groupIntID: 1,
+      groupID: "g",
+      groupName: "Group",
+      needAck,
+      topic: "inbox",
+      payload: "x",
+      qos: 1,
+      ttl: 60,
+    },
+  },
+});
+
+interface Run {
+  readonly needAck?: number;
+  readonly commands?: Commands;
+  readonly onProgress?: (current: number, signal: AbortController) => void;
+}
+
+async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
+  const closing = new AbortController();
+  return groupPublishKind({ ...fleet, ...rest, now }).run({
+    ...{ task: task(needAck), signal: closing.signal, dir: "" },
+    progress: async (current) => onProgress?.(current, closing),
+  });
+}
+
+const groupStatus = async ({ db }: Fleet) =>
+  (await db.first<{ publishStatus: number }>("select publishStatus from group_control_log"))?.publishStatus;
+
+suite("group_publish as a task", (test) => {
+  test("a restart in the middle goes on, and no device gets it twice", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      const seen: number[] = [];
+      const stopAtFirst = (current: number, closing: AbortController) => {
+        seen.push(current);
+        closing.abort();
+      };
+      await rejects(() => run(fleet, { onProgress: stopAtFirst }));
+      assert.is(fleet.got.size, 45);
+      const { msg } = await run(fleet, { onProgress: (current) => seen.push(current) });
+      assert.equal(msg, { publish_success_num: 108, publish_failure_num: 12 });
+      assert.equal(seen.map(Math.floor), [41, 83, 100]);
+      assert.is(fleet.got.size, 108);
+      assert.ok([...fleet.got.values()].every((packets) => packets.length === 1));
+      const rows = await fleet.db.all(
+        "select 1 from control_log where groupLogIntID = 1 group by deviceIntID",
+      );
+      assert.is(rows.length, members);
+      assert.is((await fleet.db.all("select 1 from group_control_log")).length, 1);
+      assert.is(await groupStatus(fleet), 1);
+      await fleet.commands.close();
+      fleet.db.close();
+    });
+  });
+
+  test("what a kill cut off between log and packet is not sent again", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      let left = 70;
+      const failing: Commands = {
+        ...fleet.commands,
+        send: (logged, command) => {
+          if (left-- === 0) throw new Error("killed");
+          return fleet.commands.send(logged, command);
+        },
+      };
+      await rejects(() => run(fleet, { commands: failing }), /killed/);
+      const { msg } = await run(fleet);
+      assert.equal(msg, { publish_success_num: 108, publish_failure_num: 12 });
+      assert.ok([...fleet.got.values()].every((packets) => packets.length === 1));
+      const statuses = await fleet.db.all<{ publishStatus: number; n: number }>(
+        "select publishStatus, count(*) n from control_log group by publishStatus",
+      );
+      assert.equal(statuses, [
+        { publishStatus: 0, n: 12 },
+        { publishStatus: 1, n: 108 },
+      ]);
+      await fleet.commands.close();
+      fleet.db.close();
+    });
+  });
+
+  test("the group is confirmed by the last receipt, if nobody has failed", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      await fleet.db.write([{ sql: "delete from group_member where deviceIntID % 10 = 0" }]);
+      await run(fleet);
+      const receipts = [...fleet.got.values()].flat();
+      for (const settled of receipts.slice(1)) settled(true);
+      const confirmed = () =>
+        fleet.db.first<{ n: number }>("select count(*) n from control_log where publishStatus = 2");
+      await until(async () => (await confirmed())?.n === 107, { what: "107 receipts" });
+      assert.is(await groupStatus(fleet), 1);
+      receipts[0]?.(true);
+      await until(async () => (await groupStatus(fleet)) === 2, { what: "the group's status" });
+      await fleet.commands.close();
+      fleet.db.close();
+    });
+  });
+
+  test("without receipts a restart sends to nobody twice either", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      await rejects(() => run(fleet, { needAck: 0, onProgress: (_, closing) => closing.abort() }));
+      const { msg } = await run(fleet, { needAck: 0 });
+      assert.equal(msg, { publish_success_num: 108, publish_failure_num: 12 });
+      assert.ok([...fleet.got.values()].every((packets) => packets.length === 1));
+      assert.equal(await fleet.db.all("select 1 from control_log"), []);
+      assert.is(await groupStatus(fleet), 3);
+      await fleet.commands.close();
+      fleet.db.close();
+    });
+  });
+});
