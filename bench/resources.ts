@@ -95,6 +95,12 @@ async function questionsAbout({ service, registry }: Subjects): Promise<Question
     list("list like few", () => "deviceName_like=00042", `and ${like} ${newest}`, ["00042"]),
     list("list like many", () => "deviceName_like=station", `and ${like} ${newest}`, ["station"]),
     list("list like none", () => "deviceName_like=nowhere", `and ${like} ${newest}`, ["nowhere"]),
+    {
+      name: "list of products",
+      method: "GET",
+      path: () => "/api/v1/products",
+      statement: () => "select * from product where tenant = 1 order by id desc limit 10",
+    },
     list("list of a product", () => `productID=${productID}`, `and productIntID = 1 ${newest}`, []),
     {
       name: "detail",
@@ -144,6 +150,7 @@ async function measure(subjects: Subjects, question: Question, calls: number): P
   const warmUp = await askService();
   await hono.answer({ name: nameOf(question), ...warmUp });
   const times = { hono: [] as number[], statement: [] as number[], service: [] as number[] };
+  await loopDelayMs(service);
   for (let call = 0; call < calls; call++) {
     times.hono.push(await timed(askBare));
     times.statement.push(await timed(() => table.execute(question.statement(asked++))));

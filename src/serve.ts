@@ -194,7 +194,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
-    kinds: taskKinds({ db, commands, now }),
+    kinds: taskKinds({ config, db, commands, now }),
   });
   const app = createApp({
     config,

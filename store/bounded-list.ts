@@ -23,8 +23,10 @@ export interface ByteTest {
 /** Rows that one list may look at before it says so. */
 export const scanRowsMax = 100_000;
 /** Rows looked at in one step, so that a scan does not hold the loop; fewer where payloads are read. */
-const stepRows = 5000;
+const stepRows = 2000;
 const stepPayloads = 100;
+/** The client's calls are synchronous: awaiting them alone lets nothing else run. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Newest first. `scope` is a condition that an index ending in the id serves. What lies beyond the newest
@@ -116,6 +118,7 @@ async function scan(
       return { items, count, truncated: looked >= scanRowsMax };
     }
     before = last.id;
+    await nextTurn();
   }
   return { items, count, truncated: true };
 }
@@ -180,11 +183,12 @@ async function matchingOf(
       [...args, ids.slice(at, at + step)],
     );
     for (const row of rows) if (isHit(row, tests)) matching.push(row.id);
+    await nextTurn();
   }
   return matching;
 }
 
-const devicesPerStep = 50;
+const devicesPerStep = 20;
 
 /** The newest `each` ids of every device, newest first; complete down to the first device that has more. */
 async function newestOfDevices(
@@ -210,6 +214,7 @@ async function newestOfDevices(
       if (seen > each) completeDownTo = Math.max(completeDownTo, row.id + 1);
       else ids.push(row.id);
     }
+    await nextTurn();
   }
   ids.sort((a, b) => b - a);
   return { ids: ids.filter((id) => id >= completeDownTo), truncated: completeDownTo > 0 };

@@ -82,7 +82,7 @@ export const gatewayIDs = { name: "device", column: "deviceID", scope: "kind = '
 /** Sub-resources and the data endpoints take gateways too. */
 export const anyDeviceIDs = { name: "device", column: "deviceID" } as const;
 
-type DeviceRow = Omit<Device, "token" | "location" | "lora" | "metaData" | "scopes"> & {
+export type DeviceRow = Omit<Device, "token" | "location" | "lora" | "metaData" | "scopes"> & {
   token: ArrayBuffer;
   location: string | null;
   lora: string | null;
@@ -95,7 +95,7 @@ export interface DeviceStore {
   readonly vault: Vault;
 }
 
-function toDevice(store: DeviceStore, row: DeviceRow): Device {
+export function toDevice(store: DeviceStore, row: DeviceRow): Device {
   return {
     ...row,
     token: store.vault.open(new Uint8Array(row.token)),
@@ -140,7 +140,7 @@ async function listKind<Kind extends Device>(
 }
 
 /** Places are stored as JSON, so they are looked for as JSON. */
-function asStored(request: PageRequest): PageRequest {
+export function asStored(request: PageRequest): PageRequest {
   const stored = (value: string | number, like: boolean) => {
     const json = JSON.stringify(String(value));
     return like ? json.slice(1, -1) : json;

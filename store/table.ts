@@ -106,7 +106,8 @@ async function rowsOf<Row>(
   );
 }
 
-function conditionOf(
+/** The condition of a list: its tenant, its scope, its filters. */
+export function conditionOf(
   listing: Listing,
   tenant: number,
   filters: readonly Filter[],

@@ -1,5 +1,5 @@
 import type { Actor } from "./changes.js";
-import type { Db } from "./db.js";
+import type { Db, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import { fromJson } from "./table.js";
 
@@ -51,6 +51,7 @@ export async function getTask(db: Db, tenant: number, id: string): Promise<Task>
   return toTask(row);
 }
 
+/** One that has ended stays as it is. */
 export async function updateTask(
   db: Db,
   now: number,
@@ -59,10 +60,25 @@ export async function updateTask(
 ): Promise<void> {
   await db.write([
     {
-      sql: "update task set state = ?, current = ?, msg = ?, file = coalesce(?, file), updateAt = ? where id = ?",
+      sql: `update task set state = ?, current = ?, msg = ?, file = coalesce(?, file), updateAt = ?
+        where id = ? and state not in ('SUCCESS', 'FAILURE')`,
       args: [change.state, change.current, JSON.stringify(change.msg), change.file ?? null, now, id],
     },
   ]);
+}
+
+/** For a task whose work is one transaction: it has succeeded exactly if its work is stored. */
+export function taskEnded(now: number, id: string, msg: unknown): Statement {
+  return {
+    sql: "update task set state = 'SUCCESS', current = 100, msg = ?, updateAt = ? where id = ?",
+    args: [JSON.stringify(msg), now, id],
+  };
+}
+
+/** Names of the result files that a node keeps. */
+export async function taskFiles(db: Db, node: number): Promise<string[]> {
+  const rows = await db.all<{ file: string }>("select file from task where node = ? and file is not null", [node]);
+  return rows.map(({ file }) => file);
 }
 
 /** Tasks of a node that have not ended, oldest first. */

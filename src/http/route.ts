@@ -147,7 +147,7 @@ async function identify(
 
 function checkAccept(context: Context, type: string): void {
   const accept = context.req.header("accept");
-  if (accept === undefined || accept.trim() === "") return;
+  if (accept === undefined || accept.trim() === "" || type === "*/*") return;
   const [major = ""] = type.split("/");
   const wanted = accept.split(",").map((part) => part.split(";")[0]?.trim().toLowerCase());
   if (!wanted.some((one) => one === "*/*" || one === `${major}/*` || one === type.split(";")[0])) {

@@ -66,7 +66,8 @@ export function openApiDocument(all: readonly Route[]): Document {
   });
   const document = JSON.parse(JSON.stringify(made)) as Document;
   document.components = { ...document.components, headers, examples: errorExamples };
-  for (const finish of [closeAnswers, describeParameters, addHeaders, addExamples, shareFailures]) finish(document);
+  for (const finish of [closeAnswers, describeParameters, addHeaders, addExamples, shareFailures])
+    finish(document);
   return document;
 }
 
@@ -128,7 +129,9 @@ function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: strin
 
 /** Answers of errors stand once for each set of codes that a route may give with one status. */
 function shareFailures(document: Document): void {
-  const responses: Record<string, Answer> = { "405.METHOD_NOT_ALLOWED": failure("405", "METHOD_NOT_ALLOWED") };
+  const responses: Record<string, Answer> = {
+    "405.METHOD_NOT_ALLOWED": failure("405", "METHOD_NOT_ALLOWED"),
+  };
   for (const operation of operationsOf(document)) {
     for (const [status, { description: codes }] of Object.entries(operation.responses)) {
       if (status < "400") continue;

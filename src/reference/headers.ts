@@ -19,7 +19,10 @@ export const headers = {
     description: "There where the answer leaves out part of what there is, or a count stopped at its bound.",
     schema: { type: "string", enum: ["true"] },
   },
-  "Formula-Errors": { description: "How many values a formula could not give; they are null.", schema: count },
+  "Formula-Errors": {
+    description: "How many values a formula could not give; they are null.",
+    schema: count,
+  },
   "Retry-After": { description: "Seconds after which trying again makes sense.", schema: count },
   Allow: { description: "The methods that the path takes.", schema: text },
   "WWW-Authenticate": { description: "`Bearer`", schema: text },

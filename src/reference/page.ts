@@ -50,10 +50,12 @@ body > header p { margin-top: 4px; font-size: 14px; color: #b9d3de; }
 body > header a { color: #fff; }
 noscript { display: block; padding: 20px; }
 .swagger-ui .info { margin: 24px 0; }
-.swagger-ui .info hgroup.main, .swagger-ui .schemes-server-container { display: none; }
+.swagger-ui .info hgroup.main { display: none; }
+.swagger-ui .scheme-container .schemes .schemes-server-container { visibility: hidden; }
 .swagger-ui .info .description p { margin: 0 0 10px; max-width: 100ch; line-height: 1.5; }
 .swagger-ui .info code, .swagger-ui .opblock-body .markdown code { color: #0b4f6c; background: #eef3f6; padding: 1px 4px; }
-.swagger-ui .scheme-container { margin: 0; padding: 0 0 8px; box-shadow: none; }
+.swagger-ui .scheme-container { margin: 0; padding: 0; box-shadow: none; }
+.swagger-ui .scheme-container .schemes { align-items: center; }
 .swagger-ui .opblock-tag { font-size: 20px; }
 `;
 

@@ -63,7 +63,12 @@ function serve({ path, summary, type, schema, headers = {}, file }: Served): Rou
     answer: { status: 200, schema, type: type.split(";")[0] ?? type },
     handle: async ({ request }): Promise<Answer> => {
       const { bytes, etag } = await file();
-      const all = { ETag: etag, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", ...headers };
+      const all = {
+        ETag: etag,
+        "Cache-Control": "no-cache",
+        "X-Content-Type-Options": "nosniff",
+        ...headers,
+      };
       if (request.headers.get("if-none-match") === etag) return { status: 304, headers: all };
       return { status: 200, body: new Blob([Uint8Array.from(bytes)]).stream(), type, headers: all };
     },

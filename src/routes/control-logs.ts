@@ -37,11 +37,9 @@ const ofGateway = z
   .object({
     id: int,
     deviceIntID: int,
-    payload: z
-      .union([z.record(z.string(), z.unknown()), z.string()])
-      .openapi({
-        description: "the object where the text is a JSON object: channel, func, kbid, message, object",
-      }),
+    payload: z.union([z.record(z.string(), z.unknown()), z.string()]).openapi({
+      description: "the object where the text is a JSON object: channel, func, kbid, message, object",
+    }),
     createUser: textOrNull,
     createAt: stampText,
   })

@@ -21,7 +21,7 @@ import { bodySpellings, deviceFields, deviceID, dropUncalledLinks, protocols } f
 /** Creating a device: the whole record of Variant A, the few fields of Variant B. */
 
 /** Columns that take their default where a create says nothing. */
-const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
+export const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
 const gatewayDefaults = { deviceConsolePort: 22 } as const;
 
 export const createBodyA = createBody(

@@ -1,6 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "@hono/zod-openapi";
+import { deviceFilters } from "../../store/devices.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { fileAnswer } from "../http/file-answer.js";
+import { listQuery, pageRequest } from "../http/paging.js";
+import { type Answer, type Route, route } from "../http/route.js";
+import { receiveFile } from "../http/upload.js";
+import { statusUrl } from "../tasks/runner.js";
+import { columnNames } from "../transfer/device-columns.js";
+import { checkFile } from "../transfer/check-file.js";
+import { formatNames, formats } from "../transfer/formats.js";
+import { devicesExport, devicesImport, type ExportInput, type ImportInput } from "../transfer/kinds.js";
+import type { Cell } from "../transfer/table-file.js";
+import { typeAsCode } from "./devices.js";
 
-export function devicesTransferRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Devices";
+export const importBytesMax = 64 * 1024 * 1024;
+
+const accepted = z
+  .object({ statusUrl: z.string().openapi({ example: "/task_status/0123456789abcdef0123456789abcdef" }) })
+  .openapi("TaskAccepted");
+const format = z.enum(formatNames).default("xlsx");
+const formatQuery = z.object({ format });
+const aliases = { deviceType_like: "deviceType" } as const;
+const form = z.object({
+  file: z.string().openapi({ format: "binary", description: "xlsx or csv, with the columns of the export" }),
+});
+
+export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
+  const watch = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
+
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/devices_export",
+      // The file holds the tokens, which a viewer may not see.
+      access: "write",
+      tag,
+      summary: "Write devices to a file, as a task; the filters of the list apply",
+      shape: { query: listQuery(deviceFilters, aliases).extend({ format }) },
+      answer: { status: 202, schema: accepted },
+      errors: ["RESOURCE_LIMITED"],
+      handle: async ({ caller, variant, query }) => {
+        const { filters } = typeAsCode(pageRequest(query, deviceFilters, aliases));
+        const input: ExportInput = { filters, codesB: variant === "B", format: query.format };
+        return watch(await tasks.start(caller, devicesExport, input));
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/v1/devices_template",
+      access: "read",
+      tag,
+      summary: "An empty file with the columns of an import",
+      shape: { query: formatQuery },
+      answer: { status: 200, type: "*/*", schema: z.string().openapi({ format: "binary" }) },
+      handle: ({ query }) => template(tasks.dir, query.format),
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/devices_import",
+      access: "write",
+      tag,
+      summary: "Create the devices of a file, all or none, as a task",
+      upload: { type: "multipart/form-data", schema: form },
+      answer: { status: 202, schema: accepted },
+      errors: ["FORMAT_INVALID", "RESOURCE_LIMITED"],
+      handle: async ({ caller, request }) => {
+        const upload = `upload-${randomUUID()}`;
+        const path = join(tasks.dir, upload);
+        try {
+          await receiveFile(request, { field: "file", bytesMax: importBytesMax, path });
+          const input: ImportInput = { upload, format: await checkFile(path) };
+          return watch(await tasks.start(caller, devicesImport, input));
+        } catch (error) {
+          await rm(path, { force: true });
+          throw error;
+        }
+      },
+    }),
+  ];
 }
+
+async function template(dir: string, name: keyof typeof formats): Promise<Answer> {
+  const { type, extension, write } = formats[name];
+  const path = join(dir, `template-${randomUUID()}`);
+  try {
+    await write(path, columnNames, noRows());
+    // An open file is read to its end though its name is gone.
+    return await fileAnswer(path, `devices_template.${extension}`, type);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function* noRows(): AsyncGenerator<Cell[]> {}

@@ -119,7 +119,7 @@ export function deviceRoutes(deps: AppDeps): Route[] {
 }
 
 /** deviceType_like is a whole number in the interface, so it means equality. @throws ApiError PARAMETER_INVALID */
-function typeAsCode(request: PageRequest): PageRequest {
+export function typeAsCode(request: PageRequest): PageRequest {
   const filters = request.filters.map((filter) => {
     if (filter.field !== "deviceType" || !filter.like) return filter;
     if (!/^-?\d{1,16}$/.test(String(filter.value))) {

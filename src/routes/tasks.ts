@@ -1,6 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { z } from "@hono/zod-openapi";
+import { getTask, type Task } from "../../store/tasks.js";
 import type { AppDeps } from "../deps.js";
-import type { Route } from "../http/route.js";
+import { ApiError } from "../http/errors.js";
+import { fileAnswer } from "../http/file-answer.js";
+import { type Route, route } from "../http/route.js";
+import { idParams } from "../http/schemas.js";
+import { createDownloadLinks, linkLifeMs } from "../tasks/links.js";
+import { formats } from "../transfer/formats.js";
+import { devicesExport, devicesImport } from "../transfer/kinds.js";
 
-export function taskRoutes(_deps: AppDeps): Route[] {
-  return [];
+const tag = "Tasks";
+
+const status = z
+  .object({
+    state: z.enum(["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"]),
+    current: z.number().int().min(0).max(100),
+    msg: z.unknown().openapi({ description: "what the task says of itself: counts, or why it failed" }),
+    excelPath: z
+      .string()
+      .nullable()
+      .optional()
+      .openapi({
+        description: `exports and imports: where the result file is, relative to /api/v1, for ${linkLifeMs / 60_000} minutes; null without one`,
+      }),
+  })
+  .openapi("TaskStatus");
+
+/** Tasks whose result is a file. */
+const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport]);
+
+export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
+  const links = createDownloadLinks(randomBytes(32), now);
+  const view = ({ id, kind, state, current, msg, file }: Task) => ({
+    ...{ state, current, msg },
+    ...(withFile.has(kind) ? { excelPath: file === null ? null : links.link(id, file) } : {}),
+  });
+
+  const statusAt = (path: string) =>
+    route({
+      method: "get",
+      path,
+      access: "read",
+      tag,
+      summary: "How far a task is",
+      shape: { params: idParams },
+      answer: { status: 200, schema: status },
+      handle: async ({ caller, params }) => ({
+        status: 200,
+        body: view(await getTask(db, caller.tenant, params.id)),
+        headers: { "Cache-Control": "no-store" },
+      }),
+    });
+
+  return [
+    statusAt("/task_status/{id}"),
+    statusAt("/api/v1/task_status/{id}"),
+    route({
+      method: "get",
+      path: "/api/v1/download",
+      access: "public",
+      tag,
+      summary: "The result file of a task; its token is all that is needed",
+      shape: {
+        query: z.object({
+          filename: z.string().optional(),
+          fileType: z.string().optional().openapi({ example: "export_excel" }),
+          token: z.string().optional(),
+        }),
+      },
+      answer: { status: 200, type: "*/*", schema: z.string().openapi({ format: "binary" }) },
+      errors: ["AUTH_FAILED", "DATA_NOT_FOUND"],
+      handle: ({ query: { filename = "", token = "" } }) => {
+        if (!links.allows(filename, token)) {
+          throw new ApiError("AUTH_FAILED", "the link is wrong or has expired", { token: "wrong or expired" });
+        }
+        const format = Object.values(formats).find(({ extension }) => filename.endsWith(`.${extension}`));
+        const type = format?.type ?? "application/octet-stream";
+        return fileAnswer(join(tasks.dir, filename), filename, type);
+      },
+    }),
+  ];
 }

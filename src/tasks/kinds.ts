@@ -1,9 +1,12 @@
 import type { Db } from "../../store/db.js";
 import type { Commands } from "../control/commands.js";
 import { groupPublish, groupPublishKind } from "../control/group-publish.js";
+import type { Config } from "../config.js";
+import { devicesExport, devicesExportKind, devicesImport, devicesImportKind } from "../transfer/kinds.js";
 import type { TaskKind } from "./runner.js";
 
 export interface TaskKindsDeps {
+  readonly config: Config;
   readonly db: Db;
   readonly commands: Commands;
   /** Milliseconds since 1970. */
@@ -14,5 +17,7 @@ export interface TaskKindsDeps {
 export function taskKinds(deps: TaskKindsDeps): Readonly<Record<string, TaskKind>> {
   return {
     [groupPublish]: groupPublishKind(deps),
+    [devicesExport]: devicesExportKind(deps),
+    [devicesImport]: devicesImportKind(deps),
   };
 }

@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
-import { createTask, openTasks, removeOldTasks, type Task, updateTask } from "../../store/tasks.js";
+import {
+  createTask,
+  openTasks,
+  removeOldTasks,
+  type Task,
+  taskFiles,
+  updateTask,
+} from "../../store/tasks.js";
 import { ApiError } from "../http/errors.js";
 import type { Logger } from "../log.js";
 
@@ -28,6 +36,10 @@ export interface TaskKind {
   run(context: TaskContext): Promise<TaskResult>;
   /** Whether one that a restart has cut short is run again; otherwise it fails and says so. */
   readonly resumes: boolean;
+  /** Takes memory and CPU by the hundred megabytes: one such task runs at a time. */
+  readonly heavy?: boolean;
+  /** Clears what a restart has cut short and nobody takes up. */
+  abandon?(task: Task): Promise<void>;
 }
 
 /** A task that fails by its caller's fault: what is wrong is its msg, and it may have a file that lists it. */
@@ -51,6 +63,8 @@ export interface Tasks {
 
 export const tasksRunningMax = 4;
 export const tasksWaitingMax = 100;
+/** Waiting and running tasks of one tenant, so that none keeps the others waiting for long. */
+export const tasksPerTenantMax = 20;
 const keptMs = 86_400_000;
 const sweepMs = 600_000;
 
@@ -69,7 +83,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   await mkdir(dir, { recursive: true });
   const closing = new AbortController();
   const waiting: Task[] = [];
-  const running = new Set<Promise<void>>();
+  const running = new Map<Task, Promise<void>>();
 
   async function run(task: Task): Promise<void> {
     const kind = kinds[task.kind];
@@ -81,7 +95,9 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
       const result = await kind.run({
         ...{ task, dir, signal: closing.signal },
         progress: async (reached, told = null) => {
-          current = Math.max(0, Math.min(100, Math.floor(reached)));
+          const whole = Math.max(0, Math.min(100, Math.floor(reached)));
+          if (whole === current && isDeepStrictEqual(told, msg)) return;
+          current = whole;
           msg = told;
           await updateTask(db, now(), task.id, { state: "PROGRESS", current, msg });
         },
@@ -99,18 +115,39 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     }
   }
 
+  const isHeavy = (task: Task) => kinds[task.kind]?.heavy === true;
+
   function next(): void {
     if (closing.signal.aborted || running.size >= tasksRunningMax) return;
-    const task = waiting.shift();
+    const heavyRuns = [...running.keys()].some(isHeavy);
+    const at = waiting.findIndex((task) => !(heavyRuns && isHeavy(task)));
+    const [task] = at < 0 ? [] : waiting.splice(at, 1);
     if (task === undefined) return;
     const job = run(task)
       .catch((error: unknown) => log.error("task state not saved", { task: task.id, error }))
       .finally(() => {
-        running.delete(job);
+        running.delete(task);
         next();
       });
-    running.add(job);
+    running.set(task, job);
     next();
+  }
+
+  function checkRoom(tenant: number): void {
+    const own = [...waiting, ...running.keys()].filter((task) => task.tenant === tenant).length;
+    if (own >= tasksPerTenantMax) {
+      throw new ApiError("RESOURCE_LIMITED", `at most ${tasksPerTenantMax} tasks may be under way`);
+    }
+    if (waiting.length >= tasksWaitingMax) {
+      throw new ApiError("RESOURCE_LIMITED", `at most ${tasksWaitingMax} tasks may wait`);
+    }
+  }
+
+  /** Files of tasks that a kill has cut short, and of uploads that never became one. */
+  async function removeStrayFiles(): Promise<void> {
+    const kept = new Set(await taskFiles(db, node));
+    const stray = (await readdir(dir)).filter((file) => !kept.has(file));
+    await Promise.all(stray.map((file) => rm(join(dir, file), { force: true, recursive: true })));
   }
 
   async function sweep(): Promise<void> {
@@ -121,10 +158,13 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   for (const task of await openTasks(db, node)) {
     if (kinds[task.kind]?.resumes === true) waiting.push(task);
     else {
+      const clearing = kinds[task.kind]?.abandon?.(task);
+      await clearing?.catch((error: unknown) => log.warn("a task's leftovers stay", { task: task.id, error }));
       const msg = "the service was restarted; nothing was stored";
       await updateTask(db, now(), task.id, { state: "FAILURE", current: task.current, msg });
     }
   }
+  await removeStrayFiles();
   next();
   await sweep();
   const timer = setInterval(
@@ -135,9 +175,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   return {
     dir,
     start: async (actor, kind, input) => {
-      if (waiting.length >= tasksWaitingMax) {
-        throw new ApiError("RESOURCE_LIMITED", `at most ${tasksWaitingMax} tasks may wait`);
-      }
+      checkRoom(actor.tenant);
       const id = randomBytes(16).toString("hex");
       await createTask(db, actor, now(), { id, kind, input, node });
       const { tenant, userIntID, username } = actor;
@@ -151,7 +189,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     close: async () => {
       clearInterval(timer);
       closing.abort();
-      await Promise.all(running);
+      await Promise.all(running.values());
     },
   };
 }

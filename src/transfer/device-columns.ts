@@ -1,14 +1,8 @@
-import type { Device } from "../../store/devices.js";
+import type { ExportedDevice } from "../../store/device-export.js";
 import { type Cell, FormatError } from "./table-file.js";
 
 /** How a column's cells are read: a text as it stands, a number, or JSON text. */
 type ColumnKind = "text" | "number" | "json" | "jsonOrText";
-
-/** What export reads beside a device: the string ids of what it hangs on, which hold in any deployment. */
-export interface ExportedDevice extends Device {
-  readonly gatewayDeviceID: string | null;
-  readonly parentDeviceID: string | null;
-}
 
 interface Column {
   readonly kind: ColumnKind;

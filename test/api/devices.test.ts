@@ -1,5 +1,13 @@
-import { deviceBody, makeDataPoint, makeDevice, makeProduct, modbus, unique } from "../factories.js";
-import { assert, until } from "../suite.js";
+import {
+  deviceBody,
+  makeDataPoint,
+  makeDevice,
+  makeGateway,
+  makeProduct,
+  modbus,
+  unique,
+} from "../factories.js";
+import { assert, rejects, until } from "../suite.js";
 import { type Rec, type Reply, refused, worldSuite } from "../world.js";
 import { testResource } from "./resource.js";
 
@@ -319,5 +327,82 @@ worldSuite("devices", (test, world) => {
     assert.equal(device.scopes, [polygon, circle]);
     refused(await post({ scopes: [{ scopeType: 1, scopeName: "x" }] }), "PARAMETER_INVALID", "scopes.0");
     refused(await post({ metaData: { text: "x".repeat(20_000) } }), "PARAMETER_INVALID", "metaData");
+  });
+
+  test("an ABP device of LoRa keeps its gateway whatever its uplink, and names it DevAddr", async () => {
+    const lora = await makeProduct(world, { cloudProtocol: 4 });
+    const gateway = await makeGateway(world, lora);
+    const keys = { nwkSKey: "ab".repeat(16), appSKey: "cd".repeat(16) };
+    const counters = { fcntUp: "7", fcntDown: 0, fcntCheck: 2 };
+    const abp = { type: "abp", region: "CN470-510", ...keys, ...counters };
+    const sent = { lora: abp, gateway: gateway.id, deviceID: "A1B2C3D4" };
+    const device = await makeDevice(world, lora, { ...sent, authType: undefined });
+    assert.equal([device.gateway, device.upLinkSystem, device.authType], [gateway.id, 1, 1]);
+    assert.equal(device.lora, { ...abp, fcntUp: 7 });
+    const put = (body: object) => world.call("PUT", `${path}/${device.id}`, body);
+    refused(await put({ gateway: null }), "PARAMETER_INVALID", "gateway");
+    refused(await put({ lora: { ...abp, region: null } }), "PARAMETER_INVALID", "lora.region");
+    refused(await put({ lora: { ...abp, type: "otaa" } }), "PARAMETER_INVALID", "lora.appEUI", "deviceID");
+    refused(await put({ lora: null }), "PARAMETER_INVALID", "lora.type");
+    refused(await world.call("DELETE", `/api/v1/gateways?ids=${gateway.id}`), "REFERENCED_ERROR");
+  });
+
+  test("a link that the uplink system does not call for is stored as null", async () => {
+    const owner = await product();
+    const [gateway, parent] = [await makeGateway(world, owner), await makeDevice(world, owner)];
+    const links = { gateway: gateway.id, parentDevice: parent.id };
+    const linksOf = ({ gateway: above, parentDevice, upLinkSystem }: Rec) => [
+      upLinkSystem,
+      above,
+      parentDevice,
+    ];
+    const device = await makeDevice(world, owner, { ...links, upLinkSystem: 1 });
+    assert.equal(linksOf(device), [1, null, null]);
+    const put = async (body: object) =>
+      linksOf((await world.call("PUT", `${path}/${device.id}`, body)).record);
+    assert.equal(await put({ ...links, upLinkSystem: 2 }), [2, gateway.id, null]);
+    assert.equal(await put({ ...links, upLinkSystem: 3 }), [3, null, parent.id]);
+    assert.equal(await put({ deviceType: 3, upLinkSystem: null }), [null, null, null]);
+    const key = await world.stranger();
+    const elsewhere = await world.make(
+      "/api/v1/products",
+      { productName: unique("p"), cloudProtocol: 1 },
+      { key },
+    );
+    for (const link of [{ upLinkSystem: 2 }, { upLinkSystem: 3 }]) {
+      const reply = await world.call("POST", path, deviceBody(elsewhere, { ...links, ...link }), { key });
+      refused(reply, "PARAMETER_INVALID", link.upLinkSystem === 2 ? "gateway" : "parentDevice");
+    }
+  });
+
+  test("filters of both variants: members of a group, online or not, a place, the type's code", async () => {
+    const owner = await makeProduct(world);
+    const device = await makeDevice(world, owner, { ...optional, location: '楼 "7"' });
+    const phone = await makeDevice(world, owner, { deviceType: 3, upLinkSystem: undefined });
+    const ids = async (filter: string) => {
+      const reply = await world.call("GET", `${path}?productID=${owner.productID}&${filter}`);
+      assert.is(reply.status, 200, reply.text);
+      return reply.page.items.map(({ id }) => id);
+    };
+    const group = await world.make("/api/v1/groups", { productID: owner.productID, groupName: unique("g") });
+    await world.call("POST", `/api/v1/groups/${group.id}/devices`, { ids: [phone.id] });
+    assert.equal(await ids(`groupID=${group.groupID}`), [phone.id]);
+    assert.equal(await ids(`groupID=${group.id}`), [], "groupID is the string id only");
+    for (const one of ["latitude=31.2304", "longitude=121.4737", "deviceType_like=1", "location_like=%22"]) {
+      assert.equal(await ids(one), [device.id], one);
+    }
+    assert.equal(await ids("deviceType=3"), [phone.id]);
+    assert.equal(await ids(`location=${encodeURIComponent(String(device.location))}`), [device.id]);
+    assert.is((await ids(`status=0&tenantID=${device.tenantID}`)).length, 2);
+    refused(await world.call("GET", `${path}?latitude=north`), "PARAMETER_INVALID", "latitude");
+  });
+
+  test("a deleted device's connections end at once, and its credentials are worth nothing", async () => {
+    const device = await makeDevice(world, await product());
+    const client = await world.connect(device);
+    const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
+    assert.is((await world.call("DELETE", `${path}?ids=${device.deviceID}`)).status, 204);
+    await closed;
+    await rejects(() => world.connect(device), /Not authorized|Bad User|not authorised/i);
   });
 });

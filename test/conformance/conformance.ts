@@ -16,6 +16,7 @@ import { commandLines } from "./lines/commands.js";
 import { conventionLines, errorLines, serviceLines } from "./lines/conventions.js";
 import { createRuleLines } from "./lines/create-rules.js";
 import { deviceLines } from "./lines/devices.js";
+import { enumerationLines } from "./lines/enumerations.js";
 import { gatewayLines } from "./lines/gateways.js";
 import { groupLines } from "./lines/groups.js";
 import { alertLines, logLines } from "./lines/logs.js";
@@ -24,6 +25,7 @@ import { productLines } from "./lines/products.js";
 
 const table: readonly Line[] = [
   ...conventionLines,
+  ...enumerationLines,
   ...deviceLines,
   ...createRuleLines,
   ...dataLines,
@@ -67,7 +69,9 @@ export function conformance(variant: "A" | "B"): void {
         test(`${index + 1} ${name}`, async () => {
           const wrong = await examine(world, line, variant, scope);
           if (wrong.length === 0) held++;
-          console.log(wrong.length === 0 ? `holds  §${name}` : `FAILS  §${name}: ${wrong.slice(0, 8).join("; ")}`);
+          console.log(
+            wrong.length === 0 ? `holds  §${name}` : `FAILS  §${name}: ${wrong.slice(0, 8).join("; ")}`,
+          );
           assert.equal(wrong, []);
         });
       }

@@ -29,7 +29,9 @@ export function is(expected: string | number | boolean): Form {
 }
 
 export function oneOf(...expected: readonly (string | number | null)[]): Form {
-  return fits(`one of ${JSON.stringify(expected)}`, (value) => (expected as readonly unknown[]).includes(value));
+  return fits(`one of ${JSON.stringify(expected)}`, (value) =>
+    (expected as readonly unknown[]).includes(value),
+  );
 }
 
 export function orNull(form: Form): Form {

@@ -43,7 +43,10 @@ export const edited = (fields: Fields): Form => record({ ...fields, updateAt: st
 
 /** A code with its display text; the pair must be one of the dictionary. */
 function coded(name: string, labels: Readonly<Record<number, string>>): Fields {
-  return { [name]: oneOf(...Object.keys(labels).map(Number)), [`${name}Label`]: oneOf(...Object.values(labels)) };
+  return {
+    [name]: oneOf(...Object.keys(labels).map(Number)),
+    [`${name}Label`]: oneOf(...Object.values(labels)),
+  };
 }
 
 /** That a record's label is the text of its code. */
@@ -191,7 +194,12 @@ export const gateway = {
 
 // Product
 const productCommon = { id: int, productID: text, productName: text, description: textOrNull, ...times };
-const counts = { appCount: intOrNull, dataPointCount: intOrNull, dataStreamCount: intOrNull, itemCount: intOrNull };
+const counts = {
+  appCount: intOrNull,
+  dataPointCount: intOrNull,
+  dataStreamCount: intOrNull,
+  itemCount: intOrNull,
+};
 const productA = { ...productCommon, ...cloudProtocol, deviceCount: int };
 const productB = { ...productCommon, deviceCount: int, devices: array(withID), userIntID: int };
 export const product = {
@@ -231,7 +239,15 @@ export const groupOfB = {
 const pointTypes = {
   ...{ 1: "数值", 3: "字符串", 4: "故障", 5: "布尔", 6: "地理位置", 11: "定长字符串", 12: "变长字符串" },
   ...{ 13: "定长binary", 14: "变长binary", 15: "有符号整型", 16: "无符号整型", 17: "单精度浮点型" },
-  ...{ 18: "双精度浮点型", 19: "bit类型", 21: "有符号长整型", 22: "无符号长整型", 23: "布尔", 24: "时间", 25: "浮点" },
+  ...{
+    18: "双精度浮点型",
+    19: "bit类型",
+    21: "有符号长整型",
+    22: "无符号长整型",
+    23: "布尔",
+    24: "时间",
+    25: "浮点",
+  },
 } as const;
 export const pointLabels: readonly (readonly [number, string])[] = Object.entries(pointTypes).map(
   ([code, label]) => [Number(code), label],

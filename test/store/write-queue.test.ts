@@ -32,7 +32,7 @@ suite("write queue", (test) => {
 
   test("joins what waits, within its bound, and answers each write with its own results", async () => {
     const runs: number[] = [];
-    const write = createWriteQueue(async (statements) => {
+    const { write } = createWriteQueue(async (statements) => {
       runs.push(statements.length);
       return statements.map(({ sql }) => ({ sql }) as never);
     });
@@ -47,7 +47,7 @@ suite("write queue", (test) => {
 
   test("what nobody can run now is refused for all, once", async () => {
     let runs = 0;
-    const write = createWriteQueue(async () => {
+    const { write } = createWriteQueue(async () => {
       runs++;
       throw new StoreError("UNAVAILABLE", "cannot reach it");
     });

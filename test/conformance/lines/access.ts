@@ -4,7 +4,11 @@ import { cert, labelled, policy } from "../records.js";
 
 const body = { name: "policy-{unique}", topic: "a/#", access: 0, allow: 0, description: "d" };
 const own = { as: "own", call: "POST /policies", body };
-const bound = { as: "bound", call: "POST /policies/{own.id}/devices", body: { devicesIntID: ["{device.id}"] } };
+const bound = {
+  as: "bound",
+  call: "POST /policies/{own.id}/devices",
+  body: { devicesIntID: ["{device.id}"] },
+};
 const candidate = record({ deviceName: text, id: int, productName: text });
 const codes = [
   ["access", 0, "发布"],
@@ -15,7 +19,13 @@ const codes = [
 ] as const;
 
 export const policyLines = lines("Policies", [
-  { says: "page of policies", in: "AB", call: "GET /policies?_page=1&_limit=5", status: 200, answer: page(policy.listed) },
+  {
+    says: "page of policies",
+    in: "AB",
+    call: "GET /policies?_page=1&_limit=5",
+    status: 200,
+    answer: page(policy.listed),
+  },
   {
     says: "filter name_like",
     in: "AB",
@@ -67,7 +77,14 @@ export const policyLines = lines("Policies", [
     status: 200,
     answer: both(holding({ ...policy.stored, updateAt: text }), holding({ allow: is(1) })),
   },
-  { says: "delete", in: "AB", given: [own], call: "DELETE /policies?ids={own.id}", status: 204, answer: empty },
+  {
+    says: "delete",
+    in: "AB",
+    given: [own],
+    call: "DELETE /policies?ids={own.id}",
+    status: 204,
+    answer: empty,
+  },
   {
     says: "devices of a policy",
     in: "AB",
@@ -147,7 +164,13 @@ export const policyLines = lines("Policies", [
 const certBody = { name: "cert-{unique}", enable: 0 };
 
 export const certLines = lines("Certificates", [
-  { says: "page of certificates", in: "AB", call: "GET /certs?_page=1&_limit=5", status: 200, answer: page(cert.listed) },
+  {
+    says: "page of certificates",
+    in: "AB",
+    call: "GET /certs?_page=1&_limit=5",
+    status: 200,
+    answer: page(cert.listed),
+  },
   {
     says: "filter name_like",
     in: "AB",

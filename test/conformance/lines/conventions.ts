@@ -29,7 +29,12 @@ export const conventionLines = lines("Conventions", [
       status: 200,
       answer: holding({ meta: record({ count: int, limit: is(10), page: is(1) }) }),
     },
-    fails(`${path}: _limit beyond 1000`, `GET /${path}?_limit=1001`, 400, error("PARAMETER_INVALID", "_limit")),
+    fails(
+      `${path}: _limit beyond 1000`,
+      `GET /${path}?_limit=1001`,
+      400,
+      error("PARAMETER_INVALID", "_limit"),
+    ),
     fails(`${path}: needs credentials`, `GET /${path}`, 401, error("AUTH_FAILED", "token"), {
       headers: { Authorization: "Bearer nobody" },
     }),
@@ -113,7 +118,14 @@ export const errorLines = lines("Errors", [
   }),
 ]);
 
-const dictionary = ["cloudProtocol", "authType", "deviceStatus", "deviceType", "publishStatus", "alertSeverity"];
+const dictionary = [
+  "cloudProtocol",
+  "authType",
+  "deviceStatus",
+  "deviceType",
+  "publishStatus",
+  "alertSeverity",
+];
 
 export const serviceLines = lines("Places that the interface leaves open", [
   {
@@ -139,9 +151,7 @@ export const serviceLines = lines("Places that the interface leaves open", [
     call: "GET /platform_select/dict_code",
     status: 200,
     answer: holding(
-      Object.fromEntries(
-        dictionary.map((name) => [name, some(record({ label: text, value: int }))]),
-      ),
+      Object.fromEntries(dictionary.map((name) => [name, some(record({ label: text, value: int }))])),
     ),
   },
   {

@@ -30,7 +30,12 @@ function requiresLora(says: string, body: { readonly lora: Body }, members: read
 }
 
 const modbus = device(id, { productID: "{modbus.productID}", cloudProtocol: 7, modBusIndex: 1 });
-const lwm2m = device(id, { productID: "{lwm2m.productID}", cloudProtocol: 3, IMEI: "86{unique}", autoSub: 1 });
+const lwm2m = device(id, {
+  productID: "{lwm2m.productID}",
+  cloudProtocol: 3,
+  IMEI: "86{unique}",
+  autoSub: 1,
+});
 const lora = { productID: "{lora.productID}", cloudProtocol: 4, authType: undefined };
 const otaa = {
   ...device("00112233445566a1", lora),
@@ -117,7 +122,11 @@ export const createRuleLines = lines("Field rules for create and edit", [
   ),
   takes("6: LwM2M", lwm2m, holding({ autoSub: is(1) })),
   ...requires("6: LwM2M", lwm2m, ["IMEI", "autoSub"]),
-  takes("6: LoRa otaa", otaa, holding({ deviceID: is("00112233445566a1"), lora: holding({ type: is("otaa") }) })),
+  takes(
+    "6: LoRa otaa",
+    otaa,
+    holding({ deviceID: is("00112233445566a1"), lora: holding({ type: is("otaa") }) }),
+  ),
   ...requiresLora("6: LoRa otaa", otaa, ["type", "appEUI", "appKey", "fcntCheck", "canJoin"]),
   takes("6: LoRa abp", abp, holding({ deviceID: is("0011aa01"), lora: holding({ type: is("abp") }) })),
   refuses("6: LoRa abp requires gateway", { ...abp, gateway: null }, "gateway"),

@@ -122,7 +122,13 @@ export const deviceLines = lines("Devices", [
     says: "create answers the stored record without labels, productIntID and productName; updateAt null",
     in: "A",
     call: "POST /devices",
-    body: body("new-{unique}", { longitude: "12.5", latitude: 47, metaData: { a: 1 }, carrier: 2, IMEI: "9" }),
+    body: body("new-{unique}", {
+      longitude: "12.5",
+      latitude: 47,
+      metaData: { a: 1 },
+      carrier: 2,
+      IMEI: "9",
+    }),
     status: 201,
     answer: both(
       made(device.stored),

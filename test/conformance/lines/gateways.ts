@@ -16,7 +16,13 @@ const body = {
 const own = { as: "own", call: "POST /gateways", body };
 
 export const gatewayLines = lines("Gateways", [
-  { says: "page of gateways", in: "AB", call: "GET /gateways?_page=1&_limit=5", status: 200, answer: page(gateway.listed) },
+  {
+    says: "page of gateways",
+    in: "AB",
+    call: "GET /gateways?_page=1&_limit=5",
+    status: 200,
+    answer: page(gateway.listed),
+  },
   { says: "detail", in: "AB", call: "GET /gateways/{gateway.id}", status: 200, answer: gateway.detail },
   {
     says: "labels of codes",

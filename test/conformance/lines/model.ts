@@ -43,7 +43,9 @@ const needed: Readonly<Record<number, object>> = {
 
 const types = pointLabels.map(([code, label]): Line => {
   const modbus = code > 20;
-  const fields = modbus ? { productIntID: "{modbus.id}", registerAddr: "40001", binarySize: 1 } : needed[code];
+  const fields = modbus
+    ? { productIntID: "{modbus.id}", registerAddr: "40001", binarySize: 1 }
+    : needed[code];
   return {
     says: `pointDataType ${code} is ${label}`,
     in: "A",
@@ -295,7 +297,14 @@ export const metricLines = lines("Metrics", [
     status: 200,
     answer: edited(metric.stored),
   },
-  { says: "delete", in: "AB", given: [ownMetric], call: "DELETE /metrics?ids={own.id}", status: 204, answer: empty },
+  {
+    says: "delete",
+    in: "AB",
+    given: [ownMetric],
+    call: "DELETE /metrics?ids={own.id}",
+    status: 204,
+    answer: empty,
+  },
 ]);
 
 const values = (form: Form) => holding({ metricData: holding({ value: some(form) }) });

@@ -1,0 +1,72 @@
+import { createWriteStream } from "node:fs";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Busboy } from "@fastify/busboy";
+import { ApiError, invalid } from "./errors.js";
+
+/** What a form may hold beside its file: boundaries, headers, small fields. */
+const overheadBytesMax = 64 * 1024;
+
+export interface Upload {
+  /** Name of the form's field that carries the file. */
+  readonly field: string;
+  readonly bytesMax: number;
+  /** Where the file goes; the caller removes it when this throws. */
+  readonly path: string;
+}
+
+/**
+ * Writes the one file of a multipart form to disk as it comes.
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID without the file
+ */
+export async function receiveFile(request: Request, upload: Upload): Promise<void> {
+  const type = request.headers.get("content-type") ?? "";
+  if (type.split(";")[0]?.trim().toLowerCase() !== "multipart/form-data") {
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be multipart/form-data");
+  }
+  const { field, bytesMax, path } = upload;
+  const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the file is larger than ${bytesMax} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax + overheadBytesMax) throw tooLarge();
+  const form = openForm(type);
+  let written: Promise<void> | null = null;
+  form.on("file", (name, stream) => {
+    if (name !== field || written !== null) {
+      stream.resume();
+      return;
+    }
+    written = pipeline(stream, limited(bytesMax, tooLarge), createWriteStream(path));
+    written.catch((error: Error) => form.destroy(error));
+  });
+  const body = Readable.fromWeb((request.body ?? new ReadableStream()) as never);
+  try {
+    await pipeline(request.body === null ? Readable.from([]) : body, limited(bytesMax + overheadBytesMax, tooLarge), form);
+    await (written as Promise<void> | null);
+  } catch (error) {
+    if (error instanceof ApiError || isDiskError(error)) throw error;
+    throw new ApiError("BAD_REQUEST", "the multipart body is broken or incomplete");
+  }
+  if (written === null) throw invalid({ [field]: "is required, as a file" });
+}
+
+function openForm(type: string) {
+  try {
+    return new Busboy({ headers: { "content-type": type }, limits: { fields: 100, parts: 110 } });
+  } catch {
+    throw new ApiError("BAD_REQUEST", "the multipart body has no boundary");
+  }
+}
+
+function limited(bytesMax: number, tooLarge: () => Error): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) done(tooLarge());
+      else done(null, chunk);
+    },
+  });
+}
+
+function isDiskError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,89 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Actor } from "../../store/changes.js";
+import type { Db } from "../../store/db.js";
+import type { Filter } from "../../store/table.js";
+import type { Task } from "../../store/tasks.js";
+import type { Config } from "../config.js";
+import { masterKey } from "../first-start.js";
+import { metadataAddress } from "../metadata.js";
+import { type TaskContext, TaskFailure, type TaskKind } from "../tasks/runner.js";
+import type { FormatName } from "./formats.js";
+import { stagingTable } from "./import-devices.js";
+import { runTransfer } from "./run-transfer.js";
+import { JobFailure, type TransferJob } from "./transfer-job.js";
+
+/** What the tasks are told; stored as JSON. */
+export interface ExportInput {
+  readonly filters: readonly Filter[];
+  readonly codesB: boolean;
+  readonly format: FormatName;
+}
+export interface ImportInput {
+  /** Name of the uploaded file in the tasks' folder. */
+  readonly upload: string;
+  readonly format: FormatName;
+}
+
+export const devicesExport = "devices_export";
+export const devicesImport = "devices_import";
+
+export interface TransferKindDeps {
+  readonly config: Config;
+  readonly db: Db;
+}
+
+/** Writes the file anew after a restart. */
+export function devicesExportKind(deps: TransferKindDeps): TaskKind {
+  return {
+    resumes: true,
+    heavy: true,
+    run: async (context) => {
+      const { task, dir } = context;
+      const { format, filters, codesB } = task.input as ExportInput;
+      const file = `devices-${task.id}.${format}`;
+      const selection = { tenant: task.tenant, filters, codesB };
+      const count = await run(deps, context, { kind: "export", selection, format, path: join(dir, file) });
+      return { msg: { export_success_num: count }, file };
+    },
+  };
+}
+
+/** What a restart cuts short has stored nothing, and the caller still has the file. */
+export function devicesImportKind(deps: TransferKindDeps): TaskKind {
+  return {
+    resumes: false,
+    heavy: true,
+    run: async (context) => {
+      const { task, dir } = context;
+      const { format, upload } = task.input as ImportInput;
+      const path = join(dir, upload);
+      const errorsFile = `devices-errors-${task.id}.csv`;
+      const names = { task: task.id, actor: actorOf(task), errorsPath: join(dir, errorsFile) };
+      try {
+        const count = await run(deps, context, { kind: "import", format, path, ...names });
+        return { msg: { import_success_num: count } };
+      } catch (error) {
+        if (!(error instanceof JobFailure)) throw error;
+        throw new TaskFailure(error.message, error.listed ? errorsFile : null);
+      } finally {
+        await rm(path, { force: true });
+      }
+    },
+    abandon: async (task) => {
+      if (deps.config.libsql !== null) await deps.db.all(`drop table if exists ${stagingTable(task.id)}`);
+    },
+  };
+}
+
+function run({ config, db }: TransferKindDeps, context: TaskContext, job: TransferJob): Promise<number> {
+  const deps = { db, database: metadataAddress(config), masterKey: () => masterKey(config) };
+  // Progress that cannot be saved is no reason to fail; the end is saved again by the runner.
+  return runTransfer(deps, job, context.signal, (current) => {
+    context.progress(Math.min(current, 99)).catch(() => undefined);
+  });
+}
+
+function actorOf({ tenant, userIntID, username }: Task): Actor {
+  return { tenant, userIntID, username };
+}

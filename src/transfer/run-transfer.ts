@@ -1,0 +1,98 @@
+import { Worker } from "node:worker_threads";
+import type { Db } from "../../store/db.js";
+import { threadLimits } from "../../store/thread-limits.js";
+import { JobFailure, type TransferJob } from "./transfer-job.js";
+
+/** Where a worker finds the metadata. */
+export interface DatabaseAddress {
+  readonly url: string;
+  readonly authToken?: string;
+}
+
+export interface WorkerStart {
+  readonly job: TransferJob;
+  readonly database: DatabaseAddress;
+  readonly masterKey: Uint8Array;
+  /** Not 0 once the service closes. */
+  readonly stop: Int32Array;
+}
+
+export type FromWorker =
+  | { readonly kind: "progress"; readonly current: number }
+  /** Asks for its turn to write, and gives it back. */
+  | { readonly kind: "ask" }
+  | { readonly kind: "release" }
+  | { readonly kind: "done"; readonly count: number }
+  | { readonly kind: "refused"; readonly message: string; readonly listed: boolean }
+  | { readonly kind: "failed"; readonly message: string };
+
+export interface TransferDeps {
+  readonly db: Db;
+  readonly database: DatabaseAddress;
+  readonly masterKey: () => Promise<Uint8Array>;
+}
+
+/** What a transfer may take beside its files' buffers. */
+const heapMegabytesMax = 192;
+
+/**
+ * Runs a job in a thread with a connection of its own and answers how many devices it moved; the promise settles
+ * when the thread has ended. @throws JobFailure, Error
+ */
+export async function runTransfer(
+  { db, database, masterKey }: TransferDeps,
+  job: TransferJob,
+  signal: AbortSignal,
+  progress: (current: number) => void,
+): Promise<number> {
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const start: WorkerStart = { job, database, masterKey: await masterKey(), stop };
+  signal.throwIfAborted();
+  const worker = new Worker(new URL("./transfer.worker.js", import.meta.url), {
+    workerData: start,
+    resourceLimits: { ...threadLimits, maxOldGenerationSizeMb: heapMegabytesMax },
+  });
+  const halt = () => Atomics.store(stop, 0, 1);
+  signal.addEventListener("abort", halt, { once: true });
+  let turn: (() => void) | null = null;
+  const endTurn = () => {
+    turn?.();
+    turn = null;
+  };
+  let outcome: FromWorker | null = null;
+  let over = false;
+
+  function grant(): Promise<void> {
+    return db.exclusive(async () => {
+      // A turn that comes after the thread's end would never be given back.
+      if (over) return;
+      const ended = new Promise<void>((resolve) => {
+        turn = resolve;
+      });
+      worker.postMessage("go");
+      await ended;
+    });
+  }
+
+  return new Promise<number>((resolve, reject) => {
+    let failure: Error | null = null;
+    worker.on("message", (message: FromWorker) => {
+      if (message.kind === "progress") progress(message.current);
+      else if (message.kind === "release") endTurn();
+      else if (message.kind === "ask") grant().catch(reject);
+      else outcome = message;
+    });
+    worker.once("error", (error) => {
+      failure = error;
+    });
+    worker.once("exit", (code) => {
+      over = true;
+      endTurn();
+      signal.removeEventListener("abort", halt);
+      if (outcome?.kind === "done") resolve(outcome.count);
+      else if (outcome?.kind === "refused") reject(new JobFailure(outcome.message, outcome.listed));
+      else if (outcome?.kind === "failed") reject(new Error(outcome.message));
+      else reject(failure ?? new Error(`the transfer's thread ended with ${code}`));
+    });
+  });
+}

@@ -1,0 +1,52 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { openDb } from "../../store/db.js";
+import { createVault } from "../../store/secrets.js";
+import { exportDevices } from "./export-devices.js";
+import { importDevices } from "./import-devices.js";
+import type { FromWorker, WorkerStart } from "./run-transfer.js";
+import { JobFailure, type TransferContext } from "./transfer-job.js";
+
+/** One transfer in a thread of its own: it parses, checks, seals and compresses for seconds. */
+
+const { job, database, masterKey, stop } = workerData as WorkerStart;
+const tell = (message: FromWorker) => parentPort?.postMessage(message);
+const stopped = () => Atomics.load(stop, 0) !== 0;
+
+const db = await openDb({ ...database, shared: true, migrates: false });
+let reached = -1;
+const context: TransferContext = {
+  store: { db, vault: createVault(masterKey) },
+  local: database.url.startsWith("file:"),
+  now: Date.now,
+  progress: (current) => {
+    const whole = Math.floor(current);
+    if (whole <= reached) return;
+    reached = whole;
+    tell({ kind: "progress", current: whole });
+  },
+  checkStop: () => {
+    if (stopped()) throw new Error("the service is closing");
+  },
+  exclusive: async (action) => {
+    const granted = new Promise((resolve) => parentPort?.once("message", resolve));
+    tell({ kind: "ask" });
+    await granted;
+    try {
+      context.checkStop();
+      return await action();
+    } finally {
+      tell({ kind: "release" });
+    }
+  },
+};
+
+try {
+  const count = job.kind === "export" ? await exportDevices(job, context) : await importDevices(job, context);
+  tell({ kind: "done", count });
+} catch (error) {
+  if (error instanceof JobFailure) tell({ kind: "refused", message: error.message, listed: error.listed });
+  else tell({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+} finally {
+  db.close();
+  parentPort?.close();
+}

@@ -1,0 +1,45 @@
+import { devices, everyKind } from "./device-listing.js";
+import { asStored, type Device, type DeviceRow, type DeviceStore, toDevice } from "./devices.js";
+import { conditionOf, type Filter } from "./table.js";
+
+/** A device with the string ids of what it hangs on, which hold in any deployment. */
+export interface ExportedDevice extends Device {
+  readonly gatewayDeviceID: string | null;
+  readonly parentDeviceID: string | null;
+}
+
+export interface DeviceSelection {
+  readonly tenant: number;
+  readonly filters: readonly Filter[];
+  /** Whether a filter deviceType has the codes of Variant B. */
+  readonly codesB: boolean;
+}
+
+/** Reads the devices of a list, without gateways, oldest first; each step continues after the last id. */
+export interface DeviceReading {
+  count(): Promise<number>;
+  after(id: number, limit: number): Promise<ExportedDevice[]>;
+}
+
+export function readDevices(store: DeviceStore, { tenant, filters, codesB }: DeviceSelection): DeviceReading {
+  const listing = codesB ? everyKind : devices;
+  const request = asStored({ page: 1, limit: 1, filters });
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, { sql: "r.kind = 'device'" });
+  return {
+    count: async () => {
+      const row = await store.db.first<{ n: number }>(
+        `select count(*) n from ${listing.from} where ${where}`,
+        args,
+      );
+      return row?.n ?? 0;
+    },
+    after: async (id, limit) => {
+      const rows = await store.db.all<DeviceRow & ExportedDevice>(
+        `select ${listing.select}, g.deviceID gatewayDeviceID, d.deviceID parentDeviceID
+         from ${listing.from} where ${where} and r.id > ? order by r.id limit ?`,
+        [...args, id, limit],
+      );
+      return rows.map((row) => toDevice(store, row) as ExportedDevice);
+    },
+  };
+}
