@@ -4,10 +4,10 @@ import { StoreError } from "./errors.js";
 
 /** Tables of pairs: an owner and a device. Devices here may be gateways. */
 export interface Binding {
-  readonly table: "group_member" | "policy_device";
+  readonly table: "group_member" | "policy_device" | "cert_device";
   /** The column of the owner's record id. */
-  readonly owner: "groupIntID" | "policyIntID";
-  readonly owners: "device_group" | "policy";
+  readonly owner: "groupIntID" | "policyIntID" | "certIntID";
+  readonly owners: "device_group" | "policy" | "cert";
 }
 
 export const groupMembers = {
@@ -20,6 +20,12 @@ export const policyDevices = {
   table: "policy_device",
   owner: "policyIntID",
   owners: "policy",
+} as const satisfies Binding;
+
+export const certDevices = {
+  table: "cert_device",
+  owner: "certIntID",
+  owners: "cert",
 } as const satisfies Binding;
 
 /** Every owner with every device; both are record ids of the actor's tenant, each once. */

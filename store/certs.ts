@@ -55,6 +55,21 @@ export async function getCert({ db, vault }: SealedStore, tenant: number, id: nu
   return { ...row, key: vault.open(new Uint8Array(row.key)) };
 }
 
+/** Names of the newest certificates that are not bound to the device, at most `limit`. */
+export function certsNotOfDevice(
+  db: Db,
+  tenant: number,
+  device: number,
+  limit: number,
+): Promise<{ readonly id: number; readonly name: string }[]> {
+  return db.all(
+    `select id, name from cert where tenant = ?
+       and id not in (select certIntID from cert_device where deviceIntID = ?)
+     order by id desc limit ?`,
+    [tenant, device, limit],
+  );
+}
+
 export interface NewCert extends Pick<Cert, "name" | "enable" | "CN" | "cert" | "key" | "root"> {
   /** SHA-256 of the certificate's DER, in hexadecimal: what a listener knows it by. */
   readonly fingerprint: string;

@@ -1,8 +1,8 @@
 import { bind, groupMembers } from "./bindings.js";
+import { filtered } from "./bound-devices.js";
 import type { Actor } from "./changes.js";
 import type { Db } from "./db.js";
 import { StoreError } from "./errors.js";
-import { filtered } from "./policy-devices.js";
 import type { PageRequest } from "./table.js";
 
 /** @throws StoreError INVALID when a device is of another product than the group; a device's product never changes */

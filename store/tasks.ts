@@ -77,7 +77,9 @@ export function taskEnded(now: number, id: string, msg: unknown): Statement {
 
 /** Names of the result files that a node keeps. */
 export async function taskFiles(db: Db, node: number): Promise<string[]> {
-  const rows = await db.all<{ file: string }>("select file from task where node = ? and file is not null", [node]);
+  const rows = await db.all<{ file: string }>("select file from task where node = ? and file is not null", [
+    node,
+  ]);
   return rows.map(({ file }) => file);
 }
 

@@ -39,7 +39,11 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
   });
   const body = Readable.fromWeb((request.body ?? new ReadableStream()) as never);
   try {
-    await pipeline(request.body === null ? Readable.from([]) : body, limited(bytesMax + overheadBytesMax, tooLarge), form);
+    await pipeline(
+      request.body === null ? Readable.from([]) : body,
+      limited(bytesMax + overheadBytesMax, tooLarge),
+      form,
+    );
     await (written as Promise<void> | null);
   } catch (error) {
     if (error instanceof ApiError || isDiskError(error)) throw error;

@@ -1,14 +1,20 @@
 import { z } from "@hono/zod-openapi";
+import { bind, certDevices, unbind } from "../../store/bindings.js";
 import {
-  bindCerts,
+  type BindableDevice,
+  bindableDevices,
+  bindableFilters,
+  boundDevices,
+  boundFilters,
+} from "../../store/bound-devices.js";
+import {
+  type CertListed,
+  certFilters,
+  certIDs,
   certsNotOfDevice,
-  devicesNotOfCert,
-  devicesOfCert,
-  unbindCerts,
-} from "../../store/cert-bindings.js";
-import { type CertListed, certFilters, certIDs, listCertsOfDevice } from "../../store/certs.js";
+  listCertsOfDevice,
+} from "../../store/certs.js";
 import { anyDeviceIDs } from "../../store/devices.js";
-import { type BindableDevice, bindableFilters, boundFilters } from "../../store/policy-devices.js";
 import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { createBody } from "../http/fields.js";
@@ -62,7 +68,7 @@ export function certBindingRoutes(deps: AppDeps): Route[] {
         const { caller, body } = input;
         const device = await routes.find(input, anyDeviceIDs, input.params.id);
         const certs = await resolveIDs(db, certIDs, caller.tenant, body.ids);
-        await bindCerts(db, caller, now(), device, certs);
+        await bind(db, caller, now(), certDevices, { owners: certs, devices: [device] });
         return { status: 201 };
       },
     }),
@@ -73,7 +79,8 @@ export function certBindingRoutes(deps: AppDeps): Route[] {
       ids: certIDs,
       parent: anyDeviceIDs,
       errors: [],
-      remove: ({ caller }, certs, device) => unbindCerts(db, caller, now(), device, certs),
+      remove: ({ caller }, certs, device) =>
+        unbind(db, caller, now(), certDevices, { owners: certs, devices: [device] }),
     }),
     routes.list<BindableDevice>({
       path: "/api/v1/certs/{id}/devices",
@@ -82,7 +89,7 @@ export function certBindingRoutes(deps: AppDeps): Route[] {
       filters: boundFilters,
       schema: bound,
       parent: certIDs,
-      list: ({ caller }, request, cert) => devicesOfCert(db, caller.tenant, request, cert),
+      list: ({ caller }, request, cert) => boundDevices(db, certDevices, caller.tenant, request, cert),
       view: boundDevice,
     }),
     routes.list<BindableDevice>({
@@ -92,7 +99,7 @@ export function certBindingRoutes(deps: AppDeps): Route[] {
       filters: bindableFilters,
       schema: bindable,
       parent: certIDs,
-      list: ({ caller }, request, cert) => devicesNotOfCert(db, caller.tenant, request, cert),
+      list: ({ caller }, request, cert) => bindableDevices(db, certDevices, caller.tenant, request, cert),
       view: bindableDevice,
     }),
     route({

@@ -9,8 +9,8 @@ import { listQuery, pageRequest } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { receiveFile } from "../http/upload.js";
 import { statusUrl } from "../tasks/runner.js";
-import { columnNames } from "../transfer/device-columns.js";
 import { checkFile } from "../transfer/check-file.js";
+import { columnNames } from "../transfer/device-columns.js";
 import { formatNames, formats } from "../transfer/formats.js";
 import { devicesExport, devicesImport, type ExportInput, type ImportInput } from "../transfer/kinds.js";
 import type { Cell } from "../transfer/table-file.js";
@@ -45,7 +45,7 @@ export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
       errors: ["RESOURCE_LIMITED"],
       handle: async ({ caller, variant, query }) => {
         const { filters } = typeAsCode(pageRequest(query, deviceFilters, aliases));
-        const input: ExportInput = { filters, codesB: variant === "B", format: query.format };
+        const input: ExportInput = { filters, codesB: variant === "B", format: format.parse(query.format) };
         return watch(await tasks.start(caller, devicesExport, input));
       },
     }),

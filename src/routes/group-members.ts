@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { groupMembers, unbind } from "../../store/bindings.js";
+import { boundFilters } from "../../store/bound-devices.js";
 import { type Device, deviceFilters, deviceIDs, listEveryDevice } from "../../store/devices.js";
 import { addMembers, notJoined } from "../../store/group-members.js";
 import { getGroup, groupIDs } from "../../store/groups.js";
-import { boundFilters } from "../../store/policy-devices.js";
 import { resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";

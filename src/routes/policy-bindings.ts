@@ -1,5 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { bind, policyDevices, unbind } from "../../store/bindings.js";
+import {
+  type BindableDevice,
+  bindableDevices,
+  bindableFilters,
+  boundDevices,
+  boundFilters,
+} from "../../store/bound-devices.js";
 import { anyDeviceIDs } from "../../store/devices.js";
 import {
   type Policy,
@@ -8,13 +15,6 @@ import {
   policyFilters,
   policyIDs,
 } from "../../store/policies.js";
-import {
-  type BindableDevice,
-  bindableFilters,
-  boundFilters,
-  devicesNotOfPolicy,
-  devicesOfPolicy,
-} from "../../store/policy-devices.js";
 import { type Page, resolveIDs } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { listQuery, pageAnswer, pageRequest } from "../http/paging.js";
@@ -61,7 +61,7 @@ function fromPolicy(deps: AppDeps): Route[] {
       parent: policyIDs,
       filters: boundFilters,
       schema: bound,
-      list: ({ caller }, request, policy) => devicesOfPolicy(db, caller.tenant, request, policy),
+      list: ({ caller }, request, policy) => boundDevices(db, policyDevices, caller.tenant, request, policy),
       view: boundDevice,
     }),
     routes.list<BindableDevice>({
@@ -71,7 +71,8 @@ function fromPolicy(deps: AppDeps): Route[] {
       parent: policyIDs,
       filters: bindableFilters,
       schema: bindable,
-      list: ({ caller }, request, policy) => devicesNotOfPolicy(db, caller.tenant, request, policy),
+      list: ({ caller }, request, policy) =>
+        bindableDevices(db, policyDevices, caller.tenant, request, policy),
       view: bindableDevice,
     }),
     route({

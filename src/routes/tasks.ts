@@ -74,7 +74,9 @@ export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
       errors: ["AUTH_FAILED", "DATA_NOT_FOUND"],
       handle: ({ query: { filename = "", token = "" } }) => {
         if (!links.allows(filename, token)) {
-          throw new ApiError("AUTH_FAILED", "the link is wrong or has expired", { token: "wrong or expired" });
+          throw new ApiError("AUTH_FAILED", "the link is wrong or has expired", {
+            token: "wrong or expired",
+          });
         }
         const format = Object.values(formats).find(({ extension }) => filename.endsWith(`.${extension}`));
         const type = format?.type ?? "application/octet-stream";

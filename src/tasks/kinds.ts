@@ -1,7 +1,7 @@
 import type { Db } from "../../store/db.js";
+import type { Config } from "../config.js";
 import type { Commands } from "../control/commands.js";
 import { groupPublish, groupPublishKind } from "../control/group-publish.js";
-import type { Config } from "../config.js";
 import { devicesExport, devicesExportKind, devicesImport, devicesImportKind } from "../transfer/kinds.js";
 import type { TaskKind } from "./runner.js";
 

@@ -14,7 +14,9 @@ export const linkLifeMs = 15 * 60_000;
 /** `key` is the process's own: a restart ends every link, and the next look at the task gives a new one. */
 export function createDownloadLinks(key: Uint8Array, now: () => number): DownloadLinks {
   const seal = (task: string, file: string, until: string) =>
-    createHmac("sha256", key).update(JSON.stringify([task, file, until])).digest("base64url");
+    createHmac("sha256", key)
+      .update(JSON.stringify([task, file, until]))
+      .digest("base64url");
   return {
     link: (task, file) => {
       const until = String(now() + linkLifeMs);

@@ -159,7 +159,9 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     if (kinds[task.kind]?.resumes === true) waiting.push(task);
     else {
       const clearing = kinds[task.kind]?.abandon?.(task);
-      await clearing?.catch((error: unknown) => log.warn("a task's leftovers stay", { task: task.id, error }));
+      await clearing?.catch((error: unknown) =>
+        log.warn("a task's leftovers stay", { task: task.id, error }),
+      );
       const msg = "the service was restarted; nothing was stored";
       await updateTask(db, now(), task.id, { state: "FAILURE", current: task.current, msg });
     }

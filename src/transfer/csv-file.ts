@@ -4,7 +4,14 @@ import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { guardFormula, unguardFormula } from "./formula-guard.js";
-import { type Cell, cellCharactersMax, columnsMax, type FileRow, FormatError, type TableFormat } from "./table-file.js";
+import {
+  type Cell,
+  cellCharactersMax,
+  columnsMax,
+  type FileRow,
+  FormatError,
+  type TableFormat,
+} from "./table-file.js";
 
 /** RFC 4180, UTF-8. Written with a byte order mark, without which Excel reads the bytes in its country's code page. */
 export const csvFile: TableFormat = {
@@ -63,7 +70,8 @@ async function* readCsv(path: string): AsyncGenerator<FileRow> {
   try {
     for await (const record of parser as AsyncIterable<string[]>) {
       number++;
-      if (record.length > columnsMax) throw new FormatError(`row ${number} has more than ${columnsMax} columns`);
+      if (record.length > columnsMax)
+        throw new FormatError(`row ${number} has more than ${columnsMax} columns`);
       yield { number, cells: record.map((cell) => (cell === "" ? null : unguardFormula(cell))) };
     }
   } catch (error) {

@@ -66,7 +66,8 @@ export function readHeader(cells: readonly Cell[]): (ColumnName | null)[] {
     const text = cell === null ? "" : String(cell).trim();
     if (text === "") return null;
     const name = text === "modBuxIndex" ? "modBusIndex" : text;
-    if (!Object.hasOwn(columns, name)) throw new FormatError(`row 1: there is no column "${text.slice(0, 100)}"`);
+    if (!Object.hasOwn(columns, name))
+      throw new FormatError(`row 1: there is no column "${text.slice(0, 100)}"`);
     return name as ColumnName;
   });
   const names = found.filter((name) => name !== null);

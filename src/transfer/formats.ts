@@ -3,7 +3,9 @@ import { csvFile } from "./csv-file.js";
 import type { TableFormat } from "./table-file.js";
 import { xlsxFile } from "./xlsx-file.js";
 
-export const formats = { xlsx: xlsxFile, csv: csvFile } as const satisfies Readonly<Record<string, TableFormat>>;
+export const formats = { xlsx: xlsxFile, csv: csvFile } as const satisfies Readonly<
+  Record<string, TableFormat>
+>;
 export type FormatName = keyof typeof formats;
 export const formatNames = Object.keys(formats) as [FormatName, ...FormatName[]];
 

@@ -1,5 +1,5 @@
-import { StoreError } from "../../store/errors.js";
 import { openStaging, type RowConflict, type StagedDevice, type Staging } from "../../store/device-import.js";
+import { StoreError } from "../../store/errors.js";
 import { taskEnded } from "../../store/tasks.js";
 import { type ColumnName, readHeader } from "./device-columns.js";
 import { formats } from "./formats.js";
@@ -28,7 +28,6 @@ export async function importDevices(job: ImportJob, context: TransferContext): P
     await staging.remove().catch(() => undefined);
   }
 }
-
 
 /** The table of one import; a remote store keeps it until it is dropped. */
 export const stagingTable = (task: string) => `device_import_${task.replaceAll(/\W/g, "")}`;

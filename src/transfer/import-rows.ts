@@ -69,7 +69,8 @@ function toDevice(
   }
   const fields = spelled(input, bodySpellings);
   const draft = draftOf(fields, input.deviceID, null);
-  for (const [field, text] of Object.entries(checkDevice(draft, product.cloudProtocol))) wrong[field] ??= text;
+  for (const [field, text] of Object.entries(checkDevice(draft, product.cloudProtocol)))
+    wrong[field] ??= text;
   return {
     ...defaults,
     ...withoutNulls(fields),

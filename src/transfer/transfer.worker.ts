@@ -45,7 +45,11 @@ try {
   tell({ kind: "done", count });
 } catch (error) {
   if (error instanceof JobFailure) tell({ kind: "refused", message: error.message, listed: error.listed });
-  else tell({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  else
+    tell({
+      kind: "failed",
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
 } finally {
   db.close();
   parentPort?.close();

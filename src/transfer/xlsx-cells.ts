@@ -28,7 +28,9 @@ export function escapeText(text: string): string {
 
 export function unescapeText(text: string): string {
   if (!text.includes("_x")) return text;
-  return text.replace(/_x([0-9a-fA-F]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return text.replace(/_x([0-9a-fA-F]{4})_/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
 
 const dayMs = 86_400_000;

@@ -1,4 +1,11 @@
-import { type Cell, cellCharactersMax, columnsMax, type FileRow, FormatError, type TableFormat } from "./table-file.js";
+import {
+  type Cell,
+  cellCharactersMax,
+  columnsMax,
+  type FileRow,
+  FormatError,
+  type TableFormat,
+} from "./table-file.js";
 import { columnIndex, dateText, unescapeText } from "./xlsx-cells.js";
 import { openPackage, readWorkbook, type Workbook, type XlsxPackage } from "./xlsx-package.js";
 import { writeXlsx } from "./xlsx-writer.js";
@@ -125,7 +132,8 @@ function sheetHandlers(workbook: Workbook, strings: readonly string[], take: (ro
 function rowNumber(text: string | undefined, before: number): number {
   if (text === undefined) return before + 1;
   const number = Number(text);
-  if (!Number.isInteger(number) || number <= before) throw new FormatError("the sheet's rows are not in order");
+  if (!Number.isInteger(number) || number <= before)
+    throw new FormatError("the sheet's rows are not in order");
   return number;
 }
 

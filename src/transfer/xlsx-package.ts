@@ -62,7 +62,8 @@ export async function readWorkbook(zip: XlsxPackage): Promise<Workbook> {
   const folder = posix.dirname(book);
   const parts = await relations(zip, `${folder}/_rels/${posix.basename(book)}.rels`, folder);
   const { firstSheet, since1904 } = await readBook(zip, book);
-  const byKind = (kind: string) => parts.find((one) => one.kind === kind && zip.has(one.target))?.target ?? null;
+  const byKind = (kind: string) =>
+    parts.find((one) => one.kind === kind && zip.has(one.target))?.target ?? null;
   const sheet = parts.find((one) => one.id === firstSheet)?.target;
   if (sheet === undefined) throw new FormatError("the workbook has no sheet");
   const styles = byKind("styles");

@@ -44,7 +44,8 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
       const text = chunk as string;
       sinceEvent += text.length;
       parser.write(text);
-      if (sinceEvent > markupCharactersMax) throw new FormatError("the workbook's XML has an endless tag or text");
+      if (sinceEvent > markupCharactersMax)
+        throw new FormatError("the workbook's XML has an endless tag or text");
       yield;
     }
     parser.close();

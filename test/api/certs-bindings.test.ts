@@ -49,23 +49,22 @@ worldSuite("cert bindings", (test, world) => {
     const device = await newDevice();
     const cert = await makeCert(world);
     const traces = async () =>
-      (await items("changes?entity=cert_device")).filter(
-        ({ detail }) => (detail as { certIntID: number }).certIntID === cert.id,
-      );
+      (await items(`changes?entity=cert_device&recordID=${cert.id}`)).map(({ action, detail }) => ({
+        action,
+        detail,
+      }));
     const replies = await Promise.all(Array.from({ length: 5 }, () => bind(device, { ids: [cert.id] })));
     for (const { status } of replies) assert.is(status, 201);
     assert.equal(await ids(`devices/${device.id}/certs`), [cert.id]);
-    assert.equal(
-      (await traces()).map(({ action, detail }) => ({ action, detail })),
-      [{ action: "create", detail: { deviceIntID: device.id, certIntID: cert.id } }],
-    );
+    const detail = { deviceIntIDs: [device.id] };
+    assert.equal(await traces(), [{ action: "create", detail }]);
     const gone = await Promise.all(Array.from({ length: 5 }, () => unbind(device, `${cert.id}`)));
     assert.is(gone.filter(({ status }) => status === 204).length, 1);
     for (const reply of gone) if (reply.status !== 204) refused(reply, "DATA_NOT_FOUND");
-    assert.equal(
-      (await traces()).map(({ action }) => action),
-      ["delete", "create"],
-    );
+    assert.equal(await traces(), [
+      { action: "delete", detail },
+      { action: "create", detail },
+    ]);
   });
 
   test("bind and unbind are all or nothing", async () => {

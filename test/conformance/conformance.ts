@@ -25,7 +25,6 @@ import { productLines } from "./lines/products.js";
 
 const table: readonly Line[] = [
   ...conventionLines,
-  ...enumerationLines,
   ...deviceLines,
   ...createRuleLines,
   ...dataLines,
@@ -41,6 +40,7 @@ const table: readonly Line[] = [
   ...alertLines,
   ...policyLines,
   ...certLines,
+  ...enumerationLines,
   ...errorLines,
   ...serviceLines,
 ];

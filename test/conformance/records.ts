@@ -170,7 +170,9 @@ const gatewayAll = {
   ...deviceStatus,
   deviceCount: int,
   ...coded("gatewayProtocol", protocol),
-  ...coded("upLinkNetwork", { 1: "2G", 2: "3G", 3: "4G", 4: "Wi-Fi", 5: "NB-IoT" }),
+  // Null for a gateway that Variant B has made: its body has no such field.
+  upLinkNetwork: oneOf(1, 2, 3, 4, 5, null),
+  upLinkNetworkLabel: oneOf("2G", "3G", "4G", "Wi-Fi", "NB-IoT", null),
   upLinkProtocol: oneOf(1, 2, 3, 4, 5, 6, 7, null),
   upLinkProtocolLabel: oneOf(...Object.values(protocol), null),
   mac: textOrNull,

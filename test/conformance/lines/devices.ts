@@ -33,6 +33,12 @@ const bodyB = {
   location: "shelf",
 };
 
+const imported = [
+  "deviceID,deviceName,deviceType,upLinkSystem,productID,cloudProtocol,authType",
+  "imported-1,imported,1,1,{product.productID},1,1",
+  "",
+].join("\n");
+
 export const deviceLines = lines("Devices", [
   { says: "page of devices", in: "AB", call: "GET /devices", status: 200, answer: listed },
   { says: "_page and _limit", in: "AB", call: "GET /devices?_page=2&_limit=1", status: 200, answer: listed },
@@ -62,7 +68,7 @@ export const deviceLines = lines("Devices", [
     in: "B",
     call: "GET /devices?deviceType_like=1",
     status: 200,
-    answer: pageOf(1, labelled("deviceType", 1, "网关")),
+    answer: page(labelled("deviceType", 1, "网关")),
   },
   {
     says: "filter deviceType_like, in the codes of the view",
@@ -228,7 +234,7 @@ export const deviceLines = lines("Devices", [
     says: "import is a task",
     in: "AB",
     call: "POST /devices_import",
-    file: { name: "devices.csv", text: "deviceID,deviceName\nimported-1,imported\n" },
+    file: { name: "devices.csv", text: imported },
     status: 202,
     answer: accepted,
   },

@@ -1,7 +1,8 @@
+import type { Binding } from "./bindings.js";
 import type { Db, Statement } from "./db.js";
 import type { Filter, Listing, Page, PageRequest } from "./table.js";
 
-/** The devices and gateways that a policy is bound to, and those that it is not; newest first. */
+/** The devices and gateways that a policy or certificate is bound to, and those that it is not; newest first. */
 
 export interface BindableDevice {
   readonly id: number;
@@ -56,39 +57,43 @@ interface Choice {
   readonly count: Required<Statement> | null;
 }
 
-export function devicesOfPolicy(
+/** Takes `boundFilters`. */
+export function boundDevices(
   db: Db,
+  { table, owner }: Binding,
   tenant: number,
   request: PageRequest,
-  policy: number,
+  id: number,
 ): Promise<Page<BindableDevice>> {
   if (request.filters.length === 0) {
     return pageOf(db, request, {
-      ids: { sql: "select deviceIntID id from policy_device where policyIntID = ?", args: [policy] },
-      count: { sql: "(select count(*) from policy_device where policyIntID = ?)", args: [policy] },
+      ids: { sql: `select deviceIntID id from ${table} where ${owner} = ?`, args: [id] },
+      count: { sql: `(select count(*) from ${table} where ${owner} = ?)`, args: [id] },
     });
   }
   const { sql, args } = filtered(tenant, request.filters);
-  const bound = `select r.id from policy_device b cross join device r on r.id = b.deviceIntID
-    where b.policyIntID = ?${sql}`;
-  return pageOf(db, request, { ids: { sql: bound, args: [policy, ...args] }, count: null });
+  const bound = `select r.id from ${table} b cross join device r on r.id = b.deviceIntID
+    where b.${owner} = ?${sql}`;
+  return pageOf(db, request, { ids: { sql: bound, args: [id, ...args] }, count: null });
 }
 
-export function devicesNotOfPolicy(
+/** Takes `bindableFilters`. */
+export function bindableDevices(
   db: Db,
+  { table, owner }: Binding,
   tenant: number,
   request: PageRequest,
-  policy: number,
+  id: number,
 ): Promise<Page<BindableDevice>> {
   const { sql, args } = filtered(tenant, request.filters);
   const free = `select r.id from device r where r.tenant = ?${sql} and not exists
-    (select 1 from policy_device b where b.policyIntID = ? and b.deviceIntID = r.id)`;
-  // All that a policy is bound to is of its tenant.
+    (select 1 from ${table} b where b.${owner} = ? and b.deviceIntID = r.id)`;
+  // All that it is bound to is of its tenant.
   const difference = `(select count(*) from device where tenant = ?)
-    - (select count(*) from policy_device where policyIntID = ?)`;
+    - (select count(*) from ${table} where ${owner} = ?)`;
   return pageOf(db, request, {
-    ids: { sql: free, args: [tenant, ...args, policy] },
-    count: request.filters.length === 0 ? { sql: difference, args: [tenant, policy] } : null,
+    ids: { sql: free, args: [tenant, ...args, id] },
+    count: request.filters.length === 0 ? { sql: difference, args: [tenant, id] } : null,
   });
 }
 
