@@ -7,7 +7,8 @@ export interface Answer {
 
 /** A small HTTP client over kept-alive connections: what a dashboard would cost, and little more. */
 export interface Api {
-  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Text and bytes go as they are, anything else as JSON; bytes have the given type. */
+  call(method: string, path: string, body?: unknown, type?: string): Promise<Answer>;
   /** The parsed answer of a call that must succeed. @throws Error with the answer's beginning. */
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body: unknown): Promise<T>;
@@ -19,10 +20,12 @@ export const connectionsMax = 32;
 export function createApi(base: string, headers: Record<string, string>): Api {
   const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });
 
-  function call(method: string, path: string, body?: unknown): Promise<Answer> {
-    const text = typeof body === "string" ? body : body === undefined ? null : JSON.stringify(body);
+  function call(method: string, path: string, body?: unknown, bytesType?: string): Promise<Answer> {
+    const raw = typeof body === "string" || body instanceof Uint8Array;
+    const text = raw ? body : body === undefined ? null : JSON.stringify(body);
     const sent = text === null ? {} : { "content-length": String(Buffer.byteLength(text)) };
-    const type = typeof body === "object" ? { "content-type": "application/json" } : {};
+    const named = bytesType ?? (typeof body === "object" ? "application/json" : undefined);
+    const type = named === undefined ? {} : { "content-type": named };
     return new Promise((resolve, reject) => {
       const outgoing = request(
         new URL(path, base),

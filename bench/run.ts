@@ -17,6 +17,7 @@ const programs: Record<string, () => Promise<Program>> = {
   query: async () => (await import("./query.js")).benchQuery,
   scale: async () => (await import("./scale.js")).benchScale,
   soak: async () => (await import("./soak.js")).benchSoak,
+  transfer: async () => (await import("./transfer.js")).benchTransfer,
 };
 
 async function main(): Promise<void> {

@@ -44,8 +44,12 @@ export interface RouteSpec<S extends Shape> {
   readonly tag: string;
   readonly summary: string;
   readonly shape?: S;
-  /** Status and body of success, for the reference. */
-  readonly answer: { readonly status: Answer["status"]; readonly schema?: z.ZodType; readonly type?: string };
+  /** Status and body of success, for the reference; several types where the caller chooses one. */
+  readonly answer: {
+    readonly status: Answer["status"];
+    readonly schema?: z.ZodType;
+    readonly type?: string | readonly string[];
+  };
   readonly errors?: readonly ErrorCode[];
   /** What the body may be, for the reference, where the handler chooses its schema by itself. */
   readonly accepts?: z.ZodType;
@@ -118,7 +122,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const address = deps.addressOf(context);
   const caller = await identify(context, deps, one.spec.access, address);
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
-  checkAccept(context, answer.type ?? "application/json");
+  checkAccept(context, [answer.type ?? "application/json"].flat());
   const { params, query, body } = shape ?? {};
   return handle({
     caller,
@@ -145,14 +149,13 @@ async function identify(
   return caller;
 }
 
-function checkAccept(context: Context, type: string): void {
+function checkAccept(context: Context, types: readonly string[]): void {
   const accept = context.req.header("accept");
-  if (accept === undefined || accept.trim() === "" || type === "*/*") return;
-  const [major = ""] = type.split("/");
+  if (accept === undefined || accept.trim() === "") return;
   const wanted = accept.split(",").map((part) => part.split(";")[0]?.trim().toLowerCase());
-  if (!wanted.some((one) => one === "*/*" || one === `${major}/*` || one === type.split(";")[0])) {
-    throw new ApiError("NOT_ACCEPTABLE", `the answer is ${type}`);
-  }
+  const serves = (type: string) =>
+    wanted.some((one) => one === "*/*" || one === `${type.split("/")[0]}/*` || one === type.split(";")[0]);
+  if (!types.some(serves)) throw new ApiError("NOT_ACCEPTABLE", `the answer is ${types.join(" or ")}`);
 }
 
 /** @throws ApiError PARAMETER_INVALID */

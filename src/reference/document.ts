@@ -73,7 +73,7 @@ export function openApiDocument(all: readonly Route[]): Document {
 
 function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): void {
   const { answer } = spec;
-  const type = answer.type ?? "application/json";
+  const types = [answer.type ?? "application/json"].flat().map((type) => type.split(";")[0] ?? type);
   const schema = either(answer.schema, b?.answer.schema);
   app.openAPIRegistry.registerPath({
     method: spec.method,
@@ -86,7 +86,9 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
     responses: {
       [answer.status]: {
         description: schema === undefined ? "Done; the body is empty." : "Success.",
-        ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
+        ...(schema === undefined
+          ? {}
+          : { content: Object.fromEntries(types.map((type) => [type, { schema }])) }),
       },
       ...failuresOf(spec),
     },

@@ -1,5 +1,5 @@
 import { type ErrorCode, errorStatus } from "../http/errors.js";
-import { dictionary, textDictionary } from "../views/labels.js";
+import { dictionary, dictionaryB, textDictionary } from "../views/labels.js";
 import { type Document, type Media, operationsOf, resolve, type Schema } from "./closing.js";
 import { errorText } from "./texts.js";
 
@@ -45,6 +45,8 @@ interface Walk {
   /** Which of several forms: 0 is Variant A's, 1 Variant B's. */
   readonly form: 0 | 1;
   readonly request: boolean;
+  /** Inside a record of Variant B's device shape, whose deviceType has codes of its own. */
+  readonly deviceB?: boolean;
 }
 
 export const errorExamples = Object.fromEntries(
@@ -87,7 +89,7 @@ function exampleOf(schema: Schema, name: string, walk: Walk): unknown {
   const type = [own.type].flat()[0];
   if (type === "array") return arrayOf(own, name, walk);
   if (type === "object") return mapOf(own, walk);
-  return scalarOf(own, name, type);
+  return scalarOf(own, name, type, walk.deviceB === true);
 }
 
 /** Null is a choice only where it is the only one; forms beyond the second are the first's. */
@@ -98,10 +100,11 @@ function choose(choices: readonly Schema[], { form }: Walk): Schema {
 
 function objectOf(schema: Schema, walk: Walk): object {
   const { properties = {}, required = [] } = schema;
+  const inside = { ...walk, deviceB: walk.form === 1 || "statusLabel" in properties };
   const shown = Object.entries(properties).filter(
     ([name, inner]) => required.includes(name) || !walk.request || isUsual(name, inner),
   );
-  return Object.fromEntries(shown.map(([name, inner]) => [name, exampleOf(inner, name, walk)]));
+  return Object.fromEntries(shown.map(([name, inner]) => [name, exampleOf(inner, name, inside)]));
 }
 
 function isUsual(name: string, schema: Schema): boolean {
@@ -120,8 +123,8 @@ function mapOf({ additionalProperties }: Schema, walk: Walk): object {
   return { temp: exampleOf(additionalProperties, "temp", walk) };
 }
 
-function scalarOf(schema: Schema, name: string, type: string | undefined): unknown {
-  const wanted = coded(name) ?? values[name] ?? (/(At|Time)$/.test(name) ? stamp : undefined);
+function scalarOf(schema: Schema, name: string, type: string | undefined, deviceB: boolean): unknown {
+  const wanted = coded(name, deviceB) ?? values[name] ?? (/(At|Time)$/.test(name) ? stamp : undefined);
   if (schema.enum !== undefined) return schema.enum.includes(wanted) ? wanted : schema.enum[0];
   if (type === undefined) return wanted ?? null;
   if (wanted !== undefined && isOf(wanted, type)) return bounded(wanted, schema);
@@ -146,14 +149,16 @@ function bounded(value: unknown, { minimum, maximum }: Schema): unknown {
   return Math.min(Math.max(value, minimum ?? value), maximum ?? value);
 }
 
+type Labels = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const codesOfA: Labels = { ...dictionary, ...textDictionary };
+const { deviceType, status } = dictionaryB;
+const codesOfB: Labels = { ...codesOfA, deviceType, status };
+
 /** The first code of an enumeration, or the label of that code. */
-function coded(name: string): unknown {
+function coded(name: string, deviceB: boolean): unknown {
   const base = name.replace(/Label$/, "");
-  const labels: Readonly<Record<string, string>> | undefined = {
-    ...(dictionary as Readonly<Record<string, Readonly<Record<string, string>>>>),
-    ...textDictionary,
-  }[base];
-  const [first] = Object.entries(labels ?? {});
+  const [first] = Object.entries((deviceB ? codesOfB : codesOfA)[base] ?? {});
   if (first === undefined) return undefined;
   const [code, label] = first;
   if (name !== base) return label;

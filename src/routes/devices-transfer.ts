@@ -11,7 +11,7 @@ import { receiveFile } from "../http/upload.js";
 import { statusUrl } from "../tasks/runner.js";
 import { checkFile } from "../transfer/check-file.js";
 import { columnNames } from "../transfer/device-columns.js";
-import { formatNames, formats } from "../transfer/formats.js";
+import { fileTypes, formatNames, formats } from "../transfer/formats.js";
 import { devicesExport, devicesImport, type ExportInput, type ImportInput } from "../transfer/kinds.js";
 import type { Cell } from "../transfer/table-file.js";
 import { typeAsCode } from "./devices.js";
@@ -56,7 +56,7 @@ export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
       tag,
       summary: "An empty file with the columns of an import",
       shape: { query: formatQuery },
-      answer: { status: 200, type: "*/*", schema: z.string().openapi({ format: "binary" }) },
+      answer: { status: 200, type: fileTypes, schema: z.string().openapi({ format: "binary" }) },
       handle: ({ query }) => template(tasks.dir, query.format),
     }),
     route({

@@ -8,7 +8,7 @@ import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { createDownloadLinks, linkLifeMs } from "../tasks/links.js";
-import { formats } from "../transfer/formats.js";
+import { fileTypes, formats } from "../transfer/formats.js";
 import { devicesExport, devicesImport } from "../transfer/kinds.js";
 
 const tag = "Tasks";
@@ -70,7 +70,7 @@ export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
           token: z.string().optional(),
         }),
       },
-      answer: { status: 200, type: "*/*", schema: z.string().openapi({ format: "binary" }) },
+      answer: { status: 200, type: fileTypes, schema: z.string().openapi({ format: "binary" }) },
       errors: ["AUTH_FAILED", "DATA_NOT_FOUND"],
       handle: ({ query: { filename = "", token = "" } }) => {
         if (!links.allows(filename, token)) {

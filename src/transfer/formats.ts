@@ -9,6 +9,8 @@ export const formats = { xlsx: xlsxFile, csv: csvFile } as const satisfies Reado
 export type FormatName = keyof typeof formats;
 export const formatNames = Object.keys(formats) as [FormatName, ...FormatName[]];
 
+export const fileTypes = Object.values(formats).map(({ type }) => type);
+
 /** By content, not by name: a workbook is a zip file. */
 export async function formatOf(path: string): Promise<FormatName> {
   const file = await open(path);

@@ -43,7 +43,8 @@ export function createRowChecker(
       if (body.gateway !== undefined) body.gateway = gateway ?? anyRecordID;
       if (body.productID !== undefined && product === undefined) wrong.productID = "there is no such product";
       const device = toDevice(body, product, wrong);
-      for (const [field, text] of Object.entries(wrong)) errors.add(number, field, text);
+      for (const field of inFileOrder(Object.keys(wrong), header))
+        errors.add(number, field, wrong[field] ?? "");
       if (device === null || product === undefined || Object.keys(wrong).length > 0) {
         const deviceID = typeof body.deviceID === "string" ? body.deviceID : null;
         return { row: number, columns: { deviceID }, parent: null, audit: null };
@@ -52,6 +53,12 @@ export function createRowChecker(
       return stagedOf(store, number, input, parentDevice ? parent : null);
     },
   };
+}
+
+/** As the columns stand; a member of a JSON cell counts as its column. */
+function inFileOrder(fields: readonly string[], header: readonly (ColumnName | null)[]): string[] {
+  const place = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
+  return fields.toSorted((a, b) => place(a) - place(b));
 }
 
 /** Null where the body is not of the form that POST takes; what breaks a rule is noted in `wrong`. */

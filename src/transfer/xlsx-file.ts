@@ -122,7 +122,7 @@ function sheetHandlers(workbook: Workbook, strings: readonly string[], take: (ro
       if (tag === "rPh") phonetic = false;
       else if (tag === "row") take({ number, cells });
       else if (tag === "c" && cell !== null) {
-        place(cells, cell, valueOf(cell, text.take(), workbook, strings), number);
+        place(cells, cell, cellValue(cell, text.take(), workbook, strings), number);
         cell = null;
       }
     },
@@ -144,7 +144,7 @@ function place(cells: Cell[], { column }: RawCell, value: Cell, number: number):
   cells[column] = value;
 }
 
-function valueOf(cell: RawCell, text: string, workbook: Workbook, strings: readonly string[]): Cell {
+function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: readonly string[]): Cell {
   const { type } = cell;
   if (type === "inlineStr" || type === "str") return text === "" ? null : unescapeText(text);
   if (text === "") return null;

@@ -1,0 +1,217 @@
+/** Tasks: their states, their limits, what a restart does to them, and the links to their files. */
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { attachment } from "../../src/http/file-answer.js";
+import { createLogger } from "../../src/log.js";
+import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
+import { openTasksRunner, TaskFailure, type TaskKind, tasksPerTenantMax } from "../../src/tasks/runner.js";
+import { openDb } from "../../store/db.js";
+import { createTask, getTask, taskEnded, updateTask } from "../../store/tasks.js";
+import { assert, suite, until, withTempDir } from "../suite.js";
+import { refused, worldSuite } from "../world.js";
+import { download, ended } from "./transfer.js";
+
+const actor = { tenant: 1, userIntID: 1, username: "admin" };
+
+/** A runner over these kinds, with one tenant in its store. */
+async function withRunner(
+  kinds: Readonly<Record<string, TaskKind>>,
+  use: (
+    open: () => ReturnType<typeof openTasksRunner>,
+    dir: string,
+    db: Awaited<ReturnType<typeof openDb>>,
+  ) => Promise<void>,
+): Promise<void> {
+  await withTempDir(async (dir) => {
+    const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
+    for (const id of [1, 2]) {
+      await db.write([
+        {
+          sql: "insert into tenant (id, tenantID, tenantName, createAt) values (?, ?, ?, 0)",
+          args: [id, `C${id}`, `t${id}`],
+        },
+      ]);
+    }
+    const tasks = join(dir, "tasks");
+    await mkdir(tasks, { recursive: true });
+    const log = createLogger("error", () => undefined, Date.now);
+    await use(() => openTasksRunner({ db, node: 0, dir: tasks, now: Date.now, log, kinds }), tasks, db);
+    db.close();
+  });
+}
+
+suite("task runner", (test) => {
+  test("a restart takes up what resumes, fails what does not, and clears the files", async () => {
+    const ran: string[] = [];
+    const left: string[] = [];
+    const kinds: Record<string, TaskKind> = {
+      again: {
+        resumes: true,
+        run: async ({ task }) => {
+          ran.push(task.id);
+          return { msg: "done", file: "kept" };
+        },
+      },
+      once: {
+        resumes: false,
+        run: async () => ({}),
+        abandon: async (task) => {
+          left.push(task.id);
+        },
+      },
+    };
+    await withRunner(kinds, async (open, dir, db) => {
+      for (const [id, kind] of [
+        ["a", "again"],
+        ["b", "once"],
+        ["c", "unknown"],
+        ["d", "once"],
+      ] as const) {
+        await createTask(db, actor, Date.now(), { id, kind, input: {}, node: 0 });
+        await updateTask(db, 0, id, { state: "PROGRESS", current: 40, msg: null });
+      }
+      await db.write([taskEnded(0, "d", { n: 1 })]);
+      for (const file of ["upload-1", "kept"]) await writeFile(join(dir, file), "x");
+      const runner = await open();
+      await until(async () => (await getTask(db, 1, "a")).state === "SUCCESS", {
+        what: "the task to run again",
+      });
+      assert.equal(ran, ["a"]);
+      assert.equal(left, ["b"]);
+      const failed = await getTask(db, 1, "b");
+      assert.is(failed.state, "FAILURE");
+      assert.match(String(failed.msg), /restarted/);
+      assert.is((await getTask(db, 1, "c")).state, "FAILURE");
+      // Its work and its success were one transaction.
+      assert.equal((await getTask(db, 1, "d")).msg, { n: 1 });
+      assert.equal(await readdir(dir), []);
+      await runner.close();
+    });
+  });
+
+  test("heavy ones run one at a time, others beside them; a tenant has its share", async () => {
+    const open: (() => void)[] = [];
+    let heavy = 0;
+    let heavyMax = 0;
+    let light = 0;
+    const hold = () =>
+      new Promise<void>((resolve) => {
+        open.push(resolve);
+      });
+    const kinds: Record<string, TaskKind> = {
+      heavy: {
+        resumes: false,
+        heavy: true,
+        run: async () => {
+          heavyMax = Math.max(heavyMax, ++heavy);
+          await hold();
+          heavy--;
+          return {};
+        },
+      },
+      light: {
+        resumes: false,
+        run: async () => {
+          light++;
+          await hold();
+          return {};
+        },
+      },
+      wrong: {
+        resumes: false,
+        run: async () => {
+          throw new TaskFailure({ why: "so" });
+        },
+      },
+    };
+    await withRunner(kinds, async (start, _, db) => {
+      const runner = await start();
+      for (let i = 0; i < tasksPerTenantMax; i++)
+        await runner.start(actor, i % 2 === 0 ? "heavy" : "light", {});
+      const error = await runner.start(actor, "light", {}).catch((thrown: { errorCode: string }) => thrown);
+      assert.is((error as { errorCode: string }).errorCode, "RESOURCE_LIMITED");
+      const other = await runner.start({ ...actor, tenant: 2 }, "wrong", {});
+      let ended = 0;
+      while (ended < tasksPerTenantMax) {
+        await until(() => open.length > 0, { what: "a task to run" });
+        open.shift()?.();
+        ended++;
+      }
+      await until(async () => (await getTask(db, 2, other)).state === "FAILURE", { what: "the last to end" });
+      assert.equal((await getTask(db, 2, other)).msg, { why: "so" });
+      assert.is(heavyMax, 1);
+      assert.is(light, tasksPerTenantMax / 2);
+      await runner.close();
+    });
+  });
+});
+
+suite("download links", (test) => {
+  test("hold for fifteen minutes, for their file alone, and under their key alone", () => {
+    let now = 1_000_000;
+    const links = createDownloadLinks(Buffer.alloc(32, 1), () => now);
+    const query = new URLSearchParams(links.link("task1", "devices 1.csv").replace(/^download\?/, ""));
+    assert.equal([...query.keys()], ["filename", "fileType", "token"]);
+    const token = String(query.get("token"));
+    assert.ok(links.allows("devices 1.csv", token));
+    now += linkLifeMs - 1;
+    assert.ok(links.allows("devices 1.csv", token));
+    assert.not(links.allows("../metadata.db", token));
+    const [task, until, mac] = token.split(".");
+    assert.not(links.allows("devices 1.csv", `${task}.${Number(until) + 1}.${mac}`));
+    assert.not(links.allows("devices 1.csv", `other.${until}.${mac}`));
+    for (const wrong of ["", ".", "..", "a.b.c", `${token}x`])
+      assert.not(links.allows("devices 1.csv", wrong));
+    assert.not(createDownloadLinks(Buffer.alloc(32, 2), () => now).allows("devices 1.csv", token));
+    now += 1;
+    assert.not(links.allows("devices 1.csv", token));
+  });
+
+  test("names of downloads", () => {
+    assert.is(attachment("a.csv"), 'attachment; filename="a.csv"');
+    assert.is(
+      attachment('设"备.csv'),
+      "attachment; filename=\"___.csv\"; filename*=UTF-8''%E8%AE%BE%22%E5%A4%87.csv",
+    );
+  });
+});
+
+worldSuite("tasks", (test, world) => {
+  test("status at both paths, with a fresh link each time; the file comes without credentials", async () => {
+    const reply = await world.call("GET", "/api/v1/devices_export?format=csv");
+    const status = await ended(world, reply);
+    assert.equal(Object.keys(status), ["state", "current", "msg", "excelPath"]);
+    assert.is(status.current, 100);
+    assert.match(
+      String(status.excelPath),
+      /^download\?filename=devices-\w+\.csv&fileType=export_excel&token=/,
+    );
+    assert.is((await world.call("GET", `/api/v1${reply.record.statusUrl}`)).record.state, "SUCCESS");
+    const response = await download(world, String(status.excelPath));
+    assert.is(response.status, 200);
+    assert.is(response.headers.get("content-type"), "text/csv; charset=utf-8");
+    assert.match(
+      String(response.headers.get("content-disposition")),
+      /^attachment; filename="devices-\w+\.csv"$/,
+    );
+    const bytes = (await response.arrayBuffer()).byteLength;
+    assert.is(response.headers.get("content-length"), String(bytes));
+    const path = String(status.excelPath);
+    for (const wrong of [
+      `${path}x`,
+      path.replace("devices-", "device-"),
+      "download",
+      "download?filename=a&token=b",
+    ]) {
+      refused(await world.call("GET", `/api/v1/${wrong}`, undefined, { key: null }), "AUTH_FAILED", "token");
+    }
+  });
+
+  test("an unknown task is not found, whatever its id looks like", async () => {
+    for (const id of ["1", "0".repeat(32), "%2e%2e", "x'; drop table task; --", "设备"]) {
+      refused(await world.call("GET", `/task_status/${encodeURIComponent(id)}`), "DATA_NOT_FOUND");
+    }
+    refused(await world.call("GET", "/task_status/1", undefined, { key: null }), "AUTH_FAILED");
+    refused(await world.call("POST", "/api/v1/download"), "METHOD_NOT_ALLOWED");
+  });
+});
