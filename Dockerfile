@@ -9,7 +9,7 @@ COPY store store
 # The build reads tests and benches too; the image does not run them.
 COPY test test
 COPY bench bench
-RUN npx tsc && mkdir /data && chown node /data
+RUN npm run build && mkdir /data && chown node /data
 ENV HOST=0.0.0.0 DATA_DIR=/data
 USER node
 VOLUME /data

@@ -1,6 +1,6 @@
 import { type DataPoint, kindOf } from "../store/data-points.js";
 import type { SeriesStore } from "../store/series.js";
-import { createSeriesRefs, type SeriesOwner } from "./series-refs.js";
+import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */
 export interface NewestPoint {
@@ -14,12 +14,12 @@ export interface Gauge {
   readonly point: Pick<DataPoint, "field" | "pointDataType">;
 }
 
-const refs = createSeriesRefs();
 const placeType = 6;
 
 /** The newest point of each, null where there is none; same order as asked. */
 export async function newestPoints(
   store: SeriesStore,
+  refs: SeriesRefs,
   gauges: readonly Gauge[],
 ): Promise<(NewestPoint | null)[]> {
   if (gauges.length === 0) return [];

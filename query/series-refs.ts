@@ -17,7 +17,8 @@ export function createSeriesRefs(): SeriesRefs {
   const refs = new Map<string, SeriesRef>();
   return {
     of: ({ tenant, productID, deviceID }, { field, kind }) => {
-      const key = `${tenant} ${deviceID} ${field} ${kind}`;
+      // A deviceID is free again once its device is gone, for another product too.
+      const key = `${tenant} ${productID} ${deviceID} ${field} ${kind}`;
       let ref = refs.get(key);
       if (ref === undefined) {
         if (refs.size >= refsMax) refs.clear();

@@ -1,3 +1,4 @@
+import type { SeriesRefs } from "../query/series-refs.js";
 import type { Zone } from "../query/zone.js";
 import type { Db } from "../store/db.js";
 import type { DeviceStore } from "../store/devices.js";
@@ -20,6 +21,7 @@ export interface AppDeps {
   readonly devices: DeviceStore;
   readonly events: EventLog;
   readonly series: SeriesStore;
+  readonly refs: SeriesRefs;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   /** Signs the certificates of devices. */

@@ -15,6 +15,7 @@ import { takenBefore } from "../ingest/redelivery.js";
 import { createSessions } from "../ingest/sessions.js";
 import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
 import { openUnreleased } from "../ingest/unreleased.js";
+import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
@@ -205,6 +206,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     devices,
     events,
     series,
+    refs: createSeriesRefs(),
     catalog,
     authenticator,
     authority,

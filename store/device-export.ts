@@ -3,7 +3,8 @@ import { asStored, type Device, type DeviceRow, type DeviceStore, toDevice } fro
 import { conditionOf, type Filter } from "./table.js";
 
 /** A device with the string ids of what it hangs on, which hold in any deployment. */
-export interface ExportedDevice extends Device {
+export interface ExportedDevice
+  extends Omit<Device, "tenant" | "kind" | "gateway" | "parentDevice"> {
   readonly gatewayDeviceID: string | null;
   readonly parentDeviceID: string | null;
 }
@@ -14,6 +15,17 @@ export interface DeviceSelection {
   /** Whether a filter deviceType has the codes of Variant B. */
   readonly codesB: boolean;
 }
+
+/** Each value of a row costs its conversion, so only those that a file has are read. */
+const columns = [
+  ...["id", "deviceID", "deviceName", "deviceUsername", "token", "authType", "blocked", "deviceType"],
+  ...["upLinkSystem", "modBusIndex", "carrier", "physicalNetwork", "IMEI", "IMSI", "autoSub"],
+  ...["manufacturer", "serialNumber", "softVersion", "hardwareVersion", "description"],
+  ...["deviceConsoleIP", "deviceConsolePort", "deviceConsoleUsername", "latitude", "longitude"],
+  ...["location", "lora", "metaData", "scopes"],
+]
+  .map((column) => `r.${column}`)
+  .join(", ");
 
 /** Reads the devices of a list, without gateways, oldest first; each step continues after the last id. */
 export interface DeviceReading {
@@ -35,7 +47,7 @@ export function readDevices(store: DeviceStore, { tenant, filters, codesB }: Dev
     },
     after: async (id, limit) => {
       const rows = await store.db.all<DeviceRow & ExportedDevice>(
-        `select ${listing.select}, g.deviceID gatewayDeviceID, d.deviceID parentDeviceID
+        `select ${columns}, p.productID, p.cloudProtocol, g.deviceID gatewayDeviceID, d.deviceID parentDeviceID
          from ${listing.from} where ${where} and r.id > ? order by r.id limit ?`,
         [...args, id, limit],
       );

@@ -73,6 +73,8 @@ export async function createSubscription(
   ]);
   const inserted = results[0];
   if (inserted === undefined || inserted.rowsAffected === 0) {
+    const owner = await db.first(`select 1 from ${tables[column]} where tenant = ? and id = ?`, [tenant, id]);
+    if (owner === undefined) throw notFound(String(id));
     throw new StoreError("LIMIT", `cannot subscribe: there are ${subscriptionsMax} subscriptions already`);
   }
   return getRow<Subscription>(db, listing, tenant, Number(inserted.lastInsertRowid));

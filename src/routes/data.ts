@@ -5,7 +5,6 @@ import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { type OriginalForm, originalData } from "../../query/original.js";
 import { type Range, resolveRange } from "../../query/range.js";
-import { createSeriesRefs } from "../../query/series-refs.js";
 import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
@@ -20,6 +19,7 @@ import { type Asked, type DataQuery, dataQuery, limitDefault, readQuery } from "
 import { metricStoredSchema } from "./metrics.js";
 
 const tag = "Data";
+const compile = memoizeFormula();
 const formulaType = 1;
 const aggregateType = 2;
 const formulaData = 1;
@@ -64,9 +64,6 @@ export function dataRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-const refs = createSeriesRefs();
-const compile = memoizeFormula();
-
 async function answerMetrics(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
   const asked = await readQuery(deps, tenant, query);
   if (asked.metricType === aggregateType && query.time_unit === "real") {
@@ -104,8 +101,8 @@ async function metricData(
 ): Promise<MetricData> {
   const point = points.get(metric.dataPointIntID);
   if (point === undefined) throw new ApiError("DATA_NOT_FOUND", "the metric's data point is gone");
-  const series = refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
-  const formula = metric.expressions === null ? null : bind(metric.expressions, asked.device, points);
+  const series = deps.refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
+  const formula = metric.expressions === null ? null : bind(deps, metric.expressions, asked.device, points);
   if (metric.metricType === formulaType) {
     const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
@@ -120,7 +117,12 @@ async function metricData(
 }
 
 /** The other data points of the product by name; a name that has none any more is null throughout. */
-function bind(text: string, device: DeviceRef, points: ReadonlyMap<number, DataPoint>): BoundFormula {
+function bind(
+  { refs }: AppDeps,
+  text: string,
+  device: DeviceRef,
+  points: ReadonlyMap<number, DataPoint>,
+): BoundFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
   const formula = compile(text, ids, { allowUnknown: true });
   const others = [...points.values()].map(
@@ -146,7 +148,7 @@ async function answerOriginal(deps: AppDeps, tenant: number, query: DataQuery): 
   let truncated = false;
   let values = 0;
   for (const point of points) {
-    const series = refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
+    const series = deps.refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
     const data = await originalData(deps.series, series, formOf(point), range, asked.limit ?? limitDefault);
     truncated ||= data.truncated;
     values += data.values.length;

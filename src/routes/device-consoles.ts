@@ -9,7 +9,7 @@ import { type ConsoleTemplate, consoleTemplate, consoleTemplateSchema } from "..
 
 /** The app templates of a device's product, each with the newest value of its data point for that device. */
 export function deviceConsoleRoutes(deps: AppDeps): Route[] {
-  const { db, catalog, series } = deps;
+  const { db, catalog, series, refs } = deps;
   return [
     resourceRoutes(deps).list<ConsoleTemplate>({
       path: "/api/v1/device_consoles/{id}",
@@ -24,6 +24,7 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
         const page = await templatesOfProduct(db, caller.tenant, request, device.productIntID);
         const newest = await newestPoints(
           series,
+          refs,
           page.items.map((point) => ({ device, point })),
         );
         return { ...page, items: page.items.map((item, i) => ({ ...item, newest: newest[i] ?? null })) };

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { resolveRange } from "../../query/range.js";
-import { createSeriesRefs } from "../../query/series-refs.js";
+import type { SeriesRefs } from "../../query/series-refs.js";
 import { timeWriters } from "../../query/time-text.js";
 import { type LocationSeries, track } from "../../query/track.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
@@ -90,7 +90,12 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
         const { start, stop, zone } = resolveRange(query, "real", timezone, at);
         const range = { ...(start === undefined ? {} : { start }), ...(stop === undefined ? {} : { stop }) };
         const { points } = await deps.catalog.model(device.productIntID);
-        const found = await track(deps.series, locationSeries(device, points), range, positionsMax);
+        const found = await track(
+          deps.series,
+          locationSeries(deps.refs, device, points),
+          range,
+          positionsMax,
+        );
         const write = timeWriters[format];
         return {
           status: 200,
@@ -102,13 +107,12 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-const refs = createSeriesRefs();
 const placeType = 6;
 const longitudeType = 1;
 const latitudeType = 2;
 
 /** Of several longitudes or latitudes the first data point counts, so that the two belong together. */
-function locationSeries(device: DeviceRef, points: readonly DataPoint[]): LocationSeries {
+function locationSeries(refs: SeriesRefs, device: DeviceRef, points: readonly DataPoint[]): LocationSeries {
   const seriesOf = (point: DataPoint) =>
     refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
   const coordinate = (locationType: number) => {

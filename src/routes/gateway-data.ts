@@ -36,7 +36,7 @@ const schema = z
   .openapi("DeviceData");
 
 export function gatewayDataRoutes(deps: AppDeps): Route[] {
-  const { db, catalog, series } = deps;
+  const { db, catalog, series, refs } = deps;
   return [
     resourceRoutes(deps).list<DeviceData>({
       path: "/api/v1/gateways/{id}/devices_data",
@@ -56,7 +56,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
         if (asked.length > valuesMax) {
           throw invalid({ _limit: `an answer holds at most ${valuesMax} values: ask for fewer devices` });
         }
-        const newest = await newestPoints(series, asked);
+        const newest = await newestPoints(series, refs, asked);
         const data = new Map<CarriedDevice, Gauged[]>(page.items.map((device) => [device, []]));
         for (const [i, { device, point }] of asked.entries()) {
           data.get(device)?.push({ point, newest: newest[i] ?? null });
