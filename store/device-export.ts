@@ -2,9 +2,18 @@ import { devices, everyKind } from "./device-listing.js";
 import { asStored, type Device, type DeviceRow, type DeviceStore, toDevice } from "./devices.js";
 import { conditionOf, type Filter } from "./table.js";
 
-/** A device with the string ids of what it hangs on, which hold in any deployment. */
-export interface ExportedDevice
-  extends Omit<Device, "tenant" | "kind" | "gateway" | "parentDevice"> {
+/** Each value of a row costs its conversion, so only those that a file has are read. */
+const ownColumns = [
+  ...(["id", "deviceID", "deviceName", "deviceUsername", "token", "authType", "blocked"] as const),
+  ...(["deviceType", "upLinkSystem", "modBusIndex", "carrier", "physicalNetwork", "IMEI", "IMSI"] as const),
+  ...(["autoSub", "manufacturer", "serialNumber", "softVersion", "hardwareVersion"] as const),
+  ...(["description", "deviceConsoleIP", "deviceConsolePort", "deviceConsoleUsername"] as const),
+  ...(["latitude", "longitude", "location", "lora", "metaData", "scopes"] as const),
+] as const;
+const columns = ownColumns.map((column) => `r.${column}`).join(", ");
+
+/** What a file has of a device, with the string ids of what it hangs on, which hold in any deployment. */
+export interface ExportedDevice extends Pick<Device, (typeof ownColumns)[number] | "productID" | "cloudProtocol"> {
   readonly gatewayDeviceID: string | null;
   readonly parentDeviceID: string | null;
 }
@@ -15,17 +24,6 @@ export interface DeviceSelection {
   /** Whether a filter deviceType has the codes of Variant B. */
   readonly codesB: boolean;
 }
-
-/** Each value of a row costs its conversion, so only those that a file has are read. */
-const columns = [
-  ...["id", "deviceID", "deviceName", "deviceUsername", "token", "authType", "blocked", "deviceType"],
-  ...["upLinkSystem", "modBusIndex", "carrier", "physicalNetwork", "IMEI", "IMSI", "autoSub"],
-  ...["manufacturer", "serialNumber", "softVersion", "hardwareVersion", "description"],
-  ...["deviceConsoleIP", "deviceConsolePort", "deviceConsoleUsername", "latitude", "longitude"],
-  ...["location", "lora", "metaData", "scopes"],
-]
-  .map((column) => `r.${column}`)
-  .join(", ");
 
 /** Reads the devices of a list, without gateways, oldest first; each step continues after the last id. */
 export interface DeviceReading {
@@ -51,7 +49,7 @@ export function readDevices(store: DeviceStore, { tenant, filters, codesB }: Dev
          from ${listing.from} where ${where} and r.id > ? order by r.id limit ?`,
         [...args, id, limit],
       );
-      return rows.map((row) => toDevice(store, row) as ExportedDevice);
+      return rows.map((row) => toDevice(store, row) as Device & ExportedDevice);
     },
   };
 }

@@ -57,6 +57,8 @@ const rowsPerInsert = 200;
  */
 export async function openStaging(db: Db, name: string, temporary: boolean): Promise<Staging> {
   const table = `${temporary ? "temp" : "main"}.${name}`;
+  // libSQL keeps temporary tables in memory otherwise; this one has as many bytes as the file.
+  if (temporary) await db.all("pragma temp_store = file");
   const columns = [...["row", ...fields].map((field) => `"${field}"`), "parent", "audit"];
   await db.all(`create table ${table} (
     n integer primary key, ${columns.join(", ")}, parentDevice integer, parentRow integer)`);

@@ -212,8 +212,8 @@ interface Reference {
 
 async function isAnswered(world: World, path: string): Promise<void> {
   const { status, text } = await world.call("GET", path);
-  // 401: a download link is its own credential.
-  assert.ok([200, 400, 401, 404].includes(status), `${path.slice(0, 200)}: ${status} ${text.slice(0, 200)}`);
+  // Which statuses below 500 are right, the reference says, and every answer is held against it.
+  assert.ok(status < 500, `${path.slice(0, 200)}: ${status} ${text.slice(0, 200)}`);
 }
 
 worldSuite(
