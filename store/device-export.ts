@@ -13,7 +13,8 @@ const ownColumns = [
 const columns = ownColumns.map((column) => `r.${column}`).join(", ");
 
 /** What a file has of a device, with the string ids of what it hangs on, which hold in any deployment. */
-export interface ExportedDevice extends Pick<Device, (typeof ownColumns)[number] | "productID" | "cloudProtocol"> {
+export interface ExportedDevice
+  extends Pick<Device, (typeof ownColumns)[number] | "productID" | "cloudProtocol"> {
   readonly gatewayDeviceID: string | null;
   readonly parentDeviceID: string | null;
 }

@@ -53,8 +53,8 @@ const entries = Object.entries(columns) as readonly (readonly [ColumnName, Colum
 const required = ["deviceID", "deviceName", "deviceType", "productID", "cloudProtocol"] as const;
 
 export function cellsOf(device: ExportedDevice): Cell[] {
-  return entries.map(([name, { kind, value = (one) => one[name as keyof ExportedDevice] }]) => {
-    const found = value(device);
+  return entries.map(([name, { kind, value }]) => {
+    const found = value === undefined ? device[name as keyof ExportedDevice] : value(device);
     if (found === null || found === undefined) return null;
     return kind === "json" || kind === "jsonOrText" ? JSON.stringify(found) : (found as Cell);
   });
