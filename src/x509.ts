@@ -91,16 +91,9 @@ function extensionsOf(x509: Library, purpose: CertificateContents["purpose"]) {
 
 let library: Promise<Library> | undefined;
 
-/**
- * Read when the first certificate is made: it takes 0.2 s and 20 MB. While its parts register themselves it asks
- * for a reflection polyfill, and for nothing of it later; these two answers are all that it needs.
- */
+/** Read when the first certificate is made: it takes 0.2 s and 20 MB. */
 async function load(): Promise<Library> {
-  const standIns = { getMetadata: () => undefined, getOwnMetadata: () => undefined };
-  Object.assign(Reflect, standIns);
-  try {
-    return await import("@peculiar/x509");
-  } finally {
-    for (const name of Object.keys(standIns)) Reflect.deleteProperty(Reflect, name);
-  }
+  // Its parts register themselves with a container that asks for this polyfill.
+  await import("reflect-metadata");
+  return import("@peculiar/x509");
 }

@@ -8,13 +8,31 @@ const numericText = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
 const toNumber = (value: unknown): unknown =>
   typeof value === "string" && numericText.test(value) ? Number(value) : value;
 
+/** How a schema behind a preprocessor is documented, which its generator cannot see. */
+interface NumberDocument {
+  readonly type: "integer" | "number";
+  readonly minimum?: number;
+  readonly enum?: number[];
+}
+
+const numberDocuments = new WeakMap<z.ZodType, NumberDocument>();
+
+function documented<Schema extends z.ZodType>(schema: Schema, document: NumberDocument): Schema {
+  const field = schema.openapi({ ...document });
+  numberDocuments.set(field, document);
+  return field;
+}
+
 export function integer(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER) {
   const schema = z.preprocess(toNumber, z.number().int().min(min).max(max));
-  return schema.openapi({ type: "integer", ...(min > Number.MIN_SAFE_INTEGER ? { minimum: min } : {}) });
+  return documented(schema, {
+    type: "integer",
+    ...(min > Number.MIN_SAFE_INTEGER ? { minimum: min } : {}),
+  });
 }
 
 export function float(min = -Number.MAX_VALUE, max = Number.MAX_VALUE) {
-  return z.preprocess(toNumber, z.number().min(min).max(max)).openapi({ type: "number" });
+  return documented(z.preprocess(toNumber, z.number().min(min).max(max)), { type: "number" });
 }
 
 /** One of some codes. */
@@ -23,7 +41,7 @@ export function code(...values: readonly number[]) {
     toNumber,
     z.number().refine((value) => values.includes(value), `must be one of ${values.join(", ")}`),
   );
-  return schema.openapi({ type: "integer", enum: [...values] });
+  return documented(schema, { type: "integer", enum: [...values] });
 }
 
 /** A whole range of codes, ends included. */
@@ -83,7 +101,14 @@ type Nullable<S extends Shape> = { [K in keyof S]: z.ZodOptional<z.ZodNullable<S
 type Partially<S extends Shape> = { [K in keyof S]: z.ZodOptional<S[K]> };
 
 function nullable<S extends Shape>(shape: S): Nullable<S> {
-  return mapShape(shape, (schema) => schema.nullable().optional()) as Nullable<S>;
+  return mapShape(shape, (schema) => orNull(schema).optional()) as Nullable<S>;
+}
+
+function orNull(schema: z.ZodType): z.ZodType {
+  const { type, enum: values, ...rest } = numberDocuments.get(schema) ?? {};
+  if (type === undefined) return schema.nullable();
+  const choices = values === undefined ? {} : { enum: [...values, null] };
+  return schema.nullable().openapi({ ...rest, ...choices, type: [type, "null"] });
 }
 
 function partial<S extends Shape>(shape: S): Partially<S> {

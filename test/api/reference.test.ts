@@ -53,6 +53,32 @@ suite("reference document", (test) => {
     }
   });
 
+  test("a body may hold null wherever the field is optional", () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
+    ajv.addSchema(document, "reference");
+    const required = { productName: "P", cloudProtocol: 1, deviceName: "D", deviceID: "d1" };
+    const bodies: Record<string, object> = {
+      ProductCreate: { description: null },
+      DeviceCreate: {
+        deviceType: 1,
+        productID: "p1",
+        carrier: null,
+        latitude: null,
+        gateway: null,
+        IMEI: null,
+      },
+    };
+    for (const [name, body] of Object.entries(bodies)) {
+      const check = ajv.compile({ $ref: `reference#/components/schemas/${name}` });
+      assert.ok(check({ ...required, ...body }), `${name}: ${ajv.errorsText(check.errors)}`);
+    }
+    const carrier = ajv.compile({ $ref: "reference#/components/schemas/DeviceCreate/properties/carrier" });
+    assert.equal(
+      [4, null, 5, "x"].map((value) => carrier(value)),
+      [true, true, false, false],
+    );
+  });
+
   test("each tag says what it is about", () => {
     for (const { name, description } of document.tags) assert.ok(description.length > name.length, name);
   });
