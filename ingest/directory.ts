@@ -1,27 +1,15 @@
 import type { Change } from "../store/changes.js";
-import { type DataPoint, dataPointsOf, kindOf } from "../store/data-points.js";
-import { type DataStream, dataStreamsOf } from "../store/data-streams.js";
+import { dataPointsOf } from "../store/data-points.js";
+import { dataStreamsOf } from "../store/data-streams.js";
 import { type Device, type DeviceStore, findDeviceByID, findDeviceByUsername } from "../store/devices.js";
-import type { SeriesRef } from "../store/series.js";
 import { fromJson } from "../store/table.js";
-import { type Converter, converters } from "./decode/values.js";
-
-/** One data point as the decoder uses it. */
-export interface PointEntry {
-  readonly id: number;
-  readonly dataPointID: string;
-  readonly reportable: boolean;
-  /** Microseconds since 1970. */
-  readonly createdAt: number;
-  readonly convert: Converter;
-  readonly field: string;
-  readonly kind: SeriesRef["kind"];
-}
-
-export interface StreamEntry {
-  readonly binary: boolean;
-  readonly points: ReadonlyMap<string, PointEntry>;
-}
+import {
+  type PointEntry,
+  type PointSeries,
+  type StreamEntry,
+  toPointEntry,
+  toStreamEntry,
+} from "./product-model.js";
 
 export interface ProductEntry {
   readonly id: number;
@@ -38,7 +26,7 @@ export interface DeviceEntry {
   device: Device;
   product: ProductEntry;
   /** The series of one of its data points; the same object each time. */
-  series(point: PointEntry): SeriesRef;
+  series(point: PointEntry): PointSeries;
 }
 
 /** The cache of devices and products that ingest works from, kept true by the change feed. */
@@ -162,7 +150,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 }
 
 function toEntry(device: Device, product: ProductEntry): DeviceEntry {
-  const series = new Map<number, SeriesRef>();
+  const series = new Map<number, PointSeries>();
   return {
     id: device.id,
     device,
@@ -177,6 +165,7 @@ function toEntry(device: Device, product: ProductEntry): DeviceEntry {
           deviceID: device.deviceID,
           field: point.field,
           kind: point.kind,
+          dataPointIntID: point.id,
         };
         series.set(point.id, found);
       }
@@ -195,27 +184,5 @@ async function loadProduct(store: DeviceStore, id: number): Promise<ProductEntry
     members: new Set([...points.map((point) => point.id), ...all.map((stream) => stream.id)]),
     points: new Map(points.map((point) => [point.dataPointID, point])),
     streams: new Map(streams.map((stream) => [stream.topic, toStreamEntry(stream, byID)])),
-  };
-}
-
-function toPointEntry(point: DataPoint): PointEntry {
-  const convert = converters.get(point.pointDataType);
-  if (convert === undefined) throw new Error(`no converter for pointDataType ${point.pointDataType}`);
-  return {
-    id: point.id,
-    dataPointID: point.dataPointID,
-    reportable: point.dataTransType !== 2,
-    createdAt: point.createAt * 1000,
-    convert,
-    field: point.field,
-    kind: kindOf(point.pointDataType),
-  };
-}
-
-function toStreamEntry(stream: DataStream, points: ReadonlyMap<number, PointEntry>): StreamEntry {
-  const members = stream.dataPoints.flatMap((id) => points.get(id) ?? []);
-  return {
-    binary: stream.streamDataType === 2,
-    points: new Map(members.map((point) => [point.dataPointID, point])),
   };
 }

@@ -3,7 +3,7 @@ import type { Journal } from "../../store/journal.js";
 import type { JournalBatch, JournalReader } from "../../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import type { Point } from "../../store/series.js";
-import { type DecodeRules, decodePoints } from "../decode/points.js";
+import { type DecodedPoint, type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry, Directory } from "../directory.js";
 import { count } from "../meter.js";
@@ -145,7 +145,7 @@ function createGathering(
   const { directory, meter, lingerMs } = options;
   const refuse = (reason: Reason, by: number): void => count(meter.refused, reason, by);
   const pointsMax = pointsPerWrite * options.lanes;
-  let points: Point[] = [];
+  let points: DecodedPoint[] = [];
   let through = 0;
   let since = Number.POSITIVE_INFINITY;
 

@@ -1,14 +1,29 @@
 import fc from "fast-check";
-import { type Reading, readJson } from "../../../ingest/decode/json.js";
+import { readJson } from "../../../ingest/decode/json.js";
+import { utcMicros } from "../../../ingest/decode/time.js";
 import { assert, suite } from "../../suite.js";
+
+interface Reading {
+  readonly key: string;
+  readonly value: unknown;
+  readonly time: number | null | undefined;
+}
+
+const context = { local: utcMicros, receivedAt: 0, timeKey: "time", knows: () => true } as const;
 
 function read(payload: string | Uint8Array): { readings: Reading[]; reason: string | null } {
   const readings: Reading[] = [];
-  const reason = readJson(Buffer.from(payload as string), (reading) => readings.push(reading));
+  const reason = readJson(Buffer.from(payload as string), context, (key, value, time) =>
+    readings.push({ key, value, time }),
+  );
   return { readings, reason };
 }
 
-const one = (key: string, value: unknown, time: unknown = undefined): Reading => ({ key, value, time });
+/** `seconds` since 1970. */
+const one = (key: string, value: unknown, seconds?: number): Reading => ({
+  ...{ key, value },
+  time: seconds === undefined ? undefined : seconds * 1e6,
+});
 
 const forms: readonly (readonly [string, Reading[]])[] = [
   ['{"temp": 21.5}', [one("temp", 21.5)]],
