@@ -25,6 +25,8 @@ export interface MaintenanceDeps {
   readonly presence: Presence;
   readonly unreleased: Unreleased;
   readonly settledID: () => number;
+  /** What the alerts consumer goes on from after a restart. */
+  readonly savedID: () => number;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -116,8 +118,8 @@ function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
 
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
-  const { config, journal, events, series, unreleased, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID);
+  const { config, journal, events, series, unreleased, savedID, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID, savedID());
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
+import { type AlertsConsumer, startAlertsConsumer } from "../ingest/consumers/alerts.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
@@ -15,6 +16,8 @@ import { takenBefore } from "../ingest/redelivery.js";
 import { createSessions } from "../ingest/sessions.js";
 import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
 import { openUnreleased } from "../ingest/unreleased.js";
+import { createWatchPlans } from "../ingest/watch/plan.js";
+import { compileFormula } from "../query/formula.js";
 import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
@@ -60,6 +63,8 @@ const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 /** Half of what the engine would take: the process is to stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
+/** A connection that breaks off and comes back within it is no alert. */
+const offlineGraceMs = 60_000;
 const headerBytesMax = 64 * 1024;
 const seriesConsumer = "series";
 
@@ -84,12 +89,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
   directory.onDevice((id, entry) => sessions.check(id, entry));
+  let alerts: AlertsConsumer | null = null;
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
     db,
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      alerts?.forget(change);
       return directory.apply(change);
     },
     changePollMs,
@@ -127,6 +134,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     journal,
     meter,
     settledID,
+    alertsID: () => alerts?.settledID ?? 0,
     stopped: () => accept.stopped,
     closing: () => closing,
     now,
@@ -139,6 +147,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const oldest = (): number =>
     config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * 86_400_000) * 1000;
   if (!config.holdSeries) {
+    const watcher = await startAlertsConsumer({
+      ...{ journal, directory, db, now, node: config.nodeNumber, offlineGraceMs },
+      plans: createWatchPlans(db, compileCondition),
+      rules: () => ({ local, oldest: oldest() }),
+      onTrouble: (error) => status.note("alerts", error?.message ?? null),
+      onFailure: fatal,
+    });
+    alerts = watcher;
     consumer = await startSeriesConsumer({
       journal,
       series: timed(series, status),
@@ -146,6 +162,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       db,
       meter,
       rules: () => ({ local, oldest: oldest() }),
+      watcher,
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
       onTrouble: (error) => status.note("series", error?.message ?? null),
@@ -161,6 +178,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     presence,
     unreleased,
     settledID,
+    savedID: () => alerts?.savedID ?? 0,
     log,
     now,
   });
@@ -216,6 +234,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     stamp: createStamp(place),
     now,
     resettle: (sinceMs) => resettle(journal, consumer, sinceMs),
+    ingestOf: async (id) => alerts?.ingestOf(id),
   });
   const server = await listenHttp(app.fetch, config);
   const http = addressText("http", config.host, (server.address() as AddressInfo).port);
@@ -244,6 +263,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await allCommitted(journal);
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();
+      await alerts?.close();
       await journal.close();
       await maintenance?.close();
       await unreleased.save().catch(trouble("sessions"));
@@ -285,6 +305,12 @@ function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Prom
       },
     },
   });
+}
+
+/** The data points of a saved condition may have gone since. */
+function compileCondition(text: string) {
+  const formula = compileFormula(text, new Set(), { allowUnknown: true });
+  return { variables: formula.variables, evaluate: formula.row() };
 }
 
 /** The store with its writes timed for the histogram. */

@@ -85,21 +85,44 @@ export type Trigger = Pick<
   | "startTime"
 >;
 
-/** A current alert of that (device, cause), or one more time of the one there is. `now` in milliseconds. */
-export function raiseAlert(now: number, trigger: Trigger): Statement {
+/** A current alert of that (device, cause), or so many more times of the one there is. `now` in milliseconds. */
+export function raiseAlert(now: number, trigger: Trigger, times = 1, condition: Statement = { sql: "1" }): Statement {
   const { tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime } =
     trigger;
   return {
     sql: `insert into alert
-        (tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime, createAt)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertTimes, alertDetail, startTime, createAt)
+      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ${condition.sql}
       on conflict (deviceIntID, cause) where endTime is null
-      do update set alertTimes = alertTimes + 1, alertDetail = excluded.alertDetail`,
+      do update set alertTimes = alertTimes + excluded.alertTimes, alertDetail = excluded.alertDetail`,
     args: [
-      ...[tenant, deviceIntID, cause, alertName, alertContent, alertSeverity],
-      ...[JSON.stringify(alertDetail), startTime, now],
+      ...[tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, times],
+      ...[JSON.stringify(alertDetail), startTime, now, ...(condition.args ?? [])],
     ],
   };
+}
+
+/** The trouble is over: the current alert, if there is one, becomes history. `endTime` in milliseconds. */
+export function endAlert(
+  deviceIntID: number,
+  cause: string,
+  endTime: number,
+  condition: Statement = { sql: "1" },
+): Statement {
+  return {
+    sql: `update alert set endTime = max(?, startTime)
+      where deviceIntID = ? and cause = ? and endTime is null and ${condition.sql}`,
+    args: [endTime, deviceIntID, cause, ...(condition.args ?? [])],
+  };
+}
+
+/** Causes of a device's current alerts. */
+export async function currentCauses(db: Db, deviceIntID: number): Promise<string[]> {
+  const rows = await db.all<{ cause: string }>(
+    "select cause from alert where deviceIntID = ? and endTime is null",
+    [deviceIntID],
+  );
+  return rows.map((row) => row.cause);
 }
 
 /** Current alerts become history. */

@@ -1,7 +1,13 @@
 import { crc32c } from "./crc32c.js";
 
 /** What a journal record is. Uplinks are events, a denial is a refused CONNECT; the others carry the state of sessions. */
-export const recordKinds = { uplink: 1, connect: 2, disconnect: 3, release: 4, denial: 5 } as const;
+export const recordKinds = {
+  ...{ uplink: 1, connect: 2, disconnect: 3, release: 4, denial: 5 },
+  /** An entry of an envelope: an event of the device that it speaks of. `connection` is the envelope's id. */
+  entry: 16,
+  /** Every entry of the envelope `connection` has been written; `messageID` of them were refused. */
+  expanded: 17,
+} as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
 /** What the writer is given; the journal adds id, receipt time and stamp. */
@@ -24,6 +30,9 @@ export interface JournalInput {
   readonly ip: string;
   readonly topic: string;
   readonly payload: Uint8Array;
+  /** Entries: those of their envelope. */
+  readonly receivedAt?: number;
+  readonly stamp?: number;
 }
 
 export interface JournalRecord extends JournalInput {

@@ -1,0 +1,135 @@
+import type { Change } from "../../store/changes.js";
+import type { Db } from "../../store/db.js";
+import { devicesBelow } from "../../store/device-ingest.js";
+import type { Journal } from "../../store/journal.js";
+import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
+import { envelopeKey } from "../decode/points.js";
+
+/**
+ * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
+ * behind them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
+ * come, so that no entry is written twice.
+ */
+export interface Envelopes {
+  /** Resolves once every entry is on disk; never when the journal closes before. */
+  expand(record: JournalRecord): Promise<void>;
+  forget(change: Change): void;
+}
+
+/** How far an envelope has been expanded. */
+interface Progress {
+  /** The first entry that is not written yet. */
+  next: number;
+  done: boolean;
+}
+
+/** Entries appended before the disk is waited for. */
+const entriesPerCommit = 500;
+const carriersMax = 10_000;
+
+/** `afterID`: envelopes up to it have been expanded for certain. */
+export async function openEnvelopes(db: Db, journal: Journal, afterID: number): Promise<Envelopes> {
+  const progress = await readProgress(journal, afterID);
+  /** deviceID → record id of what a carrier carries. */
+  const carried = new Map<number, ReadonlyMap<string, number>>();
+  let generation = 0;
+
+  async function carriedBy(carrier: number): Promise<ReadonlyMap<string, number>> {
+    for (;;) {
+      const known = carried.get(carrier);
+      if (known !== undefined) return known;
+      const begun = generation;
+      const below = new Map((await devicesBelow(db, carrier)).map((one) => [one.deviceID, one.id]));
+      if (begun !== generation) continue;
+      if (carried.size >= carriersMax) carried.clear();
+      carried.set(carrier, below);
+    }
+  }
+
+  async function expand(envelope: JournalRecord): Promise<void> {
+    const known = progress.get(envelope.id);
+    progress.delete(envelope.id);
+    if (known?.done === true) return;
+    const devices = await carriedBy(envelope.device);
+    let refused = 0;
+    let waiting = 0;
+    for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
+      const device = entry === null ? undefined : devices.get(entry.deviceID);
+      if (entry === null || device === undefined) {
+        refused++;
+        continue;
+      }
+      if (ordinal < (known?.next ?? 0)) continue;
+      const payload = Buffer.from(JSON.stringify(entry.rest));
+      const input = { ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload };
+      if (++waiting % entriesPerCommit === 0) await kept(journal, input);
+      else journal.append(input);
+    }
+    await kept(journal, { ...related(envelope, recordKinds.expanded), messageID: Math.min(refused, 0xffff) });
+  }
+
+  return {
+    expand,
+    forget: (change) => {
+      if (change.entity !== "device") return;
+      generation++;
+      carried.clear();
+    },
+  };
+}
+
+const nothing = new Uint8Array(0);
+
+/** A record about an envelope: what is not said is the envelope's. */
+function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
+  const { tenant, device, ip, topic, receivedAt, stamp, id } = envelope;
+  return {
+    ...{ kind, tenant, device, ip, topic, receivedAt, stamp, connection: id, session: 0 },
+    ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, payload: nothing },
+  };
+}
+
+function kept(journal: Journal, input: Parameters<Journal["append"]>[0]): Promise<void> {
+  return new Promise((resolve) => {
+    journal.append(input, () => resolve());
+  });
+}
+
+interface Entry {
+  readonly deviceID: string;
+  readonly rest: object;
+}
+
+/** The entries in their order, null for what names no device. */
+export function entriesOf(payload: Uint8Array): (Entry | null)[] {
+  const parsed: unknown = JSON.parse(Buffer.from(payload).toString("utf8"));
+  const objects = Array.isArray(parsed) ? parsed : [parsed];
+  return objects.flatMap((object: unknown) => {
+    const entries = (object as Record<string, unknown> | null)?.[envelopeKey];
+    return Array.isArray(entries) ? entries.map(toEntry) : [];
+  });
+}
+
+function toEntry(entry: unknown): Entry | null {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return null;
+  const { DeviceID, ...rest } = entry as Record<string, unknown>;
+  return typeof DeviceID === "string" || typeof DeviceID === "number"
+    ? { deviceID: String(DeviceID), rest }
+    : null;
+}
+
+async function readProgress(journal: Journal, afterID: number): Promise<Map<number, Progress>> {
+  const progress = new Map<number, Progress>();
+  const reader = await journal.read(afterID);
+  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+    for (const at of batch.offsets) {
+      const { kind } = peekRecord(batch.buffer, at);
+      if (kind !== recordKinds.entry && kind !== recordKinds.expanded) continue;
+      const { connection, messageID } = decodeRecord(batch.buffer, at);
+      const done = kind === recordKinds.expanded;
+      progress.set(connection, { next: messageID + 1, done });
+    }
+  }
+  await reader.close();
+  return progress;
+}
