@@ -77,7 +77,8 @@ function compile(text: string): Formula {
         const columns = variables.map(() => new Float64Array(1));
         const result = new Float64Array(1);
         return (operands) => {
-          for (let at = 0; at < columns.length; at++) (columns[at] as Float64Array)[0] = operands[at] as number;
+          for (let at = 0; at < columns.length; at++)
+            (columns[at] as Float64Array)[0] = operands[at] as number;
           program(1, columns, result);
           return result[0] as number;
         };

@@ -86,7 +86,12 @@ export type Trigger = Pick<
 >;
 
 /** A current alert of that (device, cause), or so many more times of the one there is. `now` in milliseconds. */
-export function raiseAlert(now: number, trigger: Trigger, times = 1, condition: Statement = { sql: "1" }): Statement {
+export function raiseAlert(
+  now: number,
+  trigger: Trigger,
+  times = 1,
+  condition: Statement = { sql: "1" },
+): Statement {
   const { tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime } =
     trigger;
   return {

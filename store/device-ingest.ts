@@ -49,9 +49,10 @@ export function devicesOffline(
   db: Db,
   node: number,
 ): Promise<Pick<DeviceIngest, "deviceIntID" | "offlineSince">[]> {
-  return db.all("select deviceIntID, offlineSince from device_ingest where node = ? and offlineSince is not null", [
-    node,
-  ]);
+  return db.all(
+    "select deviceIntID, offlineSince from device_ingest where node = ? and offlineSince is not null",
+    [node],
+  );
 }
 
 /** Removes what late messages have left behind of devices that are gone. */

@@ -59,7 +59,12 @@ export interface AlertsConsumer {
    * The series consumer hands over what it has decoded, in order, so that it is not decoded twice. It is taken when
    * everything up to `previousID` has been; otherwise this consumer reads the journal by itself until it is.
    */
-  offer(previousID: number, record: JournalRecord, device: DeviceEntry | undefined, decoded: Decoded | null): void;
+  offer(
+    previousID: number,
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: Decoded | null,
+  ): void;
   /** Journal id up to which everything has had its effect. */
   readonly settledID: number;
   /** The journal id that a restart goes on from. */
@@ -133,7 +138,8 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     const isGiven = decoded !== null || !deviceKinds.has(record.kind);
     const known = isGiven ? device : directory.peek(record.device);
     const isReady = previousID <= position && (isGiven || known !== undefined);
-    if (isReady && decoded?.outcome?.isEnvelope !== true && apply(record, known, decoded)) position = record.id;
+    if (isReady && decoded?.outcome?.isEnvelope !== true && apply(record, known, decoded))
+      position = record.id;
     else follow();
   }
 

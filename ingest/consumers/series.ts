@@ -58,10 +58,14 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   let resettling: (() => Promise<void>) | null = null;
 
   async function follow(reader: JournalReader): Promise<void> {
-    const gathered = createGathering(options, stopper, { startID: from, asOfReceipt: false }, (points, through) =>
-      writer.write(points, through, () => {
-        settledID = Math.max(settledID, through);
-      }),
+    const gathered = createGathering(
+      options,
+      stopper,
+      { startID: from, asOfReceipt: false },
+      (points, through) =>
+        writer.write(points, through, () => {
+          settledID = Math.max(settledID, through);
+        }),
     );
     while (!stopper.stopped) {
       if (resettling !== null) {

@@ -104,9 +104,11 @@ function checkFault(state: DeviceState, message: Observation, watch: PointWatch,
 function checkLimits(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
   const { upper, lower, causes } = watch;
   const value = point.value as number;
-  if (upper !== null && value > upper) exceed(state, message, watch, point, "upper", `超上限：${value} > ${upper}`);
+  if (upper !== null && value > upper)
+    exceed(state, message, watch, point, "upper", `超上限：${value} > ${upper}`);
   else recover(state, causes.upper, point.time);
-  if (lower !== null && value < lower) exceed(state, message, watch, point, "lower", `低于下限：${value} < ${lower}`);
+  if (lower !== null && value < lower)
+    exceed(state, message, watch, point, "lower", `低于下限：${value} < ${lower}`);
   else recover(state, causes.lower, point.time);
 }
 
@@ -123,12 +125,15 @@ function exceed(
   const alertName = watch.name + limitWords[limit];
   const trigger = { cause: watch.causes[limit], alertName, alertContent: watch.name + text };
   const startTime = toMillis(time);
-  raise(state, message.id, { ...trigger, alertSeverity: severities.limit, startTime }, () => detailOf(message));
+  raise(state, message.id, { ...trigger, alertSeverity: severities.limit, startTime }, () =>
+    detailOf(message),
+  );
 }
 
 /** True when the device now stands on a place of the earth. */
 function move(state: DeviceState, part: NonNullable<PointWatch["place"]>, { value }: DecodedPoint): boolean {
-  if (part === "both") [state.longitude = Number.NaN, state.latitude = Number.NaN] = JSON.parse(String(value)) as number[];
+  if (part === "both")
+    [state.longitude = Number.NaN, state.latitude = Number.NaN] = JSON.parse(String(value)) as number[];
   else state[part] = value as number;
   const { longitude, latitude } = state;
   if (!(Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90)) return false;
@@ -160,7 +165,12 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
     }
     const word = scope.isForbidden ? "进入禁止区域" : "离开活动区域";
     const alertContent = `${scope.name}：${word} [${longitude}, ${latitude}]`;
-    const trigger = { cause: scope.cause, alertName: scope.name, alertContent, alertSeverity: severities.scope };
+    const trigger = {
+      cause: scope.cause,
+      alertName: scope.name,
+      alertContent,
+      alertSeverity: severities.scope,
+    };
     raise(state, message.id, { ...trigger, startTime: toMillis(time) }, () => detailOf(message));
   }
 }
@@ -168,7 +178,8 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
 /** A fence that the device has no longer troubles nobody. */
 function forgetScopes(state: DeviceState, { scopes }: Observation, time: number): void {
   for (const cause of [...state.active.keys()]) {
-    if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause)) recover(state, cause, time);
+    if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause))
+      recover(state, cause, time);
   }
 }
 

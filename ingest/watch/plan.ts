@@ -129,7 +129,11 @@ function isOfUse({ fault, upper, lower, place, columns, rules }: PointWatch): bo
 }
 
 /** A condition that no longer compiles watches nothing. */
-function toRuleWatch(rule: AlertRule, ids: ReadonlyMap<string, number>, compile: CompileCondition): RuleWatch[] {
+function toRuleWatch(
+  rule: AlertRule,
+  ids: ReadonlyMap<string, number>,
+  compile: CompileCondition,
+): RuleWatch[] {
   try {
     const { variables, evaluate } = compile(rule.condition);
     return [

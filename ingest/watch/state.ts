@@ -54,7 +54,12 @@ export interface DeviceState {
 
 /** What of a state is kept as JSON: numbers only. */
 interface Kept {
-  readonly values?: readonly (readonly [id: number, time: number, value: number | null, previous: number | null])[];
+  readonly values?: readonly (readonly [
+    id: number,
+    time: number,
+    value: number | null,
+    previous: number | null,
+  ])[];
   readonly since?: readonly (readonly [rule: number, time: number])[];
   readonly place?: readonly [number | null, number | null];
   readonly connections?: readonly number[];

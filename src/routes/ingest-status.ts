@@ -43,7 +43,8 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
 function sumOf(all: readonly DeviceIngest[]) {
   const refused: Record<string, number> = {};
   for (const one of all) {
-    for (const [reason, count] of Object.entries(one.refused)) refused[reason] = (refused[reason] ?? 0) + count;
+    for (const [reason, count] of Object.entries(one.refused))
+      refused[reason] = (refused[reason] ?? 0) + count;
   }
   const times = all.flatMap((one) => one.lastAt ?? []);
   return {
