@@ -98,13 +98,18 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   const diedAt = journal.appendedID;
   const stopper = createStopper();
   const envelopes = await openEnvelopes(db, journal, from);
-  const states = createStates({ ...options, from, position: () => position }, stopper);
+  const states = createStates({ ...options, from, position: safePosition }, stopper);
   const offline = createOffline(options, states, directory, await devicesOffline(db, node));
   /** Every record at or below it has been applied. */
   let position = from;
   /** The newest record that the series consumer has offered. */
   let offeredID = 0;
   let following: Promise<void> | null = null;
+
+  /** A restart may not go on behind an envelope whose entries are not on disk. */
+  function safePosition(): number {
+    return Math.min(position, envelopes.oldestOpenID - 1);
+  }
 
   /** False where something must be read first. */
   function apply(record: JournalRecord, device: DeviceEntry | undefined, decoded: Decoded | null): boolean {

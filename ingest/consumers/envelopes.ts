@@ -11,8 +11,10 @@ import { envelopeKey } from "../decode/points.js";
  * come, so that no entry is written twice.
  */
 export interface Envelopes {
-  /** Resolves once every entry is on disk; never when the journal closes before. */
+  /** Appends the entries; until they are on disk the envelope counts as open. */
   expand(record: JournalRecord): Promise<void>;
+  /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */
+  readonly oldestOpenID: number;
   forget(change: Change): void;
 }
 
@@ -23,15 +25,20 @@ interface Progress {
   done: boolean;
 }
 
-/** Entries appended before the disk is waited for. */
-const entriesPerCommit = 500;
+/** Envelopes whose entries wait for the disk together. */
+const openMax = 1000;
 const carriersMax = 10_000;
+/** What a record can say. */
+const refusedMax = 0xffff;
 
 /** `afterID`: envelopes up to it have been expanded for certain. */
 export async function openEnvelopes(db: Db, journal: Journal, afterID: number): Promise<Envelopes> {
   const progress = await readProgress(journal, afterID);
   /** deviceID → record id of what a carrier carries. */
   const carried = new Map<number, ReadonlyMap<string, number>>();
+  /** In the order of their ids, as the journal is followed. */
+  const open = new Set<number>();
+  const waiting = new Set<() => void>();
   let generation = 0;
 
   async function carriedBy(carrier: number): Promise<ReadonlyMap<string, number>> {
@@ -52,24 +59,32 @@ export async function openEnvelopes(db: Db, journal: Journal, afterID: number): 
     if (known?.done === true) return;
     const devices = await carriedBy(envelope.device);
     let refused = 0;
-    let waiting = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
       const device = entry === null ? undefined : devices.get(entry.deviceID);
-      if (entry === null || device === undefined) {
-        refused++;
-        continue;
+      if (entry === null || device === undefined) refused++;
+      else if (ordinal >= (known?.next ?? 0)) {
+        const payload = Buffer.from(JSON.stringify(entry.rest));
+        journal.append({ ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload });
       }
-      if (ordinal < (known?.next ?? 0)) continue;
-      const payload = Buffer.from(JSON.stringify(entry.rest));
-      const input = { ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload };
-      if (++waiting % entriesPerCommit === 0) await kept(journal, input);
-      else journal.append(input);
     }
-    await kept(journal, { ...related(envelope, recordKinds.expanded), messageID: Math.min(refused, 0xffff) });
+    open.add(envelope.id);
+    const messageID = Math.min(refused, refusedMax);
+    journal.append({ ...related(envelope, recordKinds.expanded), messageID }, () => {
+      open.delete(envelope.id);
+      for (const wake of waiting) wake();
+      waiting.clear();
+    });
+    while (open.size > openMax || (journal.full && open.size > 0)) {
+      await new Promise<void>((resolve) => void waiting.add(resolve));
+    }
   }
 
   return {
     expand,
+    get oldestOpenID() {
+      const [oldest = Number.POSITIVE_INFINITY] = open;
+      return oldest;
+    },
     forget: (change) => {
       if (change.entity !== "device") return;
       generation++;
@@ -87,12 +102,6 @@ function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
     ...{ kind, tenant, device, ip, topic, receivedAt, stamp, connection: id, session: 0 },
     ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, payload: nothing },
   };
-}
-
-function kept(journal: Journal, input: Parameters<Journal["append"]>[0]): Promise<void> {
-  return new Promise((resolve) => {
-    journal.append(input, () => resolve());
-  });
 }
 
 interface Entry {

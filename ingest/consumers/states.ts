@@ -18,7 +18,7 @@ export interface StatesOptions {
   readonly db: Db;
   readonly node: number;
   readonly now: () => number;
-  /** The checkpoint at start, and where the consumer is now. */
+  /** The checkpoint at start, and the id up to which everything has been applied and what follows from it is kept. */
   readonly from: number;
   readonly position: () => number;
   readonly onTrouble: (error: Error | null) => void;
@@ -44,9 +44,8 @@ const statesMax = 50_000;
 /** Devices of one transaction. */
 const devicesPerWrite = 200;
 const alertsMs = 20;
-/** Counters and places wait for company; writing takes at most one part in `restParts` of the time. */
-const restMs = 200;
-const restParts = 40;
+/** Counters and places wait for company, the longer the more devices there are to write. */
+const restMs = { least: 200, perDevice: 2, most: 10_000 } as const;
 const retryMs = { first: 200, longest: 10_000 } as const;
 /** Without effects the checkpoint moves only now and then. */
 const checkpointEvery = 10_000;
@@ -83,13 +82,12 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
         running = null;
         if (failed) return;
         if (urgent.size > 0) plan(alertsMs);
-        else if (dirty.size > 0 || settledID < options.position()) plan(restMs);
+        else if (dirty.size > 0 || settledID < options.position()) plan(restMs.least);
       });
   }
 
   /** Writes every dirty device, or those with alerts only. */
   async function flush(all: boolean): Promise<void> {
-    const startedAt = performance.now();
     const target = options.position();
     const chosen = [...(all ? dirty : urgent)];
     for (let at = 0; at < chosen.length; at += devicesPerWrite) {
@@ -105,7 +103,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       savedID = target;
     }
     settledID = Math.max(settledID, target);
-    nextAt = performance.now() + Math.max(restMs, (performance.now() - startedAt) * restParts);
+    nextAt = performance.now() + Math.min(restMs.most, restMs.least + chosen.length * restMs.perDevice);
     if (states.size > statesMax) evict();
   }
 
@@ -186,7 +184,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       if (!state.isDirty) dirty.add(state);
       state.isDirty = true;
       if (state.effects.length === 0) {
-        plan(restMs);
+        plan(restMs.least);
         return;
       }
       if (urgent.has(state)) return;

@@ -4,7 +4,7 @@ import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
 import { payloadsOf, type RunningService, startService } from "./support.js";
 
-const rounds = 4;
+const rounds = 3;
 const messagesLeast = 100;
 /** A round under load ends when so many more have been acknowledged: a slow machine takes its time. */
 const perRound = 150;
