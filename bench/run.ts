@@ -10,6 +10,7 @@ type Program = (options: BenchOptions) => Promise<Figure[]>;
 const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  decode: async () => (await import("./decode.js")).benchDecode,
   events: async () => (await import("./events.js")).benchEvents,
   ingest: async () => (await import("./ingest.js")).benchIngest,
   journal: async () => (await import("./journal.js")).benchJournal,

@@ -3,7 +3,7 @@ import type { DataStream } from "../store/data-streams.js";
 import type { SeriesRef } from "../store/series.js";
 import { type BinaryPoint, type Layout, layoutOf } from "./decode/binary.js";
 import { withEnum } from "./decode/enumeration.js";
-import { type Converter, converters } from "./decode/values.js";
+import { type Converter, converters, takesNumbers } from "./decode/values.js";
 
 /** A series of one device with the record id of its data point. */
 export interface PointSeries extends SeriesRef {
@@ -17,6 +17,8 @@ export interface PointEntry extends BinaryPoint {
   /** Microseconds since 1970. */
   readonly createdAt: number;
   readonly convert: Converter;
+  /** A finite number within ±2^53 needs no conversion. */
+  readonly takesNumbers: boolean;
   readonly field: string;
   readonly kind: SeriesRef["kind"];
   /** A fault of this value keeps its message out of the series; null: none does. */
@@ -39,11 +41,13 @@ export function toPointEntry(point: DataPoint): PointEntry {
   const { id, dataPointID, pointDataType, binarySize, field, faultValue, dataStep, lowerLimit } = point;
   const convert = converters.get(pointDataType);
   if (convert === undefined) throw new Error(`no converter for pointDataType ${pointDataType}`);
+  const checked = withEnum(convert, point.enum ?? []);
   return {
     ...{ id, dataPointID, pointDataType, binarySize, field },
     reportable: point.dataTransType !== 2,
     createdAt: point.createAt * 1000,
-    convert: withEnum(convert, point.enum ?? []),
+    convert: checked,
+    takesNumbers: checked === convert && takesNumbers(pointDataType),
     kind: kindOf(pointDataType),
     discards: pointDataType === fault && point.isDiscard === 1 ? faultValue : null,
     step:

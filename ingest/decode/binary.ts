@@ -47,7 +47,7 @@ const readSigned: Read = (payload, from, bits) => {
 const readFloat: Read = (payload, from, bits) =>
   bits === 32 ? payload.readFloatBE(at(from)) : payload.readDoubleBE(at(from));
 
-const readBase64: Read = (payload, from, bits) => payload.toString("base64", at(from), at(from + bits));
+const readBytes: Read = (payload, from, bits) => payload.subarray(at(from), at(from + bits));
 
 /** Undefined, which no data point takes, for what is not UTF-8. A text of fixed length is padded with NUL. */
 const readText: Read = (payload, from, bits) => {
@@ -124,8 +124,8 @@ const forms: ReadonlyMap<number, Form> = new Map<number, Form>([
   [6, place],
   [11, fixed(readPaddedText)],
   [12, variable(readText)],
-  [13, fixed(readBase64)],
-  [14, variable(readBase64)],
+  [13, fixed(readBytes)],
+  [14, variable(readBytes)],
   [15, integer(readSigned, 4)],
   [16, integer(readUnsigned, 4)],
   [17, () => bytes(4, readFloat)],

@@ -24,7 +24,10 @@ const formats = [
   },
   {
     // No JSON begins with a byte of this kind: an array of CBOR, or the tag that says CBOR (RFC 8949 §3.4.6).
-    matches: ([first = 0]) => (first >= 0x80 && first <= 0x9f) || first === 0xd9,
+    matches: (payload) => {
+      const first = payload[0] ?? 0;
+      return (first >= 0x80 && first <= 0x9f) || first === 0xd9;
+    },
     read: (payload, context, take) => {
       const decoded = readCbor(payload);
       if (decoded === null) return "format";

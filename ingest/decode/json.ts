@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { flat, scanFlat } from "./flat-json.js";
 import type { Reason } from "./reasons.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
@@ -15,6 +16,8 @@ export interface JsonContext extends SenmlContext {
  * an array of these, or a SenML pack. The keys are not looked up here.
  */
 export function readJson(payload: Buffer, context: JsonContext, take: Sink): Reason | null {
+  const members = scanFlat(payload);
+  if (members >= 0) return readFlat(members, context, take);
   const text = payload.toString("utf8");
   // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
   if (text.includes("\ufffd") && !isUtf8(payload)) return "format";
@@ -29,6 +32,17 @@ export function readJson(payload: Buffer, context: JsonContext, take: Sink): Rea
   let refused: Reason | null = null;
   for (const entry of parsed) refused = readObject(entry, context, take) ?? refused;
   return refused;
+}
+
+function readFlat(members: number, { timeKey, local }: JsonContext, take: Sink): null {
+  let common: number | null | undefined;
+  const { keys, values } = flat;
+  for (let i = 0; i < members; i++) if (keys[i] === timeKey) common = timeOf(values[i], local);
+  for (let i = 0; i < members; i++) {
+    const key = keys[i] as string;
+    if (key !== timeKey) take(key, values[i], common);
+  }
+  return null;
 }
 
 function readObject(entry: unknown, context: JsonContext, take: Sink): Reason | null {

@@ -1,6 +1,6 @@
 import type { Point } from "../../store/series.js";
 import type { DeviceEntry } from "../directory.js";
-import type { PointSeries, StreamEntry } from "../product-model.js";
+import type { PointEntry, PointSeries, StreamEntry } from "../product-model.js";
 import { type FormatContext, readPayload } from "./formats.js";
 import type { Reason } from "./reasons.js";
 import type { LocalTime } from "./time.js";
@@ -55,45 +55,89 @@ export function decodePoints(
   points: DecodedPoint[],
   refuse: Refuse,
 ): Outcome | null {
-  const { isEntry = false, receivedAt, stamp } = message;
+  const { isEntry = false } = message;
   const stream = streamOf(device, message);
-  const known = stream?.points ?? device.product.points;
+  work.device = device;
+  work.known = stream?.points ?? device.product.points;
+  work.message = message;
+  work.rules = rules;
+  work.points = points;
+  work.refuse = refuse;
+  work.stamped = 0;
+  work.discards = false;
+  work.isEnvelope = false;
+  context.layout = stream?.layout;
+  context.local = rules.local;
+  context.receivedAt = message.receivedAt;
+  context.timeKey = isEntry ? "TimeStamp" : "time";
   const from = points.length;
-  let stamped = 0;
-  let discards = false;
-  let isEnvelope = false;
-  const context: FormatContext = {
-    layout: stream?.layout,
-    local: rules.local,
-    receivedAt,
-    timeKey: isEntry ? "TimeStamp" : "time",
-    knows: (key) => known.has(key),
-  };
-  const reason = readPayload(message.payload, context, (key, value, time) => {
-    const point = known.get(key);
-    if (point === undefined || (rules.asOfReceipt && point.createdAt > receivedAt)) {
-      if (key === envelopeKey && Array.isArray(value) && !isEntry) isEnvelope = true;
-      else refuse("unknown", 1);
-      return;
-    }
+  const reason = readPayload(message.payload, context, take);
+  if (reason !== null) refuse(reason, 1);
+  if (work.stamped > 1) dropDuplicates(points, from, refuse);
+  if (!work.discards && !work.isEnvelope) return null;
+  return { isEnvelope: work.isEnvelope, discarded: work.discards ? discardFrom(points, from, refuse) : null };
+}
+
+/** The message that is being decoded: decoding never waits, so one at a time, and nothing is made for each. */
+const work = {
+  known: new Map() as ReadonlyMap<string, PointEntry>,
+  stamped: 0,
+  discards: false,
+  isEnvelope: false,
+} as {
+  device: DeviceEntry;
+  known: ReadonlyMap<string, PointEntry>;
+  message: Message;
+  rules: DecodeRules;
+  points: DecodedPoint[];
+  refuse: Refuse;
+  /** Points that take the message's stamp. */
+  stamped: number;
+  discards: boolean;
+  isEnvelope: boolean;
+};
+
+const context: { -readonly [K in keyof FormatContext]: FormatContext[K] } = {
+  layout: undefined,
+  local: () => null,
+  receivedAt: 0,
+  timeKey: "time",
+  knows: (key) => work.known.has(key),
+};
+
+function take(key: string, value: unknown, time: number | null | undefined): void {
+  const { message, rules, refuse } = work;
+  const point = work.known.get(key);
+  if (point === undefined || (rules.asOfReceipt && point.createdAt > message.receivedAt)) {
+    if (key === envelopeKey && Array.isArray(value) && message.isEntry !== true) work.isEnvelope = true;
+    else refuse("unknown", 1);
+    return;
+  }
+  let stored: number | boolean | string;
+  let rounded = false;
+  if (point.takesNumbers && point.reportable && isExact(value)) {
+    stored = value;
+  } else {
     const converted: Converted = point.reportable ? point.convert(value, rules.local) : issuedOnly;
     if ("reason" in converted) {
       refuse(converted.reason, 1);
       return;
     }
-    const at = time === undefined ? stamp : checkTime(time, receivedAt, rules, refuse);
-    if (at === null) return;
-    const stored = converted.value;
-    if (converted.rounded === true) refuse("rounded", 1);
-    if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1);
-    if (point.discards !== null && point.discards === stored) discards = true;
-    if (time === undefined) stamped++;
-    points.push({ series: device.series(point), time: at, value: stored, serverStamped: time === undefined });
-  });
-  if (reason !== null) refuse(reason, 1);
-  if (stamped > 1) dropDuplicates(points, from, refuse);
-  if (!discards && !isEnvelope) return null;
-  return { isEnvelope, discarded: discards ? discardFrom(points, from, refuse) : null };
+    stored = converted.value;
+    rounded = converted.rounded === true;
+  }
+  const serverStamped = time === undefined;
+  const at = serverStamped ? message.stamp : checkTime(time, message.receivedAt, rules, refuse);
+  if (at === null) return;
+  if (rounded) refuse("rounded", 1);
+  if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1);
+  if (point.discards !== null && point.discards === stored) work.discards = true;
+  if (serverStamped) work.stamped++;
+  work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
+}
+
+function isExact(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
 
 const issuedOnly: Converted = { reason: "direction" };
@@ -131,6 +175,7 @@ function isOnStep({ from, size }: { readonly from: number; readonly size: number
 
 /** Entries without a time share the message's stamp: the last one of a data point counts. */
 function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): void {
+  if (points.length - from <= comparedMax && !hasDuplicate(points, from)) return;
   const last = new Map<unknown, number>();
   for (let at = from; at < points.length; at++) {
     const { serverStamped, series } = points[at] as DecodedPoint;
@@ -144,6 +189,19 @@ function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): v
   const dropped = points.length - kept;
   points.length = kept;
   if (dropped > 0) refuse("duplicate", dropped);
+}
+
+/** So few points are compared with each other faster than a map of them is made. */
+const comparedMax = 16;
+
+function hasDuplicate(points: readonly DecodedPoint[], from: number): boolean {
+  for (let at = from + 1; at < points.length; at++) {
+    const { series } = points[at] as DecodedPoint;
+    for (let before = from; before < at; before++) {
+      if ((points[before] as DecodedPoint).series === series) return true;
+    }
+  }
+  return false;
 }
 
 function discardFrom(points: DecodedPoint[], from: number, refuse: Refuse): readonly DecodedPoint[] {

@@ -131,11 +131,10 @@ function recordValue(entry: Entry, base: Base): unknown {
   return typeof s === "number" ? s + (base.sum ?? 0) : null;
 }
 
-/** base64url without padding in JSON, bytes in CBOR; base64 as data points of bytes take it. */
-function dataOf(data: unknown): string | null {
-  if (data instanceof ByteString) return data.bytes.toString("base64");
-  if (typeof data !== "string" || !/^[A-Za-z0-9_-]*$/.test(data)) return null;
-  return Buffer.from(data, "base64url").toString("base64");
+/** base64url without padding in JSON, bytes in CBOR. */
+function dataOf(data: unknown): Buffer | null {
+  if (data instanceof ByteString) return data.bytes;
+  return typeof data === "string" && /^[A-Za-z0-9_-]*$/.test(data) ? Buffer.from(data, "base64url") : null;
 }
 
 function keyOf(base: string, name: string, knows: SenmlContext["knows"]): string {

@@ -69,7 +69,7 @@ const anyPayload = fc
 function expected({ point, value }: BinaryValue): unknown {
   if (typeof value === "bigint")
     return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (value instanceof Uint8Array) return Buffer.from(value);
   if (point.pointDataType === 6 && (point.binarySize ?? 16) < 16) return (value as number[]).map(Math.fround);
   return value;
 }

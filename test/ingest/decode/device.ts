@@ -1,5 +1,5 @@
 /** A device with one data point of each type, as the decoder sees it. */
-import { converters } from "../../../ingest/decode/values.js";
+import { converters, takesNumbers } from "../../../ingest/decode/values.js";
 import type { DeviceEntry, ProductEntry } from "../../../ingest/directory.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../../../ingest/product-model.js";
 import { kindOf } from "../../../store/data-points.js";
@@ -22,7 +22,13 @@ export function pointEntry(id: number, dataPointID: string, type: number, report
   if (convert === undefined) throw new Error(`no converter for type ${type}`);
   return {
     ...{ id, dataPointID, createdAt: 0, reportable, convert, field: dataPointID, kind: kindOf(type) },
-    ...{ pointDataType: type, binarySize: null, discards: null, step: null },
+    ...{
+      pointDataType: type,
+      binarySize: null,
+      discards: null,
+      step: null,
+      takesNumbers: takesNumbers(type),
+    },
   };
 }
 
