@@ -19,6 +19,7 @@ const programs: Record<string, () => Promise<Program>> = {
   scale: async () => (await import("./scale.js")).benchScale,
   soak: async () => (await import("./soak.js")).benchSoak,
   transfer: async () => (await import("./transfer.js")).benchTransfer,
+  watch: async () => (await import("./watch.js")).benchWatch,
 };
 
 async function main(): Promise<void> {

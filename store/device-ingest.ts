@@ -81,16 +81,21 @@ export function saveDeviceIngests(node: number, all: readonly DeviceIngest[]): S
   };
 }
 
+const notYet = (device: string, save: string): string =>
+  `exists (select 1 from device where id = ${device})
+   and not exists (select 1 from device_ingest where deviceIntID = ${device} and node = ? and saves >= ${save})`;
+
 /**
  * True where a device is there and its save of that number is not yet: a write that succeeded though its answer was
  * lost is not done twice.
  */
 export function notYetSaved(node: number, deviceIntID: number, save: number): Statement {
-  return {
-    sql: `exists (select 1 from device where id = ?)
-      and not exists (select 1 from device_ingest where deviceIntID = ? and node = ? and saves >= ?)`,
-    args: [deviceIntID, deviceIntID, node, save],
-  };
+  return { sql: notYet("?", "?"), args: [deviceIntID, deviceIntID, node, save] };
+}
+
+/** The same for rows of v.deviceIntID and v.save. */
+export function notYetSavedRows(node: number): Statement {
+  return { sql: notYet("v.deviceIntID", "v.save"), args: [node] };
 }
 
 /** Columns of a device that its own points set. */

@@ -8,7 +8,7 @@ import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journ
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry, Directory } from "../directory.js";
-import { evaluate } from "../watch/evaluate.js";
+import { detailOf, evaluate } from "../watch/evaluate.js";
 import type { WatchPlan, WatchPlans } from "../watch/plan.js";
 import { followPresence } from "../watch/presence.js";
 import { scopesOf } from "../watch/scopes.js";
@@ -79,7 +79,6 @@ export interface AlertsConsumer {
 const stallMs = 100;
 const sliceMs = 4;
 const retryMs = 1000;
-const none: readonly DecodedPoint[] = [];
 const deviceKinds: ReadonlySet<number> = new Set([
   ...[recordKinds.uplink, recordKinds.entry, recordKinds.expanded],
   ...[recordKinds.connect, recordKinds.disconnect],
@@ -270,11 +269,11 @@ function applyMessage(
   if (decoded === null) return;
   for (const { reason, count } of decoded.refusals) countRefused(state, reason, count);
   state.points += decoded.points.length - decoded.from;
-  const { discarded = null } = decoded.outcome ?? {};
+  const discarded = decoded.outcome?.discarded ?? null;
+  const points = discarded ?? decoded.points;
+  const from = discarded === null ? decoded.from : 0;
   evaluate(plan, state, {
-    id: record.id,
-    points: discarded ?? decoded.points ?? none,
-    from: discarded === null ? decoded.from : 0,
+    ...{ id: record.id, points, from, detail: detailOf(points, from) },
     isDiscarded: discarded !== null,
     scopes: scopesOf(device.device.scopes),
   });

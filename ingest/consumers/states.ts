@@ -1,10 +1,11 @@
-import { currentCauses, endAlert, raiseAlert } from "../../store/alerts.js";
+import { currentCauses, endAlert, type Raised, raiseAlerts } from "../../store/alerts.js";
 import { saveCheckpoint } from "../../store/checkpoints.js";
 import type { Db, Statement } from "../../store/db.js";
 import {
   type DeviceIngest,
   findDeviceIngest,
   notYetSaved,
+  notYetSavedRows,
   saveDeviceIngests,
   setReported,
 } from "../../store/device-ingest.js";
@@ -43,6 +44,7 @@ export interface States {
 const statesMax = 50_000;
 /** Devices of one transaction. */
 const devicesPerWrite = 200;
+const raisesPerStatement = 500;
 const alertsMs = 20;
 /** Counters and places wait for company, the longer the more devices there are to write. */
 const restMs = { least: 200, perDevice: 2, most: 10_000 } as const;
@@ -54,7 +56,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
   const { db, node } = options;
   const states = new Map<number, DeviceState>();
   const dirty = new Set<DeviceState>();
-  /** Those with alerts to write. */
+  /** Those with alerts that have begun or ended. */
   const urgent = new Set<DeviceState>();
   let settledID = options.from;
   let savedID = options.from;
@@ -110,29 +112,31 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
   function takeAll(some: readonly DeviceState[]): Statement[] {
     const effects: Statement[] = [];
     const rows: DeviceIngest[] = [];
+    let raised: Raised[] = [];
+    const raiseAll = (): void => {
+      if (raised.length > 0) effects.push(raiseAlerts(options.now(), raised, notYetSavedRows(node)));
+      raised = [];
+    };
     for (const state of some) {
-      state.saves++;
-      effects.push(...effectsOf(state));
+      const { id, tenant } = state;
+      const save = ++state.saves;
+      for (const effect of state.effects) {
+        if (effect.kind === "raise") {
+          const { trigger, detail, times } = effect;
+          raised.push({ ...trigger, tenant, deviceIntID: id, alertDetail: detail, times, save });
+          if (raised.length >= raisesPerStatement) raiseAll();
+        } else {
+          // The order of what a device was found in is kept.
+          raiseAll();
+          effects.push(endAlert(id, effect.cause, effect.endTime, notYetSaved(node, id, save)));
+        }
+      }
+      if (state.columns.size > 0) effects.push(setReported(id, state.columns));
       rows.push(toDeviceIngest(state));
       clear(state);
     }
+    raiseAll();
     return [...effects, saveDeviceIngests(node, rows)];
-  }
-
-  function effectsOf(state: DeviceState): Statement[] {
-    const { id, tenant, saves } = state;
-    const condition = notYetSaved(node, id, saves);
-    const alerts = state.effects.map((effect) =>
-      effect.kind === "end"
-        ? endAlert(id, effect.cause, effect.endTime, condition)
-        : raiseAlert(
-            options.now(),
-            { ...effect.trigger, tenant, deviceIntID: id, alertDetail: effect.detail },
-            effect.times,
-            condition,
-          ),
-    );
-    return state.columns.size === 0 ? alerts : [...alerts, setReported(id, state.columns)];
   }
 
   function clear(state: DeviceState): void {
@@ -140,6 +144,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     state.raising.clear();
     state.columns = new Map();
     state.isDirty = false;
+    state.isUrgent = false;
     dirty.delete(state);
     urgent.delete(state);
   }
@@ -183,7 +188,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     touch: (state) => {
       if (!state.isDirty) dirty.add(state);
       state.isDirty = true;
-      if (state.effects.length === 0) {
+      if (!state.isUrgent) {
         plan(restMs.least);
         return;
       }

@@ -1,12 +1,10 @@
 import type { DecodedPoint } from "../decode/points.js";
 import type { PointWatch, RuleWatch, WatchPlan } from "./plan.js";
 import type { Scope } from "./scopes.js";
-import { type DeviceState, type PointState, raise, recover } from "./state.js";
+import { type Countable, countOn, type DeviceState, type PointState, raise, recover } from "./state.js";
 
-/** One message as it is evaluated. */
-export interface Observation {
-  /** Journal id of the message. */
-  readonly id: number;
+/** One message as it is evaluated; its id is that of the journal. */
+export interface Observation extends Countable {
   /** Its points begin at `from` in `points`. */
   readonly points: readonly DecodedPoint[];
   readonly from: number;
@@ -41,8 +39,9 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
   }
 }
 
-/** Rules that this instant's points touch; kept between calls, which never overlap. */
-const touched = new Set<RuleWatch>();
+/** Rules that the present instant's points touch. Evaluation never waits, so there is one instant at a time. */
+const touched: RuleWatch[] = [];
+let instant = 0;
 
 /** Points of one time: all values are set before rules and fences look at them. */
 function evaluateInstant(
@@ -55,7 +54,8 @@ function evaluateInstant(
 ): void {
   const time = (points[from] as DecodedPoint).time;
   let moved = false;
-  touched.clear();
+  touched.length = 0;
+  instant++;
   for (let at = from; at < end; at++) {
     const point = points[at] as DecodedPoint;
     const watch = plan.points.get(point.series.dataPointIntID);
@@ -66,10 +66,16 @@ function evaluateInstant(
     checkLimits(state, message, watch, point);
     if (watch.place !== null && move(state, watch.place, point)) moved = true;
     for (const column of watch.columns) report(state, column, String(point.value));
-    for (const rule of watch.rules) touched.add(rule);
+    for (const rule of watch.rules) touch(rule);
   }
   if (moved) checkScopes(state, message, time);
   for (const rule of touched) checkRule(state, message, rule, time);
+}
+
+function touch(rule: RuleWatch): void {
+  if (rule.touchedAt === instant) return;
+  rule.touchedAt = instant;
+  touched.push(rule);
 }
 
 /** Makes it the newest value used; false when there is a newer one. */
@@ -95,39 +101,37 @@ function checkFault(state: DeviceState, message: Observation, watch: PointWatch,
     recover(state, cause, point.time);
     return;
   }
+  if (countOn(state, cause, message)) return;
   const alertName = `${watch.name}故障`;
   const alertContent = `${alertName}：${point.value}`;
-  const trigger = { cause, alertName, alertContent, alertSeverity: severities.fault };
-  raise(state, message.id, { ...trigger, startTime: toMillis(point.time) }, () => detailOf(message));
+  const startTime = toMillis(point.time);
+  raise(state, { cause, alertName, alertContent, alertSeverity: severities.fault, startTime }, message);
 }
 
 function checkLimits(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
   const { upper, lower, causes } = watch;
   const value = point.value as number;
-  if (upper !== null && value > upper)
-    exceed(state, message, watch, point, "upper", `超上限：${value} > ${upper}`);
+  if (upper !== null && value > upper) exceed(state, message, watch, point, "upper");
   else recover(state, causes.upper, point.time);
-  if (lower !== null && value < lower)
-    exceed(state, message, watch, point, "lower", `低于下限：${value} < ${lower}`);
+  if (lower !== null && value < lower) exceed(state, message, watch, point, "lower");
   else recover(state, causes.lower, point.time);
 }
 
-const limitWords = { upper: "超上限", lower: "低于下限" } as const;
+const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于下限", sign: "<" } } as const;
 
 function exceed(
   state: DeviceState,
   message: Observation,
   watch: PointWatch,
-  { time }: DecodedPoint,
+  { time, value }: DecodedPoint,
   limit: "upper" | "lower",
-  text: string,
 ): void {
-  const alertName = watch.name + limitWords[limit];
-  const trigger = { cause: watch.causes[limit], alertName, alertContent: watch.name + text };
+  const cause = watch.causes[limit];
+  if (countOn(state, cause, message)) return;
+  const alertName = watch.name + limits[limit].word;
+  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${watch[limit]}`;
   const startTime = toMillis(time);
-  raise(state, message.id, { ...trigger, alertSeverity: severities.limit, startTime }, () =>
-    detailOf(message),
-  );
+  raise(state, { cause, alertName, alertContent, alertSeverity: severities.limit, startTime }, message);
 }
 
 /** True when the device now stands on a place of the earth. */
@@ -163,15 +167,12 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
       recover(state, scope.cause, time);
       continue;
     }
+    if (countOn(state, scope.cause, message)) continue;
     const word = scope.isForbidden ? "进入禁止区域" : "离开活动区域";
     const alertContent = `${scope.name}：${word} [${longitude}, ${latitude}]`;
-    const trigger = {
-      cause: scope.cause,
-      alertName: scope.name,
-      alertContent,
-      alertSeverity: severities.scope,
-    };
-    raise(state, message.id, { ...trigger, startTime: toMillis(time) }, () => detailOf(message));
+    const { cause, name: alertName } = scope;
+    const startTime = toMillis(time);
+    raise(state, { cause, alertName, alertContent, alertSeverity: severities.scope, startTime }, message);
   }
 }
 
@@ -188,23 +189,27 @@ const operands = new Float64Array(operandsMax);
 
 /** A condition that is null says nothing: neither trouble nor its end. */
 function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, time: number): void {
-  for (const [at, { point, isPrevious }] of watch.operands.entries()) {
+  for (let at = 0; at < watch.operands.length; at++) {
+    const { point, isPrevious } = watch.operands[at] as RuleWatch["operands"][number];
     const known = point === null ? undefined : state.values.get(point);
     operands[at] = known === undefined ? Number.NaN : isPrevious ? known.previous : known.value;
   }
   const result = watch.evaluate(operands);
   if (Number.isNaN(result)) return;
   if (result === 0) {
-    state.since.delete(watch.id);
+    if (state.since.size > 0) state.since.delete(watch.id);
     recover(state, watch.cause, time);
     return;
   }
-  const since = state.since.get(watch.id) ?? time;
-  state.since.set(watch.id, since);
-  if (time - since < watch.durationMicros) return;
+  if (watch.durationMicros > 0) {
+    const since = state.since.get(watch.id) ?? time;
+    state.since.set(watch.id, since);
+    if (time - since < watch.durationMicros) return;
+  }
+  if (countOn(state, watch.cause, message)) return;
   const { alertName, alertContent, alertSeverity } = watch.rule;
-  const trigger = { cause: watch.cause, alertName, alertContent, alertSeverity };
-  raise(state, message.id, { ...trigger, startTime: toMillis(time) }, () => detailOf(message));
+  const startTime = toMillis(time);
+  raise(state, { cause: watch.cause, alertName, alertContent, alertSeverity, startTime }, message);
 }
 
 const toMillis = (micros: number): number => Math.floor(micros / 1000);
@@ -212,13 +217,22 @@ const toMillis = (micros: number): number => Math.floor(micros / 1000);
 const detailValuesMax = 200;
 const detailCharactersMax = 1024;
 
-/** The message's values by dataPointID; of several of one, the last. */
-function detailOf({ points, from }: Observation): Readonly<Record<string, unknown>> {
+/** A message's values by dataPointID, made once and when they are asked for; of several of one, the last. */
+export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
+  let made: Readonly<Record<string, unknown>> | undefined;
+  return () => {
+    made ??= valuesOf(points, from);
+    return made;
+  };
+}
+
+function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Record<string, unknown>> {
   const detail: Record<string, unknown> = {};
   let left = detailValuesMax;
   for (let at = from; at < points.length && left > 0; at++, left--) {
     const { series, value } = points[at] as DecodedPoint;
-    const [dataPointID = series.field] = series.field.split("~");
+    const generation = series.field.indexOf("~");
+    const dataPointID = generation < 0 ? series.field : series.field.slice(0, generation);
     detail[dataPointID] = typeof value === "string" ? value.slice(0, detailCharactersMax) : value;
   }
   return detail;

@@ -34,6 +34,8 @@ export interface RuleWatch {
   /** Where each operand comes from: a data point, its value or the one before; null: a data point that is gone. */
   readonly operands: readonly { readonly point: number | null; readonly isPrevious: boolean }[];
   readonly evaluate: Condition["evaluate"];
+  /** The instant that it was last touched in: so that it is evaluated once in each. */
+  touchedAt: number;
 }
 
 /** A formula that is true (not 0), false (0) or null (NaN). */
@@ -148,6 +150,7 @@ function toRuleWatch(
             : { point: ids.get(name) ?? null, isPrevious: false },
         ),
         evaluate,
+        touchedAt: 0,
       },
     ];
   } catch {

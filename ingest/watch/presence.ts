@@ -1,5 +1,5 @@
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import { type DeviceState, raise, recover } from "./state.js";
+import { countOn, type DeviceState, raise, recover } from "./state.js";
 
 export const offlineCause = "offline";
 
@@ -29,7 +29,9 @@ export function raiseOffline(state: DeviceState, deviceName: string): void {
   const startTime = state.offlineSince;
   if (startTime === null) return;
   state.offlineSince = null;
+  const message = { id: startTime, detail: () => ({}) };
+  if (countOn(state, offlineCause, message)) return;
   const alertContent = `设备离线：${deviceName}`;
   const trigger = { cause: offlineCause, alertName: "设备离线", alertContent, alertSeverity: 4, startTime };
-  raise(state, startTime, trigger, () => ({}));
+  raise(state, trigger, message);
 }

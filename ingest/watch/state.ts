@@ -50,6 +50,8 @@ export interface DeviceState {
   /** What the columns held when they were last set from here. */
   readonly reported: Map<ReportedColumn, number | string>;
   isDirty: boolean;
+  /** An alert has begun or ended: that is written at once, what goes on with the rest. */
+  isUrgent: boolean;
 }
 
 /** What of a state is kept as JSON: numbers only. */
@@ -98,6 +100,7 @@ export function newState(
     columns: new Map(),
     reported: new Map(),
     isDirty: false,
+    isUrgent: false,
   };
 }
 
@@ -122,22 +125,30 @@ export function toDeviceIngest(state: DeviceState): DeviceIngest {
   };
 }
 
-/** One more message of a trouble, or its first; a message counts once. */
-export function raise(
-  state: DeviceState,
-  message: number,
-  trigger: Raise["trigger"],
-  detail: () => Trigger["alertDetail"],
-): void {
-  if (state.active.get(trigger.cause) === message) return;
-  state.active.set(trigger.cause, message);
-  const open = state.raising.get(trigger.cause);
-  if (open !== undefined) {
-    open.times++;
-    open.detail = detail();
-    return;
-  }
-  const effect: Raise = { kind: "raise", trigger, detail: detail(), times: 1 };
+/** What is counted: a message has an id, and values that are made into a detail when they are asked for. */
+export interface Countable {
+  readonly id: number;
+  detail(): Trigger["alertDetail"];
+}
+
+/** Counts one more message of a trouble that goes on and was written of lately; false: `raise` must say what it is. */
+export function countOn(state: DeviceState, cause: string, message: Countable): boolean {
+  const counted = state.active.get(cause);
+  if (counted === undefined) return false;
+  if (counted === message.id) return true;
+  const open = state.raising.get(cause);
+  if (open === undefined) return false;
+  state.active.set(cause, message.id);
+  open.times++;
+  open.detail = message.detail();
+  return true;
+}
+
+/** A trouble that `countOn` did not count. */
+export function raise(state: DeviceState, trigger: Raise["trigger"], message: Countable): void {
+  if (!state.active.has(trigger.cause)) state.isUrgent = true;
+  state.active.set(trigger.cause, message.id);
+  const effect: Raise = { kind: "raise", trigger, detail: message.detail(), times: 1 };
   state.raising.set(trigger.cause, effect);
   state.effects.push(effect);
 }
@@ -145,6 +156,7 @@ export function raise(
 /** `time` in microseconds. */
 export function recover(state: DeviceState, cause: string, time: number): void {
   if (state.active.size === 0 || !state.active.delete(cause)) return;
+  state.isUrgent = true;
   state.raising.delete(cause);
   state.effects.push({ kind: "end", cause, endTime: Math.floor(time / 1000) });
 }

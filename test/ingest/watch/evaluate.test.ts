@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { DecodedPoint } from "../../../ingest/decode/points.js";
-import { evaluate } from "../../../ingest/watch/evaluate.js";
+import { detailOf, evaluate } from "../../../ingest/watch/evaluate.js";
 import { planOf } from "../../../ingest/watch/plan.js";
 import { type DeviceState, newState, toDeviceIngest } from "../../../ingest/watch/state.js";
 import { compileFormula } from "../../../query/formula.js";
@@ -44,7 +44,8 @@ const toPoint = ({ id, time, value }: Sent): DecodedPoint => ({
 const fresh = (): DeviceState => newState({ id: 1, tenant: 1 }, undefined, []);
 
 function run(state: DeviceState, id: number, message: readonly Sent[]): void {
-  evaluate(plan, state, { id, points: message.map(toPoint), from: 0, isDiscarded: false, scopes: [] });
+  const points = message.map(toPoint);
+  evaluate(plan, state, { id, points, from: 0, detail: detailOf(points, 0), isDiscarded: false, scopes: [] });
 }
 
 /** Alerts as the store would hold them: times of each, ended or not, in the order of their beginning. */
