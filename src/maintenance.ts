@@ -106,9 +106,9 @@ function every(
   };
 }
 
-/** Bytes of the segments that the series consumer has not settled. */
-function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
-  const settled = settledID();
+/** Bytes of the segments that a consumer has not settled. */
+function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number {
+  const settled = Math.min(settledID(), savedID());
   return journal.segments.reduce((sum, segment, i) => {
     const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
     const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));

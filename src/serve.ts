@@ -148,7 +148,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * 86_400_000) * 1000;
   if (!config.holdSeries) {
     const watcher = await startAlertsConsumer({
-      ...{ journal, directory, db, now, node: config.nodeNumber, offlineGraceMs },
+      ...{ journal, directory, db, meter, now, node: config.nodeNumber, offlineGraceMs },
       plans: createWatchPlans(db, compileCondition),
       rules: () => ({ local, oldest: oldest() }),
       onTrouble: (error) => status.note("alerts", error?.message ?? null),

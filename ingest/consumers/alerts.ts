@@ -8,6 +8,7 @@ import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journ
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry, Directory } from "../directory.js";
+import { count, type Meter } from "../meter.js";
 import { detailOf, evaluate } from "../watch/evaluate.js";
 import type { WatchPlan, WatchPlans } from "../watch/plan.js";
 import { followPresence } from "../watch/presence.js";
@@ -28,6 +29,7 @@ export interface AlertsOptions {
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly meter: Meter;
   /** How long a device may be away before that is an alert. */
   readonly offlineGraceMs: number;
   readonly onTrouble: (error: Error | null) => void;
@@ -122,6 +124,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       applyMessage(state, plan, record, device, decoded);
     } else if (record.kind === recordKinds.expanded) {
       countRefused(state, "child", record.messageID);
+      if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
     } else {
       followPresence(state, record, diedAt);
       offline.note(state);
@@ -201,8 +204,8 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     const points: DecodedPoint[] = [];
     const refusals: Refusal[] = [];
     const rules = { ...options.rules(), asOfReceipt: false };
-    const outcome = decodePoints(device, messageOf(record), rules, points, (reason, count) =>
-      refusals.push({ reason, count }),
+    const outcome = decodePoints(device, messageOf(record), rules, points, (reason, by) =>
+      refusals.push({ reason, count: by }),
     );
     return { points, from: 0, outcome, refusals };
   }
@@ -267,7 +270,7 @@ function applyMessage(
   state.messages++;
   state.lastAt = Math.max(state.lastAt ?? 0, record.receivedAt);
   if (decoded === null) return;
-  for (const { reason, count } of decoded.refusals) countRefused(state, reason, count);
+  for (const { reason, count: by } of decoded.refusals) countRefused(state, reason, by);
   state.points += decoded.points.length - decoded.from;
   const discarded = decoded.outcome?.discarded ?? null;
   const points = discarded ?? decoded.points;
@@ -279,6 +282,6 @@ function applyMessage(
   });
 }
 
-function countRefused(state: DeviceState, reason: Reason, count: number): void {
-  if (count > 0) state.refused.set(reason, (state.refused.get(reason) ?? 0) + count);
+function countRefused(state: DeviceState, reason: Reason, by: number): void {
+  if (by > 0) count(state.refused, reason, by);
 }
