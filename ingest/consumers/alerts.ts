@@ -77,8 +77,8 @@ export interface AlertsConsumer {
   close(): Promise<void>;
 }
 
-/** The series consumer may wait for its store: then this one goes ahead. */
-const stallMs = 100;
+/** The series consumer may wait for its store: after so long this one goes ahead, and decodes for itself. */
+const stallMs = 1000;
 const sliceMs = 4;
 const retryMs = 1000;
 const deviceKinds: ReadonlySet<number> = new Set([
@@ -275,8 +275,12 @@ function applyMessage(
   const discarded = decoded.outcome?.discarded ?? null;
   const points = discarded ?? decoded.points;
   const from = discarded === null ? decoded.from : 0;
+  if (plan.points.size === 0) return;
   evaluate(plan, state, {
-    ...{ id: record.id, points, from, detail: detailOf(points, from) },
+    id: record.id,
+    points,
+    from,
+    detail: detailOf(points, from),
     isDiscarded: discarded !== null,
     scopes: scopesOf(device.device.scopes),
   });
