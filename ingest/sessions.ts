@@ -1,3 +1,4 @@
+import { type ClientCertificate, isEntitled } from "./credentials.js";
 import type { DeviceEntry } from "./directory.js";
 import type { EndReason } from "./meter.js";
 import { covers, inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "./topics.js";
@@ -11,6 +12,8 @@ export interface Session {
   readonly entry: DeviceEntry;
   /** Token that it authenticated with; another one throws it out. */
   readonly token: string;
+  /** Certificate that it proved itself with; null where none was asked for. */
+  readonly certificate: ClientCertificate | null;
   readonly subscriptions: ReadonlyMap<string, number>;
   /** Whether the subscription to the inbox that every session begins with still stands. */
   readonly hasInbox: boolean;
@@ -113,11 +116,8 @@ export function createSessions(): Sessions {
       return taken;
     },
     check: (device, entry) => {
-      const row = entry?.device;
       for (const session of [...(spaces.get(device)?.values() ?? [])]) {
-        if (row === undefined || row.blocked === 1 || row.authType !== 1 || row.token !== session.token) {
-          session.end("thrown_out");
-        }
+        if (entry === undefined || !isEntitled(entry, session)) session.end("thrown_out");
       }
     },
     endAll: async (reason) => {

@@ -50,6 +50,7 @@ async function open(dir: string): Promise<Fleet> {
     sessions.open({
       clientID: "c",
       token: "t",
+      certificate: null,
       entry: { id, device: { deviceID: `d${id}` } } as DeviceEntry,
       subscriptions: new Map(),
       hasInbox: true,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { assert, until } from "../suite.js";
-import type { Rec } from "../world.js";
+import { listenersOff, type Rec } from "../world.js";
 
 const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
@@ -34,7 +34,14 @@ export async function startService(
   dataDir: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
-  const env = { DATA_DIR: dataDir, HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0", ...environment };
+  const env = {
+    DATA_DIR: dataDir,
+    HTTP_PORT: "0",
+    MQTT_PORT: "0",
+    ...listenersOff,
+    FREE_BYTES_MIN: "0",
+    ...environment,
+  };
   const child = spawn(process.execPath, ["--enable-source-maps", program, "serve"], {
     env,
     stdio: ["ignore", "pipe", "pipe"],

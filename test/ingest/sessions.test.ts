@@ -23,6 +23,7 @@ function fake(sessions: Sessions, clientID: string, device = 1, token = "secret"
   const session: Fake = {
     clientID,
     token,
+    certificate: null,
     entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
     subscriptions: new Map(),
     hasInbox: true,
