@@ -18,6 +18,11 @@ export interface Reply {
 
 export interface RunningService {
   readonly mqtt: string;
+  /** What the line "listening" says. */
+  readonly addresses: Readonly<Record<string, string | null>>;
+  /** The log so far, a JSON object each. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  signal(name: NodeJS.Signals): void;
   call(method: string, path: string, body?: unknown): Promise<Reply>;
   make(path: string, body: object): Promise<Rec>;
   /** A sample of /metrics, 0 where it is not there. */
@@ -49,7 +54,8 @@ export async function startService(
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
   child.once("exit", () => process.off("exit", killAtExit));
-  const addresses = await listening(child);
+  const logged: Record<string, unknown>[] = [];
+  const addresses = await listening(child, logged);
   const first = JSON.parse(await readFile(join(dataDir, "first-start.json"), "utf8")) as { apiKey: string };
 
   async function call(method: string, path: string, body?: unknown): Promise<Reply> {
@@ -70,6 +76,9 @@ export async function startService(
 
   return {
     mqtt: addresses.mqtt,
+    addresses,
+    logged,
+    signal: (name) => void child.kill(name),
     call,
     metric,
     make: async (path, body) => {
@@ -99,7 +108,10 @@ async function exited(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-function listening(child: ChildProcess): Promise<{ http: string; mqtt: string }> {
+function listening(
+  child: ChildProcess,
+  logged: Record<string, unknown>[],
+): Promise<{ http: string; mqtt: string }> {
   return new Promise((resolve, reject) => {
     let errors = "";
     child.stderr?.on("data", (chunk) => {
@@ -110,8 +122,9 @@ function listening(child: ChildProcess): Promise<{ http: string; mqtt: string }>
     );
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const { msg, http, mqtt } = JSON.parse(line) as { msg: string; http: string; mqtt: string };
-      if (msg === "listening") resolve({ http, mqtt });
+      const { msg, ...rest } = JSON.parse(line) as { msg: string; http: string; mqtt: string };
+      logged.push({ msg, ...rest });
+      if (msg === "listening") resolve(rest);
     });
   });
 }
