@@ -1,6 +1,6 @@
 /**
- * Full TLS handshakes, one after the other on each of so many lanes, each connection closed once it is secure. A line
- * of standard input begins a round. The chain is not verified, for that would cost the client and not the server.
+ * Full TLS handshakes, one after the other on each of so many lanes, each connection closed in good order, so
+ * that neither side leaves any of it out. A line of standard input begins a round. The chain is not verified, for that would cost the client and not the server.
  */
 import { createInterface } from "node:readline";
 import { connect } from "node:tls";
@@ -43,11 +43,14 @@ function handshake(port: number, version: HandshakerRound["version"]): Promise<b
       ...{ port, host: "127.0.0.1", rejectUnauthorized: false },
       ...{ minVersion: version, maxVersion: version },
     });
+    let secure = false;
     socket.once("secureConnect", () => {
-      resolve(true);
-      socket.destroy();
+      secure = true;
+      socket.end();
     });
-    socket.once("error", () => resolve(false));
+    // Read to the end, or the close would wait for what nobody takes.
+    socket.on("error", () => undefined).resume();
+    socket.once("close", () => resolve(secure));
   });
 }
 

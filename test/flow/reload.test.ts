@@ -1,9 +1,11 @@
 /** SIGHUP on the real process: another certificate without a connection lost. */
 import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { connectTo, makeAuthority, makeCertificate, writePair } from "../ingest/tls-support.js";
+import { connectTo, makeAuthority, makeCertificate, thrownOut, writePair } from "../ingest/tls-support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { provision, type RunningService, startService } from "./support.js";
 
@@ -103,6 +105,41 @@ suite("reload", (test) => {
       }
       assert.is(serials[0], serials[1]);
       assert.is.not(serials[1], serials[2]);
+    }));
+
+  test("an authority that has expired closes the TLS listeners, and nothing else", () =>
+    withTempDir(async (dir) => {
+      const files = writePair(dir, "ca", await makeAuthority("Old CA", -1000));
+      const service = await startService(join(dir, "data"), {
+        ...{ CA_CERT: files.cert, CA_KEY: files.key, MQTTS_PORT: "0", WS_PORT: "0" },
+      });
+      const { mqtt, mqtts, ws } = service.addresses;
+      assert.ok(mqtt && ws);
+      assert.is(mqtts, null);
+      assert.match((await service.call("GET", "/readyz")).text, /"certificate":".*has expired/);
+      await service.stop();
+    }));
+
+  test("a stop does not wait for clients, whatever they came by", () =>
+    withTempDir(async (dir) => {
+      const service = await startService(dir, { MQTTS_PORT: "0", WS_PORT: "0", WSS_PORT: "0" });
+      const [device] = await provision(service, 1);
+      assert.ok(device);
+      if (device === undefined) return;
+      const clients = [];
+      for (const name of ["mqtt", "mqtts", "ws", "wss"]) {
+        const options = { clientId: name, rejectUnauthorized: false };
+        clients.push(await connectTo(service.addresses[name] ?? "", device, options));
+      }
+      const silent = ["mqtts", "wss"].map((name) =>
+        connectTcp(Number(new URL(service.addresses[name] ?? "").port), "127.0.0.1"),
+      );
+      await Promise.all(silent.map((socket) => once(socket, "connect")));
+      const begun = performance.now();
+      const out = clients.map(thrownOut);
+      await service.stop();
+      await Promise.all(out);
+      assert.ok(performance.now() - begun < 8000);
     }));
 
   test("SIGHUP without a TLS listener ends nothing", () =>

@@ -25,9 +25,10 @@ function keys() {
   return { publicKey, privateKey, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-export async function makeAuthority(name = "Plant CA"): Promise<SigningPair> {
+/** `to`: milliseconds from now until it ends. */
+export async function makeAuthority(name = "Plant CA", to = 30 * dayMs): Promise<SigningPair> {
   const { publicKey, privateKey, key } = keys();
-  const dates = { notBefore: seconds(Date.now() - dayMs), notAfter: seconds(Date.now() + 30 * dayMs) };
+  const dates = { notBefore: seconds(Date.now() - dayMs), notAfter: seconds(Date.now() + to) };
   const cert = await signCertificate(
     { name, publicKey, purpose: "authority", ...dates },
     { certificate: null, key: privateKey },
