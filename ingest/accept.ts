@@ -2,6 +2,7 @@ import { crc32c } from "../store/crc32c.js";
 import type { Journal } from "../store/journal.js";
 import { type JournalInput, recordKinds } from "../store/journal-record.js";
 import type { DeviceEntry } from "./directory.js";
+import type { MessageProperties } from "./message.js";
 import type { Meter } from "./meter.js";
 import { topicBytesMax } from "./topics.js";
 
@@ -23,6 +24,7 @@ export interface Uplink {
   readonly messageID: number;
   readonly dup: boolean;
   readonly retain: boolean;
+  readonly properties?: MessageProperties | null;
 }
 
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */

@@ -1,9 +1,21 @@
 import type { DeviceEntry } from "./directory.js";
+import type { MessageProperties, Subscription } from "./message.js";
 import type { EndReason } from "./meter.js";
 import { covers, inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "./topics.js";
 
 /** What became of a message of QoS 1 or 2: acknowledged, or the connection ended without. */
 export type Settled = (acknowledged: boolean) => void;
+
+/** What a published message carries beside its topic and payload. */
+export interface Published {
+  readonly retain: boolean;
+  readonly properties: MessageProperties | null;
+}
+
+/** What a delivery carries: `identifiers` are those of the subscriptions that bring it. */
+export interface Carried extends Published {
+  readonly identifiers: readonly number[];
+}
 
 /** One live connection of a device, whatever its transport. */
 export interface Session {
@@ -11,11 +23,11 @@ export interface Session {
   readonly entry: DeviceEntry;
   /** Token that it authenticated with; another one throws it out. */
   readonly token: string;
-  readonly subscriptions: ReadonlyMap<string, number>;
+  readonly subscriptions: ReadonlyMap<string, Subscription>;
   /** Whether the subscription to the inbox that every session begins with still stands. */
   readonly hasInbox: boolean;
   /** False where the message is dropped; `settled` is called once for one of QoS 1 or 2 that is not. */
-  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean;
+  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled, carried?: Carried): boolean;
   end(reason: EndReason): void;
 }
 
@@ -40,8 +52,15 @@ export interface Sessions {
   /** Takes over a session of the same client id; false when the device has too many. */
   open(session: Session): boolean;
   close(session: Session): void;
-  /** Delivers within the device's space. */
-  publish(device: number, topic: string, payload: Uint8Array, qos: number): void;
+  /** Delivers within the device's space; `from` is the publisher's client id, for No Local. */
+  publish(
+    device: number,
+    topic: string,
+    payload: Uint8Array,
+    qos: number,
+    published?: Published,
+    from?: string,
+  ): void;
   /** Whether a client is there that a message on the topic would reach. */
   reaches(device: number, topic: string): boolean;
   /** Whether any client of the device is there. */
@@ -83,18 +102,14 @@ export function createSessions(): Sessions {
       size--;
       if (space.size === 0) spaces.delete(session.entry.id);
     },
-    publish: (device, topic, payload, qos) => {
+    publish: (device, topic, payload, qos, published = plain, from) => {
       const space = spaces.get(device);
       if (space === undefined) return;
-      const inbox = looksLikeInbox(topic);
       for (const session of space.values()) {
-        if (inbox) {
-          const reach = reachOf(session, topic);
-          if (reach !== null) session.deliver(reach.topic, payload, Math.min(qos, reach.qos));
-        } else {
-          const granted = grantedQos(session.subscriptions, topic);
-          if (granted !== null) session.deliver(topic, payload, Math.min(qos, granted));
-        }
+        const reach = reachOf(session, topic, from);
+        if (reach === null) continue;
+        const carried = carriedBy(reach, published);
+        session.deliver(reach.topic, payload, Math.min(qos, reach.qos), undefined, carried);
       }
     },
     reaches: (device, topic) => {
@@ -156,26 +171,28 @@ function sendOnce(sessions: Iterable<Session>, message: Downlink, settled: Settl
   return sent ? "sent" : "none";
 }
 
-interface Reach {
+interface Reach extends Grant {
   /** The name under which the client gets it. */
   readonly topic: string;
-  readonly qos: number;
 }
 
 /** How a message on the topic reaches a client: the inbox has two names, and one subscription of its own. */
-function reachOf(session: Session, topic: string): Reach | null {
+function reachOf(session: Session, topic: string, from?: string): Reach | null {
   const { subscriptions, hasInbox } = session;
+  const own = from === session.clientID;
   if (!looksLikeInbox(topic) || !isInboxOf(session, topic)) {
-    const qos = grantedQos(subscriptions, topic);
-    return qos === null ? null : { topic, qos };
+    const grant = grantOf(subscriptions, topic, own);
+    return grant === null ? null : { topic, ...grant };
   }
   const alias = inboxAlias(session.entry.device.deviceID);
-  const named = grantedQos(subscriptions, inboxTopic);
-  const aliased = grantedQos(subscriptions, alias);
+  const named = grantOf(subscriptions, inboxTopic, own);
+  const aliased = grantOf(subscriptions, alias, own);
   if (named === null && aliased === null && !hasInbox) return null;
   return {
     topic: named === null && aliased !== null ? alias : inboxTopic,
-    qos: Math.max(named ?? 0, aliased ?? 0, hasInbox ? inboxQos : 0),
+    qos: Math.max(named?.qos ?? 0, aliased?.qos ?? 0, hasInbox ? inboxQos : 0),
+    retainAsPublished: (named?.retainAsPublished ?? false) || (aliased?.retainAsPublished ?? false),
+    identifiers: [...(named?.identifiers ?? []), ...(aliased?.identifiers ?? [])],
   };
 }
 
@@ -183,11 +200,36 @@ function isInboxOf(session: Session, topic: string): boolean {
   return topic === inboxTopic || topic === inboxAlias(session.entry.device.deviceID);
 }
 
-/** The highest QoS of the filters that cover the topic [MQTT-3.3.5-1], or null. */
-function grantedQos(subscriptions: ReadonlyMap<string, number>, topic: string): number | null {
-  let granted: number | null = null;
-  for (const [filter, qos] of subscriptions) {
-    if ((granted === null || qos > granted) && covers(filter, topic)) granted = qos;
+/** What several subscriptions that cover one topic come to. */
+interface Grant {
+  /** The highest of them [MQTT-3.3.5-1 of 3.1.1]. */
+  readonly qos: number;
+  readonly retainAsPublished: boolean;
+  readonly identifiers: readonly number[];
+}
+
+const noIdentifiers: readonly number[] = [];
+const plain: Published = { retain: false, properties: null };
+
+/** `own`: the client itself has published it, which No Local keeps away. */
+function grantOf(
+  subscriptions: ReadonlyMap<string, Subscription>,
+  topic: string,
+  own: boolean,
+): Grant | null {
+  let qos = -1;
+  let retainAsPublished = false;
+  let identifiers = noIdentifiers;
+  for (const [filter, subscription] of subscriptions) {
+    if ((own && subscription.noLocal) || !covers(filter, topic)) continue;
+    qos = Math.max(qos, subscription.qos);
+    retainAsPublished ||= subscription.retainAsPublished;
+    const { identifier } = subscription;
+    if (identifier !== null && !identifiers.includes(identifier)) identifiers = [...identifiers, identifier];
   }
-  return granted;
+  return qos < 0 ? null : { qos, retainAsPublished, identifiers };
+}
+
+function carriedBy({ retainAsPublished, identifiers }: Grant, { retain, properties }: Published): Carried {
+  return { retain: retain && retainAsPublished, properties, identifiers };
 }

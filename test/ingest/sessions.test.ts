@@ -1,4 +1,5 @@
 import type { DeviceEntry } from "../../ingest/directory.js";
+import type { Subscription } from "../../ingest/message.js";
 import {
   createSessions,
   type Session,
@@ -11,13 +12,19 @@ import { assert, suite } from "../suite.js";
 interface Fake extends Session {
   readonly got: string[];
   readonly ended: string[];
-  readonly subscriptions: Map<string, number>;
+  readonly subscriptions: Map<string, Subscription>;
   hasInbox: boolean;
   /** Takes nothing: a reader that is too slow. */
   slow: boolean;
   /** Of the messages of QoS 1 and 2, in order. */
   readonly waiting: Settled[];
 }
+
+const at = (qos: 0 | 1 | 2, options: Partial<Subscription> = {}): Subscription => ({
+  qos,
+  ...{ noLocal: false, retainAsPublished: false, retainHandling: 0, identifier: null },
+  ...options,
+});
 
 function fake(sessions: Sessions, clientID: string, device = 1, token = "secret"): Fake {
   const session: Fake = {
@@ -80,9 +87,9 @@ suite("sessions", (test) => {
     const sessions = createSessions();
     const [one, two, elsewhere] = [fake(sessions, "a"), fake(sessions, "b"), fake(sessions, "a", 2)];
     for (const session of [one, two, elsewhere]) sessions.open(session);
-    one.subscriptions.set("x/#", 0).set("x/+", 2).set("x/y", 1);
-    two.subscriptions.set("z", 2);
-    elsewhere.subscriptions.set("#", 2);
+    one.subscriptions.set("x/#", at(0)).set("x/+", at(2)).set("x/y", at(1));
+    two.subscriptions.set("z", at(2));
+    elsewhere.subscriptions.set("#", at(2));
     for (const qos of [0, 1, 2]) sessions.publish(1, "x/y", Buffer.from("m"), qos);
     assert.equal(one.got, ["x/y m 0", "x/y m 1", "x/y m 2"]);
     assert.equal([two.got, elsewhere.got], [[], []]);
@@ -98,11 +105,11 @@ suite("sessions", (test) => {
     };
     assert.equal([got("inbox", 2), got("/devices/d1/inbox", 0)], [["inbox m 1"], ["inbox m 0"]]);
     assert.equal([got("/devices/d2/inbox"), got("/devices/d1/inbox/x"), got("inbox/x")], [[], [], []]);
-    one.subscriptions.set("#", 0);
+    one.subscriptions.set("#", at(0));
     assert.equal([got("inbox"), got("/devices/d1/inbox")], [["inbox m 1"], ["inbox m 1"]], "the higher QoS");
     assert.equal(got("/devices/d2/inbox"), ["/devices/d2/inbox m 0"], "of others it is a plain topic");
     one.subscriptions.clear();
-    one.subscriptions.set("/devices/+/inbox", 2);
+    one.subscriptions.set("/devices/+/inbox", at(2));
     one.hasInbox = false;
     assert.equal(
       [got("inbox", 2), got("/devices/d1/inbox", 2)].flat(),
@@ -137,7 +144,7 @@ suite("sessions", (test) => {
     assert.equal(ends, [true, true, false], "both ended without");
 
     assert.is(send("inbox", 0), "sent");
-    one.subscriptions.set("x", 0);
+    one.subscriptions.set("x", at(0));
     assert.is(send("x"), "sent", "as low as granted");
     for (const session of [one, two]) session.slow = true;
     assert.equal([send("inbox"), send("x", 0)], ["none", "none"]);

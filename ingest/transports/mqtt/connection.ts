@@ -1,41 +1,58 @@
-import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import mqttPacket, {
-  type IConnectPacket,
-  type ISubscribePacket,
-  type IUnsubscribePacket,
-  type Packet,
-  type Parser,
-} from "mqtt-packet";
-import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accept.js";
+import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
 import type { Denied } from "../../credentials.js";
 import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory.js";
-import { count, type EndReason, type Meter } from "../../meter.js";
+import { endsWithConnection, type Subscription, type Will } from "../../message.js";
+import { count, type EndReason } from "../../meter.js";
 import type { Presence } from "../../presence.js";
-import type { Taken } from "../../redelivery.js";
-import type { Session, Sessions, Settled } from "../../sessions.js";
-import { inboxAlias, inboxTopic, isTopicFilter } from "../../topics.js";
-import type { Unreleased } from "../../unreleased.js";
+import type { Carried, Session, Settled } from "../../sessions.js";
+import * as answers from "./answers.js";
+import { type Protocol, readConnect, readProtocol } from "./connect.js";
+import { checkFlags, decodePacket, packetTypes } from "./decode.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
-import { createFrameWatch } from "./framing.js";
-import { Inbound, type InboundOwner } from "./inbound.js";
+import { Framer, type FrameOwner } from "./framing.js";
+import { Inbound, type InboundContext, type InboundOwner, receiveMaximum } from "./inbound.js";
 import { createOutbox, type Outbox } from "./outbox.js";
+import type {
+  AckPacket,
+  ClientPacket,
+  ConnectRequest,
+  DisconnectPacket,
+  SubscribePacket,
+  Terms,
+  UnsubscribePacket,
+} from "./packets.js";
+import { createPublishEncoder } from "./publish-packet.js";
+import { protocolError, Reader, Violation } from "./reader.js";
+import { code, endings, failure } from "./reasons.js";
+import { createSubscribing, isInbox, type Subscribing } from "./subscribing.js";
+import { topicAliasMaximum } from "./topic-aliases.js";
+
+/** What is left of a connection that had been accepted. */
+export interface Left {
+  readonly reason: EndReason;
+  /** Seconds that its session lives on; see message.ts. */
+  readonly sessionExpiry: number;
+  /** What is to be published for it, after its delay; null where it had none or took leave of us. */
+  readonly will: Will | null;
+}
 
 /** What every connection of the endpoint shares. */
-export interface MqttContext {
-  readonly accept: Accept;
-  readonly sessions: Sessions;
+export interface MqttContext extends InboundContext {
   readonly presence: Presence;
-  readonly unreleased: Unreleased;
   readonly denials: Denials;
-  readonly meter: Meter;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Absent: its own stands. */
+  readonly keepAliveMax?: number;
   authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | Denied>;
-  takenBefore(origin: Origin): Promise<Taken>;
   hold(device: number): void;
   release(device: number): void;
+  /** Whether the device may not read what the filter covers; absent: it may read its whole space. */
+  refusesFilter?(device: DeviceEntry, filter: string): boolean;
+  /** Called once a connection that had been accepted is off the books. */
+  onLeft?(origin: Origin, left: Left): void;
   /** The connection has bytes to flush at the end of the commit. */
   markDirty(connection: MqttConnection): void;
   /** The connection has stopped reading until the journal has room. */
@@ -46,39 +63,37 @@ export interface MqttContext {
 /** CONNECT and what a stranger may send before it is answered. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
-const clientIDLengthMax = 256;
-const subscriptionsMax = 1000;
 
 const pingresp = Buffer.from([0xd0, 0]);
 
-/** CONNACK return codes, MQTT 3.1.1 §3.2.2.3. */
-const returnCodes: Partial<Record<EndReason, number>> = {
-  version: 1,
-  client_id: 2,
-  unavailable: 3,
-  sessions: 3,
-  shutdown: 3,
-  credentials: 4,
-  blocked: 5,
+/** Before the client has said anything of itself. */
+const strangersTerms: Terms = {
+  version: 4,
+  receiveMaximum: 0,
+  packetBytesMax: Number.POSITIVE_INFINITY,
+  topicAliasMax: 0,
+  problemInformation: true,
 };
 
-/** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Session, InboundOwner {
-  readonly subscriptions = new Map<string, number>();
+/** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
+export class MqttConnection implements Session, InboundOwner, FrameOwner {
+  readonly subscriptions = new Map<string, Subscription>();
   readonly #context: MqttContext;
   readonly #socket: Socket;
-  readonly #parser: Parser;
-  readonly #frames = createFrameWatch();
+  readonly #framer = new Framer();
   readonly #outbox: Outbox;
-  readonly #deliveries: Deliveries;
-  /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
-  #waiting: Packet[] | null = null;
-  #state: "new" | "connecting" | "open" | "closed" = "new";
-  #origin: Origin | null = null;
-  #clientID = "";
-  #token = "";
   readonly #inbound: Inbound;
-  #cleanSession = true;
+  #deliveries: Deliveries | null = null;
+  #subscribing: Subscribing | null = null;
+  /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
+  #waiting: ClientPacket[] | null = null;
+  #state: "new" | "connecting" | "open" | "closed" = "new";
+  #terms: Terms = strangersTerms;
+  #request: ConnectRequest | null = null;
+  #origin: Origin | null = null;
+  /** Seconds that the session outlives the connection; DISCONNECT may change it. */
+  #sessionExpiry = endsWithConnection;
+  #will: Will | null = null;
   #hasInbox = true;
   #keepAlive = 0;
   #paused = false;
@@ -89,23 +104,23 @@ export class MqttConnection implements Session, InboundOwner {
     this.#context = context;
     this.#socket = socket;
     this.#outbox = createOutbox(socket);
-    this.#deliveries = createDeliveries(this.#outbox, context.meter);
     this.#inbound = new Inbound(context, this.#outbox, this);
-    this.#parser = mqttPacket.parser({ protocolVersion: 4 });
     this.#heardAt = context.now();
-    this.#parser.on("packet", (packet: Packet) => this.#take(packet));
-    this.#parser.on("error", () => this.end("protocol"));
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("error", () => this.#close("lost"));
     socket.on("close", () => this.#close("lost"));
   }
 
   get clientID(): string {
-    return this.#clientID;
+    return this.#request?.clientID ?? "";
   }
 
   get token(): string {
-    return this.#token;
+    return this.#request?.token ?? "";
+  }
+
+  get terms(): Terms {
+    return this.#terms;
   }
 
   get entry(): DeviceEntry {
@@ -120,17 +135,29 @@ export class MqttConnection implements Session, InboundOwner {
     return this.#paused && this.#state !== "closed";
   }
 
-  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean {
-    const taken = this.#deliveries.deliver(topic, payload, qos, settled);
+  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled, carried?: Carried): boolean {
+    const taken = this.#deliveries?.deliver(topic, payload, qos, settled, carried) ?? false;
     this.#context.markDirty(this);
     return taken;
   }
 
-  /** Ends the connection from our side; before CONNACK the client is told why. */
-  end(reason: EndReason): void {
+  /** Ends the connection from our side; the client is told why where its version has words for it. */
+  end(reason: EndReason, detail?: string): void {
     if (this.#state === "closed") return;
-    const code = returnCodes[reason];
-    if (this.#state === "connecting" && code !== undefined) this.#connack(code);
+    this.#say(reason, detail ?? endings[reason].text);
+    this.#shut(reason);
+  }
+
+  /** Why it ends: in CONNACK before it has been accepted, in DISCONNECT, which only MQTT 5 knows, after it. */
+  #say(reason: EndReason, text: string): void {
+    const { disconnect } = endings[reason];
+    if (this.#state === "connecting") this.#refuse(reason, text);
+    else if (this.#state === "open" && this.#terms.version === 5 && disconnect !== null) {
+      this.#push(answers.disconnect(this.#terms, disconnect, text));
+    }
+  }
+
+  #shut(reason: EndReason): void {
     this.#outbox.flush();
     this.#close(reason);
     this.#socket.end();
@@ -168,18 +195,37 @@ export class MqttConnection implements Session, InboundOwner {
     return this.#origin;
   }
 
+  get frameBytesMax(): number {
+    return this.#state === "open" ? packetBytesMax : connectBytesMax;
+  }
+
+  get strictLengths(): boolean {
+    return this.#terms.version === 5;
+  }
+
   #read(chunk: Buffer): void {
     if (this.#state === "closed") return;
     this.#heardAt = this.#context.now();
-    const bytesMax = this.#state === "open" ? packetBytesMax : connectBytesMax;
-    if (!this.#frames.inspect(chunk, bytesMax)) return this.end("oversize");
-    try {
-      this.#parser.parse(chunk);
-    } catch {
-      this.end("protocol");
-    }
+    this.#guard(() => this.#framer.read(chunk, this));
     this.#outbox.flush();
     if (this.#isFull(1)) this.#pause();
+  }
+
+  /** Ends the connection where the client has broken the rules. */
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.end(error.reason, error.message);
+    }
+  }
+
+  frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
+    const reader = new Reader(bytes, start, end);
+    if (this.#state !== "new") return this.#take(decodePacket(firstByte, reader, this.#terms.version));
+    if (firstByte >> 4 !== packetTypes.connect) throw protocolError("the first packet is not CONNECT");
+    this.#connect(firstByte & 15, reader);
   }
 
   #isFull(share: number): boolean {
@@ -193,28 +239,22 @@ export class MqttConnection implements Session, InboundOwner {
     this.#context.markPaused(this);
   }
 
-  #take(packet: Packet): void {
-    if (this.#waiting !== null) {
-      this.#waiting.push(packet);
-    } else if (this.#state === "new") {
-      if (packet.cmd === "connect") this.#connect(packet);
-      else this.end("protocol");
-    } else if (this.#state === "open") {
-      this.#handle(packet);
-    }
+  #take(packet: ClientPacket): void {
+    if (this.#waiting !== null) this.#waiting.push(packet);
+    else if (this.#state === "open") this.#handle(packet);
   }
 
-  #handle(packet: Packet): void {
+  #handle(packet: ClientPacket): void {
     switch (packet.cmd) {
       case "publish":
         return this.#inbound.publish(packet);
       case "puback":
       case "pubcomp":
-        return this.#deliveries.acknowledged(packet.messageId ?? 0);
+        return this.#deliveries?.acknowledged(packet.messageID, packet.code);
       case "pubrec":
-        return this.#deliveries.received(packet.messageId ?? 0);
+        return this.#received(packet);
       case "pubrel":
-        return this.#inbound.release(packet.messageId ?? 0);
+        return this.#inbound.release(packet.messageID);
       case "subscribe":
         return this.#subscribe(packet);
       case "unsubscribe":
@@ -222,12 +262,7 @@ export class MqttConnection implements Session, InboundOwner {
       case "pingreq":
         return this.#outbox.push(pingresp);
       case "disconnect":
-        this.#close("disconnect");
-        this.#socket.end();
-        return;
-      default:
-        // A second CONNECT [MQTT-3.1.0-2], or a packet that only servers send.
-        return this.end("protocol");
+        return this.#disconnect(packet);
     }
   }
 
@@ -236,121 +271,182 @@ export class MqttConnection implements Session, InboundOwner {
   }
 
   /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
-  holdBack(action: () => Promise<void>, first?: Packet): void {
-    const waiting: Packet[] = first === undefined ? [] : [first];
+  holdBack(action: () => Promise<void>, first?: ClientPacket): void {
+    const waiting: ClientPacket[] = first === undefined ? [] : [first];
     this.#waiting = waiting;
     this.#pause();
     action()
       .catch(() => this.end("unavailable"))
       .finally(() => {
         this.#waiting = null;
-        for (const [i, packet] of waiting.entries()) {
-          this.#take(packet);
-          const again = this.#waiting as Packet[] | null;
-          if (again !== null) {
-            again.push(...waiting.slice(i + 1));
-            break;
-          }
-        }
+        this.#guard(() => this.#takeAll(waiting));
         this.#outbox.flush();
         this.resumeIfRoom();
       });
   }
 
-  #connect(packet: IConnectPacket): void {
+  #takeAll(packets: readonly ClientPacket[]): void {
+    for (const [i, packet] of packets.entries()) {
+      this.#take(packet);
+      const again = this.#waiting as ClientPacket[] | null;
+      if (again === null) continue;
+      again.push(...packets.slice(i + 1));
+      break;
+    }
+  }
+
+  #connect(flags: number, reader: Reader): void {
+    const protocol: Protocol = readProtocol(reader);
+    const { version } = protocol;
+    this.#terms = { ...strangersTerms, version };
     this.#state = "connecting";
-    if (packet.protocolVersion === 5 || packet.protocolVersion === 3) return this.#refuseVersion(packet);
-    const clientID = packet.clientId === "" && packet.clean !== false ? randomUUID() : packet.clientId;
-    // U+0000 ends the connection wherever it stands [MQTT-1.5.3-2].
-    if (clientID.includes("\0")) return this.end("protocol");
-    if (clientID === "" || clientID.length > clientIDLengthMax) return this.end("client_id");
+    if (!protocol.served) return this.end("version");
+    checkFlags(packetTypes.connect, flags, version);
+    const request = readConnect(reader, version);
+    this.#request = request;
+    this.#terms = request;
     this.holdBack(async () => {
       if (this.#context.accept.full) return this.end("unavailable");
-      const token = packet.password?.toString("utf8");
-      const found = await this.#context.authenticate(packet.username, token);
+      const found = await this.#context.authenticate(request.username, request.token);
       if (this.#state !== "connecting") return;
       if ("denial" in found) {
         const { device, denial } = found;
-        if (device !== null) this.#context.denials.add(device, this.#ip, clientID, packet.keepalive ?? 0);
+        const { clientID, keepAlive } = request;
+        if (device !== null) this.#context.denials.add(device, this.#ip, clientID, keepAlive);
         return this.end(denial);
       }
-      this.#clientID = clientID;
-      this.#token = token ?? "";
-      this.#open(found, packet);
+      this.#open(found, request);
     });
   }
 
-  #refuseVersion(packet: IConnectPacket): void {
-    if (packet.protocolVersion === 5) {
-      // A 5.0 client understands only its own CONNACK: 0x84 Unsupported Protocol Version.
-      const connack = { cmd: "connack", reasonCode: 0x84, sessionPresent: false } as const;
-      this.#outbox.push(mqttPacket.generate(connack, { protocolVersion: 5 }));
-      this.#state = "new";
-    }
-    this.end("version");
-  }
-
-  #open(device: DeviceEntry, packet: IConnectPacket): void {
-    const { accept, sessions, presence, unreleased } = this.#context;
+  #open(device: DeviceEntry, request: ConnectRequest): void {
+    const { accept, sessions, presence, unreleased, meter, now, refusesFilter } = this.#context;
+    const { clientID, cleanStart } = request;
     const ip = this.#ip;
-    const session = sessionOf(this.#clientID);
-    const keepAlive = packet.keepalive ?? 0;
+    const session = sessionOf(clientID);
+    const keepAlive = this.#agreedKeepAlive(request);
     this.#keepAlive = keepAlive;
-    this.#cleanSession = packet.clean !== false;
+    this.#sessionExpiry = request.sessionExpiry;
+    this.#will = request.will;
     // The session that this one takes over ends before this one is on record.
     this.#origin = { device, connection: 0, session, ip };
     if (!sessions.open(this)) {
       this.#origin = null;
       return this.end("sessions");
     }
-    const connection = accept.connect({ device, session, ip }, this.#clientID, keepAlive, this.#cleanSession);
+    const ends = request.sessionExpiry === endsWithConnection;
+    const connection = accept.connect({ device, session, ip }, clientID, keepAlive, ends);
     this.#origin = { device, connection, session, ip };
-    if (this.#cleanSession) unreleased.clear(device.id, session);
+    if (cleanStart) unreleased.clear(device.id, session);
     else unreleased.inherit(device.id, session);
     this.#keepAliveMs = keepAlive * 1500;
+    this.#deliveries = createDeliveries(this.#outbox, meter, createPublishEncoder(request), now);
+    const refuses = (filter: string): boolean => refusesFilter?.(this.entry, filter) ?? false;
+    this.#subscribing = createSubscribing(this.subscriptions, refuses);
     this.#context.hold(device.id);
-    presence.connected(device.id, ip, keepAlive, this.#context.now());
-    this.#context.meter.connections++;
+    presence.connected(device.id, ip, keepAlive, now());
+    meter.connections++;
     this.#state = "open";
-    this.#connack(0);
+    this.#accept(request, keepAlive);
+  }
+
+  /** Seconds; below MQTT 5 there is no way to tell the client of another one than its own. */
+  #agreedKeepAlive({ version, keepAlive }: ConnectRequest): number {
+    const { keepAliveMax } = this.#context;
+    if (version < 5 || keepAliveMax === undefined) return keepAlive;
+    return keepAlive === 0 ? keepAliveMax : Math.min(keepAlive, keepAliveMax);
   }
 
   get #ip(): string {
     return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
   }
 
-  #connack(returnCode: number): void {
-    this.#outbox.push(Buffer.from([0x20, 2, 0, returnCode]));
+  #accept(request: ConnectRequest, keepAlive: number): void {
+    const { version, assigned, clientID } = request;
+    if (version < 5) return this.#outbox.push(answers.connackBelow5(version, code.success, false));
+    const properties: answers.ConnackProperties = {
+      receiveMaximum,
+      maximumPacketSize: packetBytesMax,
+      topicAliasMaximum,
+      sharedSubscriptionAvailable: false,
+      ...(assigned ? { assignedClientIdentifier: clientID } : {}),
+      ...(keepAlive === request.keepAlive ? {} : { serverKeepAlive: keepAlive }),
+    };
+    const connack = answers.connack(request, code.success, false, properties, "");
+    // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
+    if (connack === null) this.#shut("oversize");
+    else this.#outbox.push(connack);
   }
 
-  #subscribe(packet: ISubscribePacket): void {
-    if (packet.subscriptions.some(({ topic }) => topic.includes("\0"))) return this.end("protocol");
-    const granted = packet.subscriptions.map(({ topic, qos }) => {
-      const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
-      if (!isTopicFilter(topic) || !room) return 0x80;
-      this.subscriptions.set(topic, qos);
-      if (this.#isInbox(topic)) this.#hasInbox = false;
-      return qos;
-    });
-    this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
-    for (const { topic, qos } of packet.subscriptions) {
-      if (topic === "$time") this.#deliveries.deliver("$time", clock(this.#context.now()), qos);
+  /** CONNACK with a reason against it, where the client's version has one. */
+  #refuse(reason: EndReason, text: string): void {
+    const { version } = this.#terms;
+    const { returnCode, connack } = endings[reason];
+    if (version === 5 && connack !== null) this.#push(answers.connack(this.#terms, connack, false, null, text));
+    else if (version < 5 && returnCode !== null) {
+      this.#push(answers.connackBelow5(version, returnCode, false));
     }
   }
 
-  #unsubscribe(packet: IUnsubscribePacket): void {
-    for (const topic of packet.unsubscriptions) {
-      this.subscriptions.delete(topic);
-      if (this.#isInbox(topic)) this.#hasInbox = false;
-    }
-    this.#outbox.push(
-      mqttPacket.generate({ cmd: "unsuback", messageId: packet.messageId ?? 0, granted: [] }),
-    );
+  #push(bytes: Buffer | null): void {
+    if (bytes !== null) this.#outbox.push(bytes);
   }
 
-  /** Whoever names the inbox takes over the subscription to it. */
+  /** An answer that the client cannot take ends the connection. */
+  #answer(bytes: Buffer | null): void {
+    if (bytes === null) this.end("oversize", "the answer is larger than the client allows");
+    else this.#outbox.push(bytes);
+  }
+
+  #received({ messageID, code: reasonCode }: AckPacket): void {
+    if (this.#deliveries?.received(messageID, reasonCode)) return;
+    if (this.#terms.version < 5 || reasonCode >= failure) return;
+    const text = "no message with this packet id is in flight";
+    this.#answer(answers.negativeAck(this.#terms, "pubrel", messageID, code.packetIDNotFound, text));
+  }
+
+  #subscribe(packet: SubscribePacket): void {
+    const codes = this.#subscribing?.subscribe(packet) ?? [];
+    for (const [i, { filter }] of packet.filters.entries()) {
+      if (this.#isInbox(filter) && (codes[i] ?? failure) < failure) this.#hasInbox = false;
+    }
+    const refused = codes.find((one) => one >= failure) ?? code.success;
+    this.#answer(answers.suback(this.#terms, packet.messageID, codes, refusals[refused] ?? ""));
+    for (const [i, { filter, options }] of packet.filters.entries()) {
+      if (filter === "$time" && (codes[i] ?? failure) < failure) this.#tellTime(options);
+    }
+  }
+
+  #tellTime({ qos, identifier }: Subscription): void {
+    const carried = { retain: false, properties: null, identifiers: identifier === null ? [] : [identifier] };
+    this.#deliveries?.deliver("$time", clock(this.#context.now()), qos, undefined, carried);
+  }
+
+  #unsubscribe(packet: UnsubscribePacket): void {
+    const codes = this.#subscribing?.unsubscribe(packet.filters) ?? [];
+    for (const [i, filter] of packet.filters.entries()) {
+      if (!this.#isInbox(filter)) continue;
+      // The one that every session begins with.
+      if (this.#hasInbox) codes[i] = code.success;
+      this.#hasInbox = false;
+    }
+    this.#answer(answers.unsuback(this.#terms, packet.messageID, codes));
+  }
+
   #isInbox(filter: string): boolean {
-    return filter === inboxTopic || filter === inboxAlias(this.entry.device.deviceID);
+    return isInbox(filter, this.entry.device.deviceID);
+  }
+
+  #disconnect({ code: reasonCode, sessionExpiry }: DisconnectPacket): void {
+    if (sessionExpiry !== null) {
+      if (sessionExpiry > 0 && this.#request?.sessionExpiry === endsWithConnection) {
+        throw protocolError("a session that ends with its connection cannot be kept after all");
+      }
+      this.#sessionExpiry = sessionExpiry;
+    }
+    if (reasonCode === code.success) this.#will = null;
+    this.#close("disconnect");
+    this.#socket.end();
   }
 
   #close(reason: EndReason): void {
@@ -367,14 +463,23 @@ export class MqttConnection implements Session, InboundOwner {
     const { accept, sessions, presence, unreleased, meter } = this.#context;
     accept.disconnect(origin, reason === "disconnect", this.#keepAlive);
     sessions.close(this);
-    this.#deliveries.close();
+    this.#deliveries?.close();
     presence.disconnected(origin.device.id);
     this.#context.release(origin.device.id);
-    // Of a clean session nothing outlives the connection, unless another one has taken it over.
-    if (this.#cleanSession && reason !== "taken_over") unreleased.clear(origin.device.id, origin.session);
+    // Of a session that ends here nothing outlives the connection, unless another one has taken it over.
+    const ends = this.#sessionExpiry === endsWithConnection;
+    if (ends && reason !== "taken_over") unreleased.clear(origin.device.id, origin.session);
     meter.connections--;
+    this.#context.onLeft?.(origin, { reason, sessionExpiry: this.#sessionExpiry, will: this.#will });
   }
 }
+
+const refusals: Readonly<Record<number, string>> = {
+  [code.sharedSubscriptions]: "shared subscriptions are not offered",
+  [code.topicFilter]: "a topic filter is malformed",
+  [code.notAuthorized]: "the device may not read a topic filter",
+  [code.quota]: "the session has too many subscriptions",
+};
 
 /** The clock as topic `$time` serves it: milliseconds since 1970. */
 function clock(now: number): Buffer {
