@@ -69,7 +69,8 @@ function checkFlags(flags: number, version: Version): void {
   const willQos = (flags >> willQosShift) & 3;
   if (version > 3 && (flags & flag.reserved) !== 0) throw malformed("the reserved connect flag is set");
   if (willQos === 3) throw malformed("the will has QoS 3");
-  if (!will && (willQos > 0 || (flags & flag.willRetain) !== 0)) throw malformed("there is no will to describe");
+  if (!will && (willQos > 0 || (flags & flag.willRetain) !== 0))
+    throw malformed("there is no will to describe");
   const passwordOnly = (flags & (flag.password | flag.username)) === flag.password;
   if (version < 5 && passwordOnly) throw protocolError("a password needs a user name");
 }

@@ -1,18 +1,17 @@
 import type { Socket } from "node:net";
 import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
-import type { Denied } from "../../credentials.js";
-import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory.js";
 import { endsWithConnection, type Subscription, type Will } from "../../message.js";
 import { count, type EndReason } from "../../meter.js";
-import type { Presence } from "../../presence.js";
 import type { Carried, Session, Settled } from "../../sessions.js";
 import * as answers from "./answers.js";
-import { type Protocol, readConnect, readProtocol } from "./connect.js";
+import { readConnect, readProtocol } from "./connect.js";
+import type { MqttContext } from "./context.js";
 import { checkFlags, decodePacket, packetTypes } from "./decode.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
-import { Framer, type FrameOwner } from "./framing.js";
-import { Inbound, type InboundContext, type InboundOwner, receiveMaximum } from "./inbound.js";
+import { type FrameOwner, Framer } from "./framing.js";
+import { accepted, agreedKeepAlive, farewell, refused, strangersTerms } from "./greetings.js";
+import { Inbound, type InboundOwner } from "./inbound.js";
 import { createOutbox, type Outbox } from "./outbox.js";
 import type {
   AckPacket,
@@ -26,54 +25,13 @@ import type {
 import { createPublishEncoder } from "./publish-packet.js";
 import { protocolError, Reader, Violation } from "./reader.js";
 import { code, endings, failure } from "./reasons.js";
-import { createSubscribing, isInbox, type Subscribing } from "./subscribing.js";
-import { topicAliasMaximum } from "./topic-aliases.js";
-
-/** What is left of a connection that had been accepted. */
-export interface Left {
-  readonly reason: EndReason;
-  /** Seconds that its session lives on; see message.ts. */
-  readonly sessionExpiry: number;
-  /** What is to be published for it, after its delay; null where it had none or took leave of us. */
-  readonly will: Will | null;
-}
-
-/** What every connection of the endpoint shares. */
-export interface MqttContext extends InboundContext {
-  readonly presence: Presence;
-  readonly denials: Denials;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Absent: its own stands. */
-  readonly keepAliveMax?: number;
-  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | Denied>;
-  hold(device: number): void;
-  release(device: number): void;
-  /** Whether the device may not read what the filter covers; absent: it may read its whole space. */
-  refusesFilter?(device: DeviceEntry, filter: string): boolean;
-  /** Called once a connection that had been accepted is off the books. */
-  onLeft?(origin: Origin, left: Left): void;
-  /** The connection has bytes to flush at the end of the commit. */
-  markDirty(connection: MqttConnection): void;
-  /** The connection has stopped reading until the journal has room. */
-  markPaused(connection: MqttConnection): void;
-  onClosed(connection: MqttConnection): void;
-}
+import { createSubscribing, refusal, type Subscribing } from "./subscribing.js";
 
 /** CONNECT and what a stranger may send before it is answered. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
 
 const pingresp = Buffer.from([0xd0, 0]);
-
-/** Before the client has said anything of itself. */
-const strangersTerms: Terms = {
-  version: 4,
-  receiveMaximum: 0,
-  packetBytesMax: Number.POSITIVE_INFINITY,
-  topicAliasMax: 0,
-  problemInformation: true,
-};
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Session, InboundOwner, FrameOwner {
@@ -88,13 +46,12 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
   /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
   #waiting: ClientPacket[] | null = null;
   #state: "new" | "connecting" | "open" | "closed" = "new";
-  #terms: Terms = strangersTerms;
+  #terms: Terms = strangersTerms(4);
   #request: ConnectRequest | null = null;
   #origin: Origin | null = null;
   /** Seconds that the session outlives the connection; DISCONNECT may change it. */
   #sessionExpiry = endsWithConnection;
   #will: Will | null = null;
-  #hasInbox = true;
   #keepAlive = 0;
   #paused = false;
   #keepAliveMs = connectTimeoutMs;
@@ -128,7 +85,7 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
   }
 
   get hasInbox(): boolean {
-    return this.#hasInbox;
+    return this.#subscribing?.hasInbox ?? true;
   }
 
   get isPaused(): boolean {
@@ -150,11 +107,8 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
 
   /** Why it ends: in CONNACK before it has been accepted, in DISCONNECT, which only MQTT 5 knows, after it. */
   #say(reason: EndReason, text: string): void {
-    const { disconnect } = endings[reason];
-    if (this.#state === "connecting") this.#refuse(reason, text);
-    else if (this.#state === "open" && this.#terms.version === 5 && disconnect !== null) {
-      this.#push(answers.disconnect(this.#terms, disconnect, text));
-    }
+    if (this.#state === "connecting") this.#push(refused(this.#terms, reason, text));
+    else if (this.#state === "open") this.#push(farewell(this.#terms, reason, text));
   }
 
   #shut(reason: EndReason): void {
@@ -221,10 +175,14 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
     }
   }
 
+  begin(firstByte: number): void {
+    if (this.#state !== "new" || firstByte >> 4 === packetTypes.connect) return;
+    throw protocolError("the first packet is not CONNECT");
+  }
+
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
     const reader = new Reader(bytes, start, end);
     if (this.#state !== "new") return this.#take(decodePacket(firstByte, reader, this.#terms.version));
-    if (firstByte >> 4 !== packetTypes.connect) throw protocolError("the first packet is not CONNECT");
     this.#connect(firstByte & 15, reader);
   }
 
@@ -296,11 +254,10 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
   }
 
   #connect(flags: number, reader: Reader): void {
-    const protocol: Protocol = readProtocol(reader);
-    const { version } = protocol;
-    this.#terms = { ...strangersTerms, version };
+    const { version, served } = readProtocol(reader);
+    this.#terms = strangersTerms(version);
     this.#state = "connecting";
-    if (!protocol.served) return this.end("version");
+    if (!served) return this.end("version");
     checkFlags(packetTypes.connect, flags, version);
     const request = readConnect(reader, version);
     this.#request = request;
@@ -324,7 +281,7 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
     const { clientID, cleanStart } = request;
     const ip = this.#ip;
     const session = sessionOf(clientID);
-    const keepAlive = this.#agreedKeepAlive(request);
+    const keepAlive = agreedKeepAlive(request, this.#context.keepAliveMax);
     this.#keepAlive = keepAlive;
     this.#sessionExpiry = request.sessionExpiry;
     this.#will = request.will;
@@ -342,50 +299,19 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
     this.#keepAliveMs = keepAlive * 1500;
     this.#deliveries = createDeliveries(this.#outbox, meter, createPublishEncoder(request), now);
     const refuses = (filter: string): boolean => refusesFilter?.(this.entry, filter) ?? false;
-    this.#subscribing = createSubscribing(this.subscriptions, refuses);
+    this.#subscribing = createSubscribing(this.subscriptions, device.device.deviceID, refuses);
     this.#context.hold(device.id);
     presence.connected(device.id, ip, keepAlive, now());
     meter.connections++;
     this.#state = "open";
-    this.#accept(request, keepAlive);
-  }
-
-  /** Seconds; below MQTT 5 there is no way to tell the client of another one than its own. */
-  #agreedKeepAlive({ version, keepAlive }: ConnectRequest): number {
-    const { keepAliveMax } = this.#context;
-    if (version < 5 || keepAliveMax === undefined) return keepAlive;
-    return keepAlive === 0 ? keepAliveMax : Math.min(keepAlive, keepAliveMax);
-  }
-
-  get #ip(): string {
-    return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
-  }
-
-  #accept(request: ConnectRequest, keepAlive: number): void {
-    const { version, assigned, clientID } = request;
-    if (version < 5) return this.#outbox.push(answers.connackBelow5(version, code.success, false));
-    const properties: answers.ConnackProperties = {
-      receiveMaximum,
-      maximumPacketSize: packetBytesMax,
-      topicAliasMaximum,
-      sharedSubscriptionAvailable: false,
-      ...(assigned ? { assignedClientIdentifier: clientID } : {}),
-      ...(keepAlive === request.keepAlive ? {} : { serverKeepAlive: keepAlive }),
-    };
-    const connack = answers.connack(request, code.success, false, properties, "");
+    const connack = accepted(request, keepAlive);
     // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) this.#shut("oversize");
     else this.#outbox.push(connack);
   }
 
-  /** CONNACK with a reason against it, where the client's version has one. */
-  #refuse(reason: EndReason, text: string): void {
-    const { version } = this.#terms;
-    const { returnCode, connack } = endings[reason];
-    if (version === 5 && connack !== null) this.#push(answers.connack(this.#terms, connack, false, null, text));
-    else if (version < 5 && returnCode !== null) {
-      this.#push(answers.connackBelow5(version, returnCode, false));
-    }
+  get #ip(): string {
+    return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
   }
 
   #push(bytes: Buffer | null): void {
@@ -407,11 +333,7 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
 
   #subscribe(packet: SubscribePacket): void {
     const codes = this.#subscribing?.subscribe(packet) ?? [];
-    for (const [i, { filter }] of packet.filters.entries()) {
-      if (this.#isInbox(filter) && (codes[i] ?? failure) < failure) this.#hasInbox = false;
-    }
-    const refused = codes.find((one) => one >= failure) ?? code.success;
-    this.#answer(answers.suback(this.#terms, packet.messageID, codes, refusals[refused] ?? ""));
+    this.#answer(answers.suback(this.#terms, packet.messageID, codes, refusal(codes)));
     for (const [i, { filter, options }] of packet.filters.entries()) {
       if (filter === "$time" && (codes[i] ?? failure) < failure) this.#tellTime(options);
     }
@@ -424,17 +346,7 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
 
   #unsubscribe(packet: UnsubscribePacket): void {
     const codes = this.#subscribing?.unsubscribe(packet.filters) ?? [];
-    for (const [i, filter] of packet.filters.entries()) {
-      if (!this.#isInbox(filter)) continue;
-      // The one that every session begins with.
-      if (this.#hasInbox) codes[i] = code.success;
-      this.#hasInbox = false;
-    }
     this.#answer(answers.unsuback(this.#terms, packet.messageID, codes));
-  }
-
-  #isInbox(filter: string): boolean {
-    return isInbox(filter, this.entry.device.deviceID);
   }
 
   #disconnect({ code: reasonCode, sessionExpiry }: DisconnectPacket): void {
@@ -473,13 +385,6 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
     this.#context.onLeft?.(origin, { reason, sessionExpiry: this.#sessionExpiry, will: this.#will });
   }
 }
-
-const refusals: Readonly<Record<number, string>> = {
-  [code.sharedSubscriptions]: "shared subscriptions are not offered",
-  [code.topicFilter]: "a topic filter is malformed",
-  [code.notAuthorized]: "the device may not read a topic filter",
-  [code.quota]: "the session has too many subscriptions",
-};
 
 /** The clock as topic `$time` serves it: milliseconds since 1970. */
 function clock(now: number): Buffer {

@@ -7,6 +7,8 @@ export interface FrameOwner {
   /** MQTT 5 wants lengths in their shortest form [MQTT-1.5.5-1]; before it nobody asked. */
   readonly strictLengths: boolean;
   readonly isClosed: boolean;
+  /** A packet begins with this byte; may throw a Violation where it may not. */
+  begin(firstByte: number): void;
   /** One whole packet: its first byte, and where in `bytes` the rest after the fixed header lies. */
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void;
 }
@@ -31,8 +33,10 @@ export class Framer {
     let at = 0;
     while (at < chunk.length && !owner.isClosed) {
       if (this.#collected !== null) at = this.#collect(chunk, at, owner);
-      else if (this.#firstByte < 0) this.#firstByte = chunk[at++] as number;
-      else at = this.#readLength(chunk, at, owner);
+      else if (this.#firstByte < 0) {
+        this.#firstByte = chunk[at++] as number;
+        owner.begin(this.#firstByte);
+      } else at = this.#readLength(chunk, at, owner);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
-import { MqttConnection, type MqttContext } from "./connection.js";
+import { MqttConnection } from "./connection.js";
+import type { MqttContext } from "./context.js";
 
 /** The MQTT endpoint: one TCP listener and its connections. */
 export interface MqttListener {

@@ -47,7 +47,8 @@ export function createPublishEncoder(terms: Terms): PublishEncoder {
   return {
     receiveMaximum: terms.receiveMaximum,
     encode: (message) => {
-      const { topic, alias } = terms.version === 5 ? aliasOf(message.topic) : { ...noAlias, topic: message.topic };
+      const { topic, alias } =
+        terms.version === 5 ? aliasOf(message.topic) : { ...noAlias, topic: message.topic };
       const bytes = encodePublish(terms, message, topic, alias);
       if (bytes.length > terms.packetBytesMax) return null;
       if (alias > 0 && topic !== "") aliases?.set(topic, alias);

@@ -1,7 +1,7 @@
 import type { Subscription } from "../../message.js";
 import { inboxAlias, inboxTopic, isSharedFilter, isTopicFilter } from "../../topics.js";
 import type { SubscribePacket } from "./packets.js";
-import { code } from "./reasons.js";
+import { code, failure } from "./reasons.js";
 
 export const subscriptionsMax = 1000;
 /** Of all topic filters of one session together, in UTF-16 units. */
@@ -12,6 +12,8 @@ export type FilterCheck = (filter: string) => boolean;
 
 /** The subscriptions of one session by topic filter, within their bounds. */
 export interface Subscribing {
+  /** Whether the subscription to the inbox that every session begins with still stands. */
+  readonly hasInbox: boolean;
   /** Reason codes in the order of the filters; what is granted stands in `subscriptions` from now on. */
   subscribe(packet: SubscribePacket): number[];
   unsubscribe(filters: readonly string[]): number[];
@@ -19,12 +21,14 @@ export interface Subscribing {
 
 export function createSubscribing(
   subscriptions: Map<string, Subscription>,
+  deviceID: string,
   refuses: FilterCheck,
 ): Subscribing {
+  let hasInbox = true;
   let length = 0;
   for (const filter of subscriptions.keys()) length += filter.length;
 
-  function subscribeOne(filter: string, options: Subscription): number {
+  function subscribe(filter: string, options: Subscription): number {
     if (isSharedFilter(filter)) return code.sharedSubscriptions;
     if (!isTopicFilter(filter)) return code.topicFilter;
     if (refuses(filter)) return code.notAuthorized;
@@ -34,21 +38,38 @@ export function createSubscribing(
       length += filter.length;
     }
     subscriptions.set(filter, options);
+    // Whoever names the inbox takes over the subscription to it.
+    if (isInbox(filter)) hasInbox = false;
     return options.qos;
   }
 
+  function unsubscribe(filter: string): number {
+    const existed = subscriptions.delete(filter);
+    if (existed) length -= filter.length;
+    const endsInbox = hasInbox && isInbox(filter);
+    if (endsInbox) hasInbox = false;
+    return existed || endsInbox ? code.success : code.noSubscriptionExisted;
+  }
+
+  const isInbox = (filter: string): boolean => filter === inboxTopic || filter === inboxAlias(deviceID);
+
   return {
-    subscribe: ({ filters }) => filters.map(({ filter, options }) => subscribeOne(filter, options)),
-    unsubscribe: (filters) =>
-      filters.map((filter) => {
-        if (!subscriptions.delete(filter)) return code.noSubscriptionExisted;
-        length -= filter.length;
-        return code.success;
-      }),
+    get hasInbox() {
+      return hasInbox;
+    },
+    subscribe: ({ filters }) => filters.map(({ filter, options }) => subscribe(filter, options)),
+    unsubscribe: (filters) => filters.map(unsubscribe),
   };
 }
 
-/** Whether the filter is a name of the device's inbox: whoever names it takes over the subscription to it. */
-export function isInbox(filter: string, deviceID: string): boolean {
-  return filter === inboxTopic || filter === inboxAlias(deviceID);
+const words: Readonly<Record<number, string>> = {
+  [code.sharedSubscriptions]: "shared subscriptions are not offered",
+  [code.topicFilter]: "a topic filter is malformed",
+  [code.notAuthorized]: "the device may not read what a topic filter covers",
+  [code.quota]: "the session has too many subscriptions",
+};
+
+/** The first refusal among the codes in words, or an empty text. */
+export function refusal(codes: readonly number[]): string {
+  return words[codes.find((one) => one >= failure) ?? code.success] ?? "";
 }
