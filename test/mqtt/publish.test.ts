@@ -334,6 +334,40 @@ mqttSuite("MQTT, PUBLISH", ({ each, five }, world) => {
     await client.leave();
   });
 
+  five("what has been sent does not expire", async (device) => {
+    const client = await connected(world, device, 5);
+    await subscribed(client, ["a"]);
+    await publish(client, "a", { qos: 2, properties: { messageExpiryInterval: 1 } });
+    const id = (await client.next("publish")).messageId ?? 0;
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    client.send(ack("pubrec", id));
+    assert.equal([(await client.next("pubrel")).messageId, (await client.all("publish")).length], [id, 1]);
+    await client.leave();
+  });
+
+  five("what expires at once is still acknowledged in full", async (device) => {
+    const client = await connected(world, device, 5);
+    await subscribed(client, ["a"]);
+    await publish(client, "a", { qos: 2, properties: { messageExpiryInterval: 0 } });
+    assert.is((await client.all("publish")).length, 0);
+    assert.is((await eventsOf(world, device)).length, 1);
+    await client.leave();
+  });
+
+  each("PUBRELs come in the order of PUBRECs", async (device, version) => {
+    const client = await connected(world, device, version);
+    await subscribed(client, ["a"]);
+    for (let messageId = 1; messageId <= 5; messageId++) await publish(client, "a", { messageId, qos: 2 });
+    const ids = (await client.all("publish")).map(({ messageId = 0 }) => messageId);
+    const shuffled = [3, 0, 4, 1, 2].map((i) => ids[i] ?? 0);
+    client.send(...shuffled.map((id) => ack("pubrec", id)));
+    assert.equal(
+      (await client.all("pubrel")).map(({ messageId }) => messageId),
+      shuffled,
+    );
+    await client.leave();
+  });
+
   five("what the publisher adds reaches the subscriber unaltered and in its order", async (device) => {
     const sender = await connected(world, device, 5);
     const reader = await connected(world, device, 5, { clientId: "reader" });

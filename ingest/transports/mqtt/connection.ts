@@ -18,6 +18,7 @@ import type {
   ClientPacket,
   ConnectRequest,
   DisconnectPacket,
+  PublishPacket,
   SubscribePacket,
   Terms,
   UnsubscribePacket,
@@ -26,6 +27,7 @@ import { createPublishEncoder } from "./publish-packet.js";
 import { protocolError, Reader, Violation } from "./reader.js";
 import { code, endings, failure } from "./reasons.js";
 import { createSubscribing, refusal, type Subscribing } from "./subscribing.js";
+import { createTopicAliases, type TopicAliases } from "./topic-aliases.js";
 
 /** CONNECT and what a stranger may send before it is answered. */
 const connectBytesMax = 16 * 1024;
@@ -43,6 +45,7 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
   readonly #inbound: Inbound;
   #deliveries: Deliveries | null = null;
   #subscribing: Subscribing | null = null;
+  #aliases: TopicAliases | null = null;
   /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
   #waiting: ClientPacket[] | null = null;
   #state: "new" | "connecting" | "open" | "closed" = "new";
@@ -182,8 +185,14 @@ export class MqttConnection implements Session, InboundOwner, FrameOwner {
 
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
     const reader = new Reader(bytes, start, end);
-    if (this.#state !== "new") return this.#take(decodePacket(firstByte, reader, this.#terms.version));
-    this.#connect(firstByte & 15, reader);
+    if (this.#state === "new") return this.#connect(firstByte & 15, reader);
+    const packet = decodePacket(firstByte, reader, this.#terms.version);
+    this.#take(packet.cmd === "publish" && packet.alias > 0 ? this.#withTopic(packet) : packet);
+  }
+
+  #withTopic(packet: PublishPacket): PublishPacket {
+    this.#aliases ??= createTopicAliases();
+    return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
   }
 
   #isFull(share: number): boolean {

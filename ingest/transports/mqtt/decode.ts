@@ -76,6 +76,7 @@ function decodePublish(reader: Reader, version: Version, flags: number): Publish
   const { topicAlias, subscriptionIdentifier } = properties;
   if (subscriptionIdentifier !== undefined) throw protocolError("a client names no subscription");
   if (topicAlias === 0) throw new Violation("topic_alias", "the topic alias is 0");
+  if (topic === "" && topicAlias === undefined && version === 5) throw protocolError("there is no topic");
   return {
     cmd: "publish",
     topic,

@@ -8,9 +8,8 @@ import type { Unreleased } from "../../unreleased.js";
 import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
 import type { ClientPacket, PublishPacket, Terms } from "./packets.js";
-import { protocolError, Violation } from "./reader.js";
+import { Violation } from "./reader.js";
 import { code, failure } from "./reasons.js";
-import { createTopicAliases, type TopicAliases } from "./topic-aliases.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
@@ -62,7 +61,6 @@ export class Inbound {
   readonly #owner: InboundOwner;
   /** What the connection before had sent; read from the journal when the first DUP asks for it. */
   #taken: Taken | null = null;
-  #aliases: TopicAliases | null = null;
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
   readonly #behind: Waiting[] = [];
   #appended = 0;
@@ -85,10 +83,8 @@ export class Inbound {
   }
 
   /** @throws Violation where the message is none */
-  publish(received: PublishPacket): void {
-    const packet = received.alias === 0 ? received : this.#withTopic(received);
+  publish(packet: PublishPacket): void {
     const { topic, payload, qos, dup } = packet;
-    if (topic === "" && this.#owner.terms.version === 5) throw protocolError("there is no topic");
     if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
     if (payload.length > payloadBytesMax) {
       throw new Violation("oversize", `a payload may have ${payloadBytesMax} bytes`);
@@ -114,11 +110,6 @@ export class Inbound {
       this.#context.unreleased.touch(origin.device.id, origin.session);
       this.#answer("pubcomp", id);
     });
-  }
-
-  #withTopic(packet: PublishPacket): PublishPacket {
-    this.#aliases ??= createTopicAliases();
-    return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
   }
 
   /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */

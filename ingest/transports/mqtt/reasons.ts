@@ -24,9 +24,11 @@ export const code = {
   receiveMaximum: 0x93,
   topicAlias: 0x94,
   oversize: 0x95,
+  messageRate: 0x96,
   quota: 0x97,
   administrative: 0x98,
   sharedSubscriptions: 0x9e,
+  connectionRate: 0x9f,
 } as const;
 
 /** Failures are from here on. */
