@@ -29,29 +29,30 @@ export interface PublishEncoder {
 const aliasesMax = 32;
 /** A shorter topic costs as little as its alias. */
 const aliasTopicLengthMin = 4;
-const noAlias = { topic: "", alias: 0 };
+/** MQTT.js 5.16 forgets what an alias stands for between PUBLISH and PUBREL. */
+const aliasQosMax = 1;
 
 export function createPublishEncoder(terms: Terms): PublishEncoder {
-  const aliasMax = Math.min(terms.topicAliasMax, aliasesMax);
+  const aliasMax = terms.version === 5 ? Math.min(terms.topicAliasMax, aliasesMax) : 0;
   const aliases = aliasMax > 0 ? new Map<string, number>() : null;
 
   /** The alias that stands for the topic, or will from this packet on; 0 = none. */
-  function aliasOf(topic: string): { readonly topic: string; readonly alias: number } {
-    if (aliases === null) return { topic, alias: 0 };
+  function aliasOf({ topic, qos }: OutgoingMessage): number {
+    if (aliases === null || qos > aliasQosMax) return 0;
     const alias = aliases.get(topic);
-    if (alias !== undefined) return { topic: "", alias };
+    if (alias !== undefined) return alias;
     const room = aliases.size < aliasMax && topic.length >= aliasTopicLengthMin;
-    return { topic, alias: room ? aliases.size + 1 : 0 };
+    return room ? aliases.size + 1 : 0;
   }
 
   return {
     receiveMaximum: terms.receiveMaximum,
     encode: (message) => {
-      const { topic, alias } =
-        terms.version === 5 ? aliasOf(message.topic) : { ...noAlias, topic: message.topic };
-      const bytes = encodePublish(terms, message, topic, alias);
+      const alias = aliasOf(message);
+      const isNew = aliases !== null && alias > aliases.size;
+      const bytes = encodePublish(terms, message, alias > 0 && !isNew ? "" : message.topic, alias);
       if (bytes.length > terms.packetBytesMax) return null;
-      if (alias > 0 && topic !== "") aliases?.set(topic, alias);
+      if (isNew) aliases.set(message.topic, alias);
       return bytes;
     },
   };
