@@ -2,7 +2,7 @@ import { crc32c } from "../store/crc32c.js";
 import type { Journal } from "../store/journal.js";
 import { type JournalInput, recordKinds } from "../store/journal-record.js";
 import type { DeviceEntry } from "./directory.js";
-import type { Meter } from "./meter.js";
+import type { EndReason, Meter } from "./meter.js";
 import { topicBytesMax } from "./topics.js";
 
 export const payloadBytesMax = 256 * 1024;
@@ -23,6 +23,8 @@ export interface Uplink {
   readonly messageID: number;
   readonly dup: boolean;
   readonly retain: boolean;
+  /** By a policy: it is kept as an event, and has no points. */
+  readonly refused?: boolean;
 }
 
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
@@ -32,7 +34,7 @@ export interface Accept {
   /** Records that a session is there; returns the connection's number. */
   connect(origin: Omit<Origin, "connection">, clientID: string, keepAlive: number, clean: boolean): number;
   /** `keepAlive` is that of its connect record, seconds. */
-  disconnect(origin: Origin, orderly: boolean, keepAlive: number): void;
+  disconnect(origin: Origin, orderly: boolean, keepAlive: number, reason?: EndReason): void;
   /** Records that a known device was refused. */
   deny(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
   /** A QoS 2 id is free again once `done` is called. */
@@ -87,7 +89,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           qos: uplink.qos,
           dup: uplink.dup,
           retain: uplink.retain,
-          flag: false,
+          flag: uplink.refused === true,
           ip: origin.ip,
           topic: uplink.topic,
           payload: uplink.payload,
@@ -102,9 +104,9 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
         flag: clean,
         topic: clientID,
       }),
-    disconnect: (origin, orderly, keepAlive) => {
+    disconnect: (origin, orderly, keepAlive, reason) => {
       const input = record(origin, recordKinds.disconnect);
-      journal.append({ ...input, messageID: keepAlive, flag: orderly });
+      journal.append({ ...input, messageID: keepAlive, flag: orderly, topic: reason ?? "" });
     },
     deny: (device, ip, clientID, keepAlive) => {
       const origin = { device, connection: 0, session: sessionOf(clientID), ip };

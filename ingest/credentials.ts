@@ -3,7 +3,7 @@ import type { DeviceEntry, Directory } from "./directory.js";
 
 /** Why a client may not connect, and as which device it tried: null for a user name that nobody has. */
 export interface Denied {
-  readonly denial: "credentials" | "blocked" | "unavailable";
+  readonly denial: "credentials" | "back_off" | "blocked" | "unavailable";
   readonly device: DeviceEntry | null;
 }
 

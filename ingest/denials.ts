@@ -8,8 +8,10 @@ export interface Denials {
 }
 
 const recordEveryMs = 1000;
+/** Of all devices in such a time. */
+const recordsMax = 1000;
 
-/** At most one record a device and second: guessing must not fill the disk. The excess is counted. */
+/** At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted. */
 export function createDenials(accept: Accept, meter: Meter, now: () => number): Denials {
   let second = 0;
   const recorded = new Set<number>();
@@ -19,7 +21,7 @@ export function createDenials(accept: Accept, meter: Meter, now: () => number): 
       const current = Math.floor(now() / recordEveryMs);
       if (current !== second) recorded.clear();
       second = current;
-      if (recorded.has(device.id) || accept.full) {
+      if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
         meter.denialsUnrecorded++;
         return;
       }

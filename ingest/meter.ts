@@ -12,12 +12,21 @@ export type EndReason =
   | "unreleased" // too many QoS 2 messages without PUBREL
   | "connect_timeout"
   | "credentials"
+  | "back_off" // guessing: too many wrong credentials from there
   | "blocked"
   | "client_id"
   | "version"
   | "sessions" // too many of one device
+  | "connections" // as many of the device or tenant as its limit allows
+  | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
   | "shutdown";
+
+/** What a policy has refused; labels of `tidemark_policy_refused_total`. */
+export type PolicyRefusal =
+  | "publish" // kept as a refused event, or answered so
+  | "subscribe"
+  | "receive"; // a delivery withheld
 
 export type DropReason = "slow_reader" | "queue_full";
 
@@ -33,6 +42,9 @@ export interface Meter {
   readonly refused: Map<Reason, number>;
   readonly ended: Map<EndReason, number>;
   readonly dropped: Map<DropReason, number>;
+  readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Messages that waited for their limit. */
+  slowedDown: number;
 }
 
 export function createMeter(): Meter {
@@ -46,6 +58,8 @@ export function createMeter(): Meter {
     refused: new Map(),
     ended: new Map(),
     dropped: new Map(),
+    policyRefused: new Map(),
+    slowedDown: 0,
   };
 }
 

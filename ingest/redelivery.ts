@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JournalRecord } from "../store/journal-record.js";
 import { recordKinds } from "../store/journal-record.js";
+import { endedAt } from "./connections.js";
 
 /** Newest-first records of a device, of every kind, read as they are wanted. */
 export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
@@ -43,8 +44,8 @@ export async function takenBefore(
     if (before === null) {
       const ended = record.kind === recordKinds.disconnect;
       if (ended && record.flag) return taken;
-      const endedAt = ended ? record.receivedAt : Math.max(killedAt, record.receivedAt);
-      before = { connection, since: endedAt - windowMicros };
+      const end = ended ? endedAt(record) : Math.max(killedAt, record.receivedAt);
+      before = { connection, since: end - windowMicros };
     }
     // Its connect record, or the window's edge, ends what can be recognised.
     if (

@@ -1,5 +1,7 @@
 import type { DeviceEntry } from "./directory.js";
-import type { EndReason } from "./meter.js";
+import { count, type EndReason, type Meter } from "./meter.js";
+import { applyPlatform, type PlatformPart, type PlatformSubscription } from "./platform-subscriptions.js";
+import { mayReceive } from "./policies.js";
 import { covers, inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "./topics.js";
 
 /** What became of a message of QoS 1 or 2: acknowledged, or the connection ended without. */
@@ -11,7 +13,9 @@ export interface Session {
   readonly entry: DeviceEntry;
   /** Token that it authenticated with; another one throws it out. */
   readonly token: string;
-  readonly subscriptions: ReadonlyMap<string, number>;
+  readonly subscriptions: Map<string, number>;
+  /** Which of them the platform has made. */
+  platform?: PlatformPart | null;
   /** Whether the subscription to the inbox that every session begins with still stands. */
   readonly hasInbox: boolean;
   /** False where the message is dropped; `settled` is called once for one of QoS 1 or 2 that is not. */
@@ -53,6 +57,8 @@ export interface Sessions {
   send(device: number, message: Downlink, settled: Settled): Sent;
   /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
+  /** Brings every session of the device up to what the platform subscribes it to. */
+  applyPlatform(device: number, wanted: readonly PlatformSubscription[]): void;
   /** Throws out whoever no longer fits the device's row. */
   check(device: number, entry: DeviceEntry | undefined): void;
   /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
@@ -62,9 +68,13 @@ export interface Sessions {
 
 const endsPerTurn = 200;
 
-export function createSessions(): Sessions {
+/** `meter` counts the deliveries that policies withhold. */
+export function createSessions(meter?: Pick<Meter, "policyRefused">): Sessions {
   const spaces = new Map<number, Map<string, Session>>();
   let size = 0;
+  const withheld = (): void => {
+    if (meter !== undefined) count(meter.policyRefused, "receive");
+  };
 
   return {
     open: (session) => {
@@ -93,7 +103,9 @@ export function createSessions(): Sessions {
           if (reach !== null) session.deliver(reach.topic, payload, Math.min(qos, reach.qos));
         } else {
           const granted = grantedQos(session.subscriptions, topic);
-          if (granted !== null) session.deliver(topic, payload, Math.min(qos, granted));
+          if (granted === null) continue;
+          if (mayReceive(session.entry, topic)) session.deliver(topic, payload, Math.min(qos, granted));
+          else withheld();
         }
       }
     },
@@ -108,9 +120,15 @@ export function createSessions(): Sessions {
     sendToAll: (device, topic, payload) => {
       let taken = false;
       for (const session of spaces.get(device)?.values() ?? []) {
-        if (session.deliver(topic, payload, 0)) taken = true;
+        if (!mayReceive(session.entry, topic)) withheld();
+        else if (session.deliver(topic, payload, 0)) taken = true;
       }
       return taken;
+    },
+    applyPlatform: (device, wanted) => {
+      for (const session of spaces.get(device)?.values() ?? []) {
+        applyPlatform(session, wanted);
+      }
     },
     check: (device, entry) => {
       const row = entry?.device;
@@ -165,6 +183,7 @@ interface Reach {
 /** How a message on the topic reaches a client: the inbox has two names, and one subscription of its own. */
 function reachOf(session: Session, topic: string): Reach | null {
   const { subscriptions, hasInbox } = session;
+  if (!mayReceive(session.entry, topic)) return null;
   if (!looksLikeInbox(topic) || !isInboxOf(session, topic)) {
     const qos = grantedQos(subscriptions, topic);
     return qos === null ? null : { topic, qos };

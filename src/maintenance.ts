@@ -1,3 +1,4 @@
+import type { Connections } from "../ingest/connections.js";
 import type { Presence } from "../ingest/presence.js";
 import type { Unreleased } from "../ingest/unreleased.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
@@ -24,6 +25,7 @@ export interface MaintenanceDeps {
   readonly series: SeriesStore;
   readonly presence: Presence;
   readonly unreleased: Unreleased;
+  readonly connections: Connections;
   readonly settledID: () => number;
   readonly log: Logger;
   readonly now: () => number;
@@ -49,6 +51,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
     every(sessionsMs, "save sessions", deps.log, () => deps.unreleased.save()),
+    every(sessionsMs, "save connections", deps.log, () => deps.connections.save()),
     every(backlogMs, "measure the backlog", deps.log, () => {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
@@ -116,8 +119,8 @@ function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
 
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
-  const { config, journal, events, series, unreleased, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID);
+  const { config, journal, events, series, unreleased, connections, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID, connections.savedID);
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;

@@ -4,11 +4,15 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
+import { createBackOff } from "../ingest/back-off.js";
+import { openConnections } from "../ingest/connections.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
 import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
+import { freeFailures, guardGuessing } from "../ingest/guessing.js";
+import { createLimits } from "../ingest/limits.js";
 import { createMeter } from "../ingest/meter.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
@@ -80,10 +84,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const meter = createMeter();
   const devices = { db, vault };
   const directory = createDirectory(devices, directoryDevicesMax);
-  const sessions = createSessions();
+  const sessions = createSessions(meter);
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
   directory.onDevice((id, entry) => sessions.check(id, entry));
+  directory.onSubscriptions((entry) =>
+    sessions.applyPlatform(entry.id, directory.platformSubscriptions(entry)),
+  );
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
     db,
@@ -115,7 +122,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   // What a killed run left open had ended by the time of its last record.
   const killedAt = journal.lastStamp;
   const unreleased = await openUnreleased(db, journal, config.nodeNumber);
-  const presence = createPresence(db, config.nodeNumber);
+  const connections = await openConnections(db, journal, config.nodeNumber);
+  const presence = createPresence(db, config.nodeNumber, connections);
   const series = await openSeries(config, db, fatal);
 
   let consumer: SeriesConsumer | null = null;
@@ -160,11 +168,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     series,
     presence,
     unreleased,
+    connections,
     settledID,
     log,
     now,
   });
 
+  const guesses = createBackOff(now, freeFailures);
   if (config.mqttPort !== null) {
     mqtt = await listenMqtt(
       {
@@ -175,7 +185,10 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
         denials: createDenials(accept, meter, now),
         meter,
         now,
-        authenticate: (username, token) => authenticate(directory, username, token),
+        limits: createLimits(config.limits, () => performance.now()),
+        authenticate: (username, token, address) =>
+          guardGuessing(guesses, address, username, () => authenticate(directory, username, token)),
+        platformSubscriptions: directory.platformSubscriptions,
         takenBefore: async (origin) => {
           // What the earlier connection sent may still be on its way to the disk, where the history looks.
           await journal.waitFor(origin.connection - 1);
@@ -247,6 +260,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await journal.close();
       await maintenance?.close();
       await unreleased.save().catch(trouble("sessions"));
+      await connections.save().catch(trouble("connections"));
       feed.close();
       await series.close();
       await events.close();

@@ -259,6 +259,17 @@ export const resourcesSchema: readonly string[] = [
     updateAt integer
   ) strict, without rowid`,
   "create index task_age on task (createAt)",
+  // Connections without an end in a node's journal, as of checkpoint "connections".
+  `create table open_connection (
+    node integer not null,
+    connection integer not null,
+    tenant integer not null,
+    device integer not null,
+    session integer not null,
+    keepAlive integer not null,
+    ip text not null,
+    primary key (node, connection)
+  ) strict, without rowid`,
   // What lists of devices filter and count by, beside the rows that are ten times as wide.
   "drop index device_tenant",
   "create index device_tenant on device (tenant, id, kind, deviceName, deviceID, productIntID, deviceType)",

@@ -1,3 +1,4 @@
+import type { DeviceEntry } from "../../ingest/directory.js";
 import { createPresence } from "../../ingest/presence.js";
 import { openDb } from "../../store/db.js";
 import { clearPresence } from "../../store/device-presence.js";
@@ -30,21 +31,24 @@ suite("presence", (test) => {
     store.db.close();
     await dir.close();
   });
+  const nobody = { opened: () => undefined, closed: () => undefined };
+  const origin = (ip: string) =>
+    ({ device: { id: device, device: { tenant } } as DeviceEntry, connection: 1, session: 1, ip }) as const;
   const stored = async () => {
     const { deviceStatus, clientIP, keepAlive, connectedAt } = await getDevice(store, tenant, device);
     return { deviceStatus, clientIP, keepAlive, connectedAt };
   };
 
   test("online while at least one connection is; the time of connecting stays behind", async () => {
-    const presence = createPresence(store.db, 0);
-    presence.connected(device, "10.0.0.1", 60, 1000);
-    presence.connected(device, "10.0.0.2", 30, 2000);
-    presence.disconnected(device);
+    const presence = createPresence(store.db, 0, nobody);
+    presence.connected(origin("10.0.0.1"), 60, 1000);
+    presence.connected(origin("10.0.0.2"), 30, 2000);
+    presence.disconnected(origin(""));
     await presence.save();
     const online = { deviceStatus: 1, clientIP: "10.0.0.2", keepAlive: 30, connectedAt: 2000 };
     assert.equal(await stored(), online);
     assert.is(presence.online, 1);
-    presence.disconnected(device);
+    presence.disconnected(origin(""));
     await presence.save();
     assert.equal(await stored(), { deviceStatus: 0, clientIP: null, keepAlive: null, connectedAt: 2000 });
     assert.is(presence.online, 0);
@@ -57,18 +61,18 @@ suite("presence", (test) => {
       ...store.db,
       write: (all: Parameters<typeof write>[0]) => (failing ? Promise.reject(new Error("disk")) : write(all)),
     };
-    const presence = createPresence(flaky, 0);
-    presence.connected(device, "10.0.0.3", 60, 3000);
+    const presence = createPresence(flaky, 0, nobody);
+    presence.connected(origin("10.0.0.3"), 60, 3000);
     await rejects(() => presence.save(), /disk/);
-    presence.disconnected(device);
+    presence.disconnected(origin(""));
     failing = false;
     await presence.save();
     assert.is((await stored()).deviceStatus, 0);
   });
 
   test("a start finds nobody of its own node connected", async () => {
-    const presence = createPresence(store.db, 4);
-    presence.connected(device, "10.0.0.4", 60, 4000);
+    const presence = createPresence(store.db, 4, nobody);
+    presence.connected(origin("10.0.0.4"), 60, 4000);
     await presence.save();
     await clearPresence(store.db, 3);
     assert.is((await stored()).deviceStatus, 1);

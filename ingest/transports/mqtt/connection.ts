@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
+import { setTimeout as setTimeoutAsync } from "node:timers/promises";
 import mqttPacket, {
   type IConnectPacket,
+  type IPublishPacket,
   type ISubscribePacket,
   type IUnsubscribePacket,
   type Packet,
@@ -11,7 +13,16 @@ import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accep
 import type { Denied } from "../../credentials.js";
 import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory.js";
+import type { Limiter, Limits } from "../../limits.js";
 import { count, type EndReason, type Meter } from "../../meter.js";
+import {
+  applyPlatform,
+  declinedByClient,
+  ownedByClient,
+  type PlatformPart,
+  type PlatformSubscription,
+} from "../../platform-subscriptions.js";
+import { mayReceive, maySubscribe } from "../../policies.js";
 import type { Presence } from "../../presence.js";
 import type { Taken } from "../../redelivery.js";
 import type { Session, Sessions, Settled } from "../../sessions.js";
@@ -32,7 +43,14 @@ export interface MqttContext {
   readonly meter: Meter;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | Denied>;
+  /** Null: nothing is limited. */
+  readonly limits: Limits | null;
+  authenticate(
+    username: string | undefined,
+    token: string | undefined,
+    address: string,
+  ): Promise<DeviceEntry | Denied>;
+  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
   takenBefore(origin: Origin): Promise<Taken>;
   hold(device: number): void;
   release(device: number): void;
@@ -57,14 +75,17 @@ const returnCodes: Partial<Record<EndReason, number>> = {
   client_id: 2,
   unavailable: 3,
   sessions: 3,
+  connections: 3,
   shutdown: 3,
   credentials: 4,
+  back_off: 5,
   blocked: 5,
 };
 
 /** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Session, InboundOwner {
   readonly subscriptions = new Map<string, number>();
+  platform: PlatformPart | null = null;
   readonly #context: MqttContext;
   readonly #socket: Socket;
   readonly #parser: Parser;
@@ -82,6 +103,9 @@ export class MqttConnection implements Session, InboundOwner {
   #hasInbox = true;
   #keepAlive = 0;
   #paused = false;
+  #limiter: Limiter | null = null;
+  /** The message that has waited for its limit. */
+  #charged: Packet | null = null;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
 
@@ -207,6 +231,7 @@ export class MqttConnection implements Session, InboundOwner {
   #handle(packet: Packet): void {
     switch (packet.cmd) {
       case "publish":
+        if (this.#limiter !== null && !this.#isWithin(this.#limiter, packet)) return;
         return this.#inbound.publish(packet);
       case "puback":
       case "pubcomp":
@@ -257,6 +282,20 @@ export class MqttConnection implements Session, InboundOwner {
       });
   }
 
+  /** Slows down what is over its limit, and ends the connection where that is not enough. */
+  #isWithin(limiter: Limiter, packet: IPublishPacket): boolean {
+    if (this.#charged === packet) return true;
+    const waitMs = limiter.take(packet.topic.length + packet.payload.length);
+    if (waitMs === 0) return true;
+    if (waitMs === null) this.end("rate");
+    else {
+      this.#charged = packet;
+      this.#context.meter.slowedDown++;
+      this.holdBack(() => setTimeoutAsync(waitMs, undefined, { ref: false }), packet);
+    }
+    return false;
+  }
+
   #connect(packet: IConnectPacket): void {
     this.#state = "connecting";
     if (packet.protocolVersion === 5 || packet.protocolVersion === 3) return this.#refuseVersion(packet);
@@ -267,7 +306,7 @@ export class MqttConnection implements Session, InboundOwner {
     this.holdBack(async () => {
       if (this.#context.accept.full) return this.end("unavailable");
       const token = packet.password?.toString("utf8");
-      const found = await this.#context.authenticate(packet.username, token);
+      const found = await this.#context.authenticate(packet.username, token, this.#ip);
       if (this.#state !== "connecting") return;
       if ("denial" in found) {
         const { device, denial } = found;
@@ -291,7 +330,7 @@ export class MqttConnection implements Session, InboundOwner {
   }
 
   #open(device: DeviceEntry, packet: IConnectPacket): void {
-    const { accept, sessions, presence, unreleased } = this.#context;
+    const { accept, sessions, presence, unreleased, limits } = this.#context;
     const ip = this.#ip;
     const session = sessionOf(this.#clientID);
     const keepAlive = packet.keepalive ?? 0;
@@ -303,13 +342,20 @@ export class MqttConnection implements Session, InboundOwner {
       this.#origin = null;
       return this.end("sessions");
     }
+    if (limits?.enter(device) === false) {
+      sessions.close(this);
+      this.#origin = null;
+      return this.end("connections");
+    }
+    this.#limiter = limits?.limiter(device) ?? null;
+    applyPlatform(this, this.#context.platformSubscriptions(device));
     const connection = accept.connect({ device, session, ip }, this.#clientID, keepAlive, this.#cleanSession);
     this.#origin = { device, connection, session, ip };
     if (this.#cleanSession) unreleased.clear(device.id, session);
     else unreleased.inherit(device.id, session);
     this.#keepAliveMs = keepAlive * 1500;
     this.#context.hold(device.id);
-    presence.connected(device.id, ip, keepAlive, this.#context.now());
+    presence.connected(this.#origin, keepAlive, this.#context.now());
     this.#context.meter.connections++;
     this.#state = "open";
     this.#connack(0);
@@ -328,18 +374,25 @@ export class MqttConnection implements Session, InboundOwner {
     const granted = packet.subscriptions.map(({ topic, qos }) => {
       const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
       if (!isTopicFilter(topic) || !room) return 0x80;
+      if (!maySubscribe(this.entry, topic)) {
+        count(this.#context.meter.policyRefused, "subscribe");
+        return 0x80;
+      }
+      ownedByClient(this, topic);
       this.subscriptions.set(topic, qos);
       if (this.#isInbox(topic)) this.#hasInbox = false;
       return qos;
     });
     this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
     for (const { topic, qos } of packet.subscriptions) {
-      if (topic === "$time") this.#deliveries.deliver("$time", clock(this.#context.now()), qos);
+      if (topic === "$time" && mayReceive(this.entry, topic))
+        this.#deliveries.deliver("$time", clock(this.#context.now()), qos);
     }
   }
 
   #unsubscribe(packet: IUnsubscribePacket): void {
     for (const topic of packet.unsubscriptions) {
+      declinedByClient(this, topic);
       this.subscriptions.delete(topic);
       if (this.#isInbox(topic)) this.#hasInbox = false;
     }
@@ -364,11 +417,12 @@ export class MqttConnection implements Session, InboundOwner {
 
   #leave(reason: EndReason): void {
     const origin = this.origin;
-    const { accept, sessions, presence, unreleased, meter } = this.#context;
-    accept.disconnect(origin, reason === "disconnect", this.#keepAlive);
+    const { accept, sessions, presence, unreleased, meter, limits } = this.#context;
+    accept.disconnect(origin, reason === "disconnect", this.#keepAlive, reason);
+    limits?.leave(origin.device);
     sessions.close(this);
     this.#deliveries.close();
-    presence.disconnected(origin.device.id);
+    presence.disconnected(origin);
     this.#context.release(origin.device.id);
     // Of a clean session nothing outlives the connection, unless another one has taken it over.
     if (this.#cleanSession && reason !== "taken_over") unreleased.clear(origin.device.id, origin.session);

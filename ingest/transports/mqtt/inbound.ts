@@ -1,6 +1,7 @@
 import type { IPublishPacket, Packet } from "mqtt-packet";
 import { type Accept, type Origin, payloadBytesMax } from "../../accept.js";
-import type { EndReason, Meter } from "../../meter.js";
+import { count, type EndReason, type Meter } from "../../meter.js";
+import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
 import type { Sessions } from "../../sessions.js";
 import { isTopicName } from "../../topics.js";
@@ -124,13 +125,16 @@ export class Inbound {
     this.#appended++;
     this.#inFlightMessages++;
     this.#inFlightBytes += payload.length;
-    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID }, () => {
+    // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
+    const refused = !mayPublish(origin.device, topic);
+    if (refused) count(this.#context.meter.policyRefused, "publish");
+    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID, refused }, () => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= payload.length;
       kept?.();
       if (answer !== null) this.#acknowledge(answer, messageID);
       if (this.#behind.length > 0) this.#acknowledgeBehind();
-      this.#context.sessions.publish(origin.device.id, topic, payload, qos);
+      if (!refused) this.#context.sessions.publish(origin.device.id, topic, payload, qos);
     });
   }
 

@@ -28,12 +28,15 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
     Object.entries(pointTypes).map(([name, type], i) => [name, pointEntry(i + 1, name, type)] as const),
   );
   points.set("issued", pointEntry(99, "issued", 1, false));
-  const product: ProductEntry = { id: 1, members: new Set(), points, streams };
+  const product: ProductEntry = { id: 1, members: new Set(), points, streams, subscriptions: [] };
   const series = new Map<number, SeriesRef>();
   return {
     id: 1,
     device: {} as DeviceEntry["device"],
     product,
+    rules: [],
+    access: null,
+    subscriptions: [],
     series: (point) => {
       const known = series.get(point.id);
       if (known !== undefined) return known;
