@@ -31,10 +31,13 @@ export const overMsMax = 60_000;
 
 interface Party {
   connections: number;
-  readonly buckets: readonly (readonly [TokenBucket, Unit])[];
+  readonly buckets: readonly Metered[];
 }
 
-type Unit = "messages" | "bytes";
+interface Metered {
+  readonly bucket: TokenBucket;
+  readonly unit: "messages" | "bytes";
+}
 
 /** `now` is a clock that is never set, milliseconds. Null when nothing is limited. */
 export function createLimits(
@@ -92,21 +95,37 @@ function bucketsOf({ messagesPerSecond, bytesPerSecond }: LimitSettings, now: nu
     [messagesPerSecond, "messages"],
     [bytesPerSecond, "bytes"],
   ] as const;
-  return rates.flatMap(([rate, unit]) => (rate === 0 ? [] : [[createBucket(rate, now), unit] as const]));
+  return rates.flatMap(([rate, unit]) => (rate === 0 ? [] : [{ bucket: createBucket(rate, now), unit }]));
 }
 
 function createLimiter(buckets: Party["buckets"], now: () => number): Limiter {
   /** Since when every message has had to wait. */
   let overSince: number | null = null;
+
+  function hasEnough(bytes: number): boolean {
+    for (const { bucket, unit } of buckets) if (bucket.tokens <= (unit === "bytes" ? bytes : 1)) return false;
+    return true;
+  }
+
+  function drawAll(bytes: number): void {
+    for (const { bucket, unit } of buckets) draw(bucket, unit === "bytes" ? bytes : 1);
+  }
+
   return {
     take: (bytes) => {
+      // Most messages find enough left over and need no clock.
+      if (hasEnough(bytes)) {
+        overSince = null;
+        drawAll(bytes);
+        return 0;
+      }
       const at = now();
       let wait = 0;
-      for (const [bucket] of buckets) wait = Math.max(wait, waitMs(bucket, at));
+      for (const { bucket } of buckets) wait = Math.max(wait, waitMs(bucket, at));
       if (wait === 0) overSince = null;
       else overSince ??= at;
       if (wait > waitMsMax || (overSince !== null && at - overSince > overMsMax)) return null;
-      for (const [bucket, unit] of buckets) draw(bucket, unit === "bytes" ? bytes : 1);
+      drawAll(bytes);
       return wait;
     },
   };

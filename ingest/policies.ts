@@ -62,7 +62,7 @@ export function compilePolicies(rules: readonly PolicyRule[], names: RuleNames):
   return {
     mayPublish,
     mayReceive,
-    maySubscribe: (filter) => {
+    maySubscribe: remembered((filter) => {
       if ((covers(filter, inboxTopic) || covers(filter, alias)) && mayReceive(inboxTopic)) return true;
       subscribe ??= rulesOf(rules, names, actionOfAccess.subscribe);
       const { allowed, denied } = subscribe;
@@ -74,7 +74,7 @@ export function compilePolicies(rules: readonly PolicyRule[], names: RuleNames):
           (topic) => !denied.some((rule) => matchesTopic(rule, topic)) && passesAsInbox(topic),
         ),
       );
-    },
+    }),
   };
 
   function passesAsInbox(topic: readonly string[]): boolean {

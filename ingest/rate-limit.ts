@@ -9,8 +9,8 @@ export interface TokenBucket {
   at: number;
 }
 
-/** A bucket holds what comes in this time; so much may come at once. */
-export const burstSeconds = 2;
+/** A bucket holds what comes in this time. It is filled only when it runs low, so twice as much may come at once. */
+export const burstSeconds = 1;
 
 export function createBucket(ratePerSecond: number, now: number): TokenBucket {
   return { ratePerSecond, tokens: capacity(ratePerSecond), at: now };

@@ -158,7 +158,7 @@ function defineLimits(test: Test, world: World): void {
     flood(raw, 200, 1);
     await raw.many("puback", 200);
     const seconds = (performance.now() - started) / 1000;
-    assert.ok(seconds > 1.8 && seconds < 4, `${seconds} s for 200 messages at 50/s and a burst of 100`);
+    assert.ok(seconds > 1.8 && seconds < 5, `${seconds} s for 200 messages at 50/s`);
     assert.equal(
       raw.packets.flatMap((packet) => (packet.cmd === "puback" ? [packet.messageId] : [])),
       Array.from({ length: 200 }, (_, i) => i + 1),
@@ -178,7 +178,7 @@ function defineLimits(test: Test, world: World): void {
     assert.ok(performance.now() - started < 1000);
     await Promise.all([one.many("puback", 10), two.many("puback", 10)]);
     const seconds = (performance.now() - started) / 1000;
-    assert.ok(seconds > 1.5 && seconds < 4, `${seconds} s for 80 kB at 20 kB/s and a burst of 40 kB`);
+    assert.ok(seconds > 1.5 && seconds < 5, `${seconds} s for 80 kB at 20 kB/s`);
   });
 
   test("so far over the limit that waiting is no use: the connection ends, counted; the next one goes on", async () => {

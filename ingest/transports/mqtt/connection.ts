@@ -214,7 +214,7 @@ export class MqttConnection implements Session, InboundOwner {
     if (this.#paused || this.#state === "closed") return;
     this.#paused = true;
     this.#socket.pause();
-    this.#context.markPaused(this);
+    if (this.#waiting === null) this.#context.markPaused(this);
   }
 
   #take(packet: Packet): void {
@@ -279,6 +279,7 @@ export class MqttConnection implements Session, InboundOwner {
         }
         this.#outbox.flush();
         this.resumeIfRoom();
+        if (this.isPaused && this.#waiting === null) this.#context.markPaused(this);
       });
   }
 
@@ -359,6 +360,8 @@ export class MqttConnection implements Session, InboundOwner {
     this.#context.meter.connections++;
     this.#state = "open";
     this.#connack(0);
+    // Its row may have changed since it was authenticated.
+    sessions.check(device.id, device);
   }
 
   get #ip(): string {
