@@ -26,7 +26,7 @@ function story() {
       add({ kind: recordKinds.connect, connection: 0, session: of, messageID: 60, qos: 0, topic: "client" }),
     publish: (connection: number, messageID: number, text: string, fields: Partial<JournalRecord> = {}) =>
       add({ connection, messageID, payload: Buffer.from(text), ...fields }),
-    end: (connection: number, orderly: boolean, of = session) =>
+    end: (connection: number, orderly: boolean, of = session, payload: Uint8Array = Buffer.alloc(0)) =>
       add({
         kind: recordKinds.disconnect,
         connection,
@@ -35,6 +35,7 @@ function story() {
         messageID: 0,
         qos: 0,
         topic: "",
+        payload,
       }),
     now: () => clock,
     taken: async (connection: number, killedAt = 0): Promise<string[]> => {
@@ -132,6 +133,20 @@ suite("redelivery", (test) => {
     wait(2);
     const killedAt = now();
     assert.equal(await taken(connect(), killedAt), [key(2, "late")]);
+  });
+
+  test("also where the next start has written the end down, however much later", async () => {
+    const { connect, publish, end, taken, wait, now } = story();
+    const first = connect();
+    publish(first, 1, "early");
+    wait(59);
+    publish(first, 2, "late");
+    wait(2);
+    const killedAt = Buffer.alloc(8);
+    killedAt.writeDoubleLE(now());
+    wait(3600);
+    end(first, false, session, killedAt);
+    assert.equal(await taken(connect(), now()), [key(2, "late")]);
   });
 
   test("after a kill before the first message there is nothing", async () => {
