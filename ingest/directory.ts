@@ -165,11 +165,27 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
+  /** Devices asked for in one turn of the loop are read together: thousands connect at once. */
+  let gathering: { readonly ids: number[]; readonly found: ReturnType<typeof accessOfDevices> } | null = null;
+
+  function readAccess(id: number): ReturnType<typeof accessOfDevices> {
+    if (gathering === null) {
+      const ids: number[] = [];
+      const found = new Promise((resolve) => setImmediate(resolve)).then(() => {
+        gathering = null;
+        return accessOfDevices(store.db, ids);
+      });
+      gathering = { ids, found };
+    }
+    gathering.ids.push(id);
+    return gathering.found;
+  }
+
   /** All that an entry is made of. */
   async function load(read: () => Promise<Device | undefined>): Promise<Loaded | undefined> {
     const device = await read();
     if (device === undefined) return undefined;
-    const access = (await accessOfDevices(store.db, [device.id])).get(device.id) ?? noAccess;
+    const access = (await readAccess(device.id)).get(device.id) ?? noAccess;
     return { device, access, product: await product(device.productIntID) };
   }
 
