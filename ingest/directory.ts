@@ -10,10 +10,17 @@ import {
   type PolicyRule,
   subscriptionsOfProduct,
 } from "../store/device-access.js";
-import { type Device, type DeviceStore, findDeviceByID, findDeviceByUsername } from "../store/devices.js";
+import {
+  type Device,
+  type DeviceStore,
+  findDeviceByID,
+  findRowsByUsername,
+  toDevice,
+} from "../store/devices.js";
 import type { SeriesRef } from "../store/series.js";
 import { fromJson } from "../store/table.js";
 import { type Converter, converters } from "./decode/values.js";
+import { gathered } from "./gathered.js";
 import { mergeSubscriptions, type PlatformSubscription } from "./platform-subscriptions.js";
 import { type AccessRules, compilePolicies } from "./policies.js";
 
@@ -90,6 +97,7 @@ const noAccess: DeviceAccess = { rules: [], subscriptions: [] };
 const noSubscriptions: readonly PlatformSubscription[] = [];
 /** Devices whose bindings are read at once, so that a large group does not hold the loop. */
 const devicesPerRead = 500;
+const usernamesPerRead = 50;
 
 export function createDirectory(store: DeviceStore, devicesMax: number): Directory {
   const devices = new Map<number, DeviceEntry>();
@@ -165,27 +173,17 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
-  /** Devices asked for in one turn of the loop are read together: thousands connect at once. */
-  let gathering: { readonly ids: number[]; readonly found: ReturnType<typeof accessOfDevices> } | null = null;
-
-  function readAccess(id: number): ReturnType<typeof accessOfDevices> {
-    if (gathering === null) {
-      const ids: number[] = [];
-      const found = new Promise((resolve) => setImmediate(resolve)).then(() => {
-        gathering = null;
-        return accessOfDevices(store.db, ids);
-      });
-      gathering = { ids, found };
-    }
-    gathering.ids.push(id);
-    return gathering.found;
-  }
+  const readAccess = gathered((ids: readonly number[]) => accessOfDevices(store.db, ids), devicesPerRead);
+  const readByUsername = gathered(
+    (names: readonly string[]) => findRowsByUsername(store, names),
+    usernamesPerRead,
+  );
 
   /** All that an entry is made of. */
   async function load(read: () => Promise<Device | undefined>): Promise<Loaded | undefined> {
     const device = await read();
     if (device === undefined) return undefined;
-    const access = (await readAccess(device.id)).get(device.id) ?? noAccess;
+    const access = (await readAccess(device.id)) ?? noAccess;
     return { device, access, product: await product(device.productIntID) };
   }
 
@@ -320,7 +318,11 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   };
 
   return {
-    findByUsername: (deviceUsername) => admitCurrent(() => findDeviceByUsername(store, deviceUsername)),
+    findByUsername: (deviceUsername) =>
+      admitCurrent(async () => {
+        const row = await readByUsername(deviceUsername);
+        return row && toDevice(store, row);
+      }),
     peek: (id) => devices.get(id),
     get: async (id) => devices.get(id) ?? admitCurrent(() => findDeviceByID(store, id)),
     apply: async (change) => appliers[change.entity]?.(change),
