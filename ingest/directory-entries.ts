@@ -6,7 +6,8 @@ import {
   type PolicyRule,
   subscriptionsOfProduct,
 } from "../store/device-access.js";
-import type { Device, DeviceStore } from "../store/devices.js";
+import type { Device } from "../store/device-record.js";
+import type { DeviceStore } from "../store/devices.js";
 import type { SeriesRef } from "../store/series.js";
 import type { BoundCertificates } from "./certificates.js";
 import { type Converter, converters } from "./decode/values.js";

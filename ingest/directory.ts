@@ -6,13 +6,8 @@ import {
   memberIDs,
   type PolicyRule,
 } from "../store/device-access.js";
-import {
-  type Device,
-  type DeviceStore,
-  findDeviceByID,
-  findRowsByUsername,
-  toDevice,
-} from "../store/devices.js";
+import type { Device } from "../store/device-record.js";
+import { type DeviceStore, findDeviceByID, findRowsByUsername, toDevice } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
 import {
