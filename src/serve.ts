@@ -9,6 +9,7 @@ import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
 import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
+import { createLiveFeed } from "../ingest/live.js";
 import { createMeter } from "../ingest/meter.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
@@ -118,6 +119,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const presence = createPresence(db, config.nodeNumber);
   const series = await openSeries(config, db, fatal);
 
+  const live = createLiveFeed();
   let consumer: SeriesConsumer | null = null;
   let maintenance: Maintenance | null = null;
   let closing = false;
@@ -148,6 +150,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       rules: () => ({ local, oldest: oldest() }),
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
+      onStored: live.publish,
       onTrouble: (error) => status.note("series", error?.message ?? null),
       onFailure: fatal,
     });
@@ -207,6 +210,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     refs: createSeriesRefs(),
+    live,
     catalog,
     authenticator,
     authority,
@@ -229,6 +233,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     mqtt: mqttAddress,
     close: async () => {
       closing = true;
+      live.close();
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       await mqtt?.stopListening();

@@ -107,7 +107,8 @@ function readParameters(deps: AppDeps, query: Parameters): AskedData & DeviceNam
   return { ...numbers, ...names, fill, format, timezone, now };
 }
 
-function oneOf<const Values extends readonly string[]>(
+/** One of some words, null when absent; what it is not is told in `errors`. */
+export function oneOf<const Values extends readonly string[]>(
   values: Values,
   text: string | undefined,
   name: string,
