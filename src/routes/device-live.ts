@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { LiveDevice, LiveEvent, LiveSubscription } from "../../ingest/live.js";
+import type { LiveEvent, LiveSubscription } from "../../ingest/live.js";
 import { shown } from "../../query/newest.js";
 import { boundsOf } from "../../query/range.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
@@ -102,14 +102,19 @@ function stream(deps: AppDeps, feed: Feed): ReadableStream<Uint8Array> {
   const { subscription } = feed;
   const encoder = new TextEncoder();
   const texts = textsOf(deps, feed);
+  let gone = false;
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
         const { value, done } = await texts.next();
-        if (done !== true) controller.enqueue(encoder.encode(value));
-        else if (controller.desiredSize !== null) controller.close();
+        if (gone) return;
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(value));
       },
-      cancel: () => subscription.close(),
+      cancel: () => {
+        gone = true;
+        subscription.close();
+      },
     },
     { highWaterMark: 0 },
   );
@@ -175,7 +180,7 @@ async function* missed(deps: AppDeps, feed: Feed, eventText: EventText): AsyncGe
 /** The newest points behind a time; one that is being stored meanwhile may come twice. */
 async function fromStore(
   { catalog, series, refs }: AppDeps,
-  device: DeviceRef & LiveDevice,
+  device: DeviceRef,
   time: number,
 ): Promise<LiveEvent[]> {
   const { points } = await catalog.model(device.productIntID);

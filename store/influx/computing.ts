@@ -4,12 +4,15 @@ import { inOrder } from "../extremes.js";
 import type { Aggregate, ArithmeticAnswer, ArithmeticQuery, Columns, ExtremesQuery } from "../series.js";
 import type { InfluxClient } from "./client.js";
 import { readRows } from "./csv.js";
-import { fluxEdgePoint, fluxExtremes } from "./flux.js";
+import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
 import { timeMax, timeMin } from "./lines.js";
 import { aggregateWindows } from "./reading.js";
 
 /** Over these a result that is no finite number leaves none in its window, so that none goes unseen. */
 const betraying: ReadonlySet<Aggregate> = new Set(["mean", "sum"]);
+
+/** Stands in the query once a run of windows, and numbers are written out with all their zeros. */
+const fluxCharactersMax = 4_000;
 
 /** What an aggregate of a falling arithmetic is of the values. */
 const mirrored: Readonly<Partial<Record<Aggregate, Aggregate>>> = { max: "min", min: "max" };
@@ -25,6 +28,7 @@ export async function aggregateArithmetic(
   query: ArithmeticQuery,
 ): Promise<ArithmeticAnswer | null> {
   const { arithmetic, aggregate } = query;
+  if (fluxArithmetic(arithmetic).length > fluxCharactersMax) return null;
   if (betraying.has(aggregate)) {
     const values = await aggregateWindows(client, bucket, query, arithmetic);
     return values.every((value) => value === null || Number.isFinite(value)) ? { values, errors: 0 } : null;
