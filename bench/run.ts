@@ -12,6 +12,7 @@ const programs: Record<string, () => Promise<Program>> = {
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
   events: async () => (await import("./events.js")).benchEvents,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
+  formula: async () => (await import("./formula.js")).benchFormula,
   ingest: async () => (await import("./ingest.js")).benchIngest,
   journal: async () => (await import("./journal.js")).benchJournal,
   loop: async () => (await import("./loop.js")).benchLoop,

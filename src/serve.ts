@@ -12,6 +12,7 @@ import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
 import { freeFailures, guardGuessing } from "../ingest/guessing.js";
 import { createLimits } from "../ingest/limits.js";
+import { createLiveFeed } from "../ingest/live.js";
 import { createMeter } from "../ingest/meter.js";
 import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
@@ -150,6 +151,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const presence = createPresence(db, config.nodeNumber);
   const series = await openSeries(config, db, fatal);
 
+  const live = createLiveFeed();
   let consumer: SeriesConsumer | null = null;
   let maintenance: Maintenance | null = null;
   let closing = false;
@@ -180,6 +182,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       rules: () => ({ local, oldest: oldest() }),
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
+      onStored: live.publish,
       onTrouble: (error) => status.note("series", error?.message ?? null),
       onFailure: fatal,
     });
@@ -248,6 +251,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     refs: createSeriesRefs(),
+    live,
     catalog,
     authenticator,
     authority,
@@ -272,6 +276,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     reload: listeners.reload,
     close: async () => {
       closing = true;
+      live.close();
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       listeners.stopListening();

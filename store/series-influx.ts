@@ -2,6 +2,7 @@
 import { StoreError } from "./errors.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
+import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
 import { deletePredicate, deleteRange } from "./influx/flux.js";
 import { encodeLines, timeMax, timeMin } from "./influx/lines.js";
 import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
@@ -59,6 +60,8 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     flush: () => tracker.persist(),
     read: (series, range) => watched(readColumns(client, bucket, series, range)),
     aggregate: (query) => watched(aggregateWindows(client, bucket, query)),
+    aggregateArithmetic: (query) => watched(aggregateArithmetic(client, bucket, query)),
+    extremes: (query) => watched(readExtremes(client, bucket, query)),
     latest: (series) => watched(latestPoints(client, bucket, series)),
     removeDevice: ({ productID, deviceID }) =>
       watched(client.remove(deleteRange(timeMax + 1), deletePredicate(productID, deviceID))),
