@@ -46,6 +46,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
+  /** Why the wire has ended while packets were held back. */
+  #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
 
@@ -58,8 +60,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#heardAt = context.now();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
     wire.on("drain", () => this.resumeIfRoom());
-    wire.on("error", (error) => this.#close(error instanceof WireError ? error.reason : "lost"));
-    wire.on("close", () => this.#close("lost"));
+    wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
+    wire.on("close", () => this.#wireGone("lost"));
   }
 
   get clientID(): string {
@@ -227,8 +229,15 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
         this.#guard(() => this.#takeAll(waiting));
         this.#outbox.flush();
         this.resumeIfRoom();
+        if (this.#gone !== null && this.#waiting === null) this.#close(this.#gone);
         if (this.isPaused && this.#waiting === null) this.#context.markPaused(this);
       });
+  }
+
+  /** What the client said before it went and is held back is still heard, a DISCONNECT above all. */
+  #wireGone(reason: EndReason): void {
+    if (this.#waiting === null) this.#close(reason);
+    else this.#gone ??= reason;
   }
 
   #takeAll(packets: readonly ClientPacket[]): void {
