@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Api, createApi } from "./api.js";
-import { startChild } from "./child.js";
+import { type Child, startChild } from "./child.js";
 import { sibling } from "./generator.js";
 
 export interface InfluxTarget {
@@ -26,6 +26,8 @@ export interface TidemarkOptions {
 
 export interface Tidemark {
   readonly pid: () => number;
+  /** Its process as it runs now. */
+  readonly child: () => Child;
   readonly mqttPort: () => number;
   /** The port of another listener, by its name in the line "listening"; it must be on. */
   readonly portOf: (listener: string) => number;
@@ -74,6 +76,7 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   }
   return {
     pid: () => running.child.pid,
+    child: () => running.child,
     mqttPort: () => running.portOf("mqtt"),
     portOf: (listener) => running.portOf(listener),
     api: () => running.api,

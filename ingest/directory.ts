@@ -6,8 +6,13 @@ import {
   memberIDs,
   type PolicyRule,
 } from "../store/device-access.js";
-import type { Device } from "../store/device-record.js";
-import { type DeviceStore, findDeviceByID, findRowsByUsername, toDevice } from "../store/devices.js";
+import {
+  type DeviceIdentity,
+  findIdentity,
+  findRowsByUsername,
+  toIdentity,
+} from "../store/device-identity.js";
+import type { DeviceStore } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
 import {
@@ -131,7 +136,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   );
 
   /** All that an entry is made of. */
-  async function load(read: () => Promise<Device | undefined>): Promise<Loaded | undefined> {
+  async function load(read: () => Promise<DeviceIdentity | undefined>): Promise<Loaded | undefined> {
     const device = await read();
     if (device === undefined) return undefined;
     const access = (await readAccess(device.id)) ?? noAccess;
@@ -140,7 +145,9 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   }
 
   /** What was read while the feed moved on may be older than what the feed brought: it is read again. */
-  async function admitCurrent(read: () => Promise<Device | undefined>): Promise<DeviceEntry | undefined> {
+  async function admitCurrent(
+    read: () => Promise<DeviceIdentity | undefined>,
+  ): Promise<DeviceEntry | undefined> {
     for (;;) {
       const begun = generation;
       const loaded = await load(read);
@@ -148,9 +155,10 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
-  async function reloadDevice(id: number): Promise<void> {
-    if (!devices.has(id)) return;
-    const loaded = await load(() => findDeviceByID(store, id));
+  async function reloadDevice(id: number, gone: boolean): Promise<void> {
+    // One that is gone may have left a session though nobody has asked for it since the start.
+    if (!devices.has(id) && !gone) return;
+    const loaded = gone ? undefined : await load(() => findIdentity(store, id));
     const entry = loaded && admit(loaded);
     if (entry === undefined) forget(id);
     for (const listener of listeners) listener(id, entry);
@@ -255,7 +263,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const appliers: Readonly<Record<string, (change: Change) => Promise<void>>> = {
     device: (change) => {
       if (change.action !== "create") generation++;
-      return reloadDevice(change.recordID);
+      return reloadDevice(change.recordID, change.action === "delete");
     },
     policy: (change) => {
       generation++;
@@ -289,10 +297,10 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     findByUsername: (deviceUsername) =>
       admitCurrent(async () => {
         const row = await readByUsername(deviceUsername);
-        return row && toDevice(store, row);
+        return row && toIdentity(store, row);
       }),
     peek: (id) => devices.get(id),
-    get: async (id) => devices.get(id) ?? admitCurrent(() => findDeviceByID(store, id)),
+    get: async (id) => devices.get(id) ?? admitCurrent(() => findIdentity(store, id)),
     apply: async (change) => appliers[change.entity]?.(change),
     onDevice: (listener) => {
       listeners.push(listener);

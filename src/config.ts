@@ -39,6 +39,8 @@ export interface Config {
     readonly org: string;
     readonly bucket: string;
   } | null;
+  /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
+  readonly keepAliveMax: number | null;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
@@ -112,6 +114,7 @@ const schema = z.object({
   INFLUX_TOKEN: z.string().min(1).optional(),
   INFLUX_ORG: z.string().min(1).optional(),
   INFLUX_BUCKET: z.string().min(1).default("tidemark"),
+  KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
@@ -162,6 +165,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
         ? null
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
     limits: {
       device: {
         connectionsMax: env.DEVICE_CONNECTIONS_MAX,

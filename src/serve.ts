@@ -17,6 +17,7 @@ import { createMeter } from "../ingest/meter.js";
 import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
+import { forgetDeparted } from "../ingest/sessions/departed.js";
 import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
@@ -26,6 +27,7 @@ import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db } from "../store/db.js";
+import { existingDevices } from "../store/device-access.js";
 import { clearPresence } from "../store/device-presence.js";
 import { openEventLog } from "../store/events.js";
 import { type Journal, openJournal } from "../store/journal.js";
@@ -133,6 +135,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const sessionStore = await openSessionStore(join(dir, "sessions.db"));
   const saved = await openSpaces(sessionStore, journal, meter);
   const { spaces } = saved;
+  await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
   let wills: Wills | null = null;
   const records = createSessionRecords(journal, spaces, now, () => wills?.look());
   records.disconnectKilled(killedAt);
@@ -215,6 +218,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       denials: createDenials(accept, meter, now),
       meter,
       now,
+      keepAliveMax: config.keepAliveMax,
       limits: createLimits(config.limits, () => performance.now()),
       authenticate: (username, token, certificate, address) =>
         guardGuessing(guesses, address, username, () =>

@@ -1,5 +1,5 @@
 import { type Actor, changed, updateStatements } from "./changes.js";
-import type { Db, SqlValue, Statement } from "./db.js";
+import type { Db, Statement } from "./db.js";
 import { auditOf, type DeviceInput, toColumns } from "./device-columns.js";
 import { devices as deviceListing, everyKind, gateways } from "./device-listing.js";
 import type { Device } from "./device-record.js";
@@ -101,35 +101,6 @@ export function asStored(request: PageRequest): PageRequest {
 /** A device or a gateway. @throws StoreError NOT_FOUND */
 export async function getDevice(store: DeviceStore, tenant: number, id: number): Promise<Device> {
   return toDevice(store, await getRow<DeviceRow>(store.db, everyKind, tenant, id));
-}
-
-async function findOne(store: DeviceStore, condition: string, value: SqlValue): Promise<Device | undefined> {
-  const row = await store.db.first<DeviceRow>(
-    `select ${everyKind.select} from ${everyKind.from} where ${condition}`,
-    [value],
-  );
-  return row && toDevice(store, row);
-}
-
-/**
- * By the user names that they connect with; over all tenants, for user names are unique. Rows as they are stored
- * (`toDevice`), so that one that cannot be opened harms no other.
- */
-export async function findRowsByUsername(
-  store: DeviceStore,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, DeviceRow>> {
-  // One bound parameter a text: json_each must never decode text from outside.
-  const rows = await store.db.all<DeviceRow>(
-    `select ${everyKind.select} from ${everyKind.from} where r.deviceUsername in (${names.map(() => "?").join(", ")})`,
-    names,
-  );
-  return new Map(rows.map((row) => [row.deviceUsername, row]));
-}
-
-/** By record id, over all tenants: the way up has no caller. */
-export function findDeviceByID(store: DeviceStore, id: number): Promise<Device | undefined> {
-  return findOne(store, "r.id = ?", id);
 }
 
 export interface NewDevice extends DeviceInput {

@@ -82,22 +82,23 @@ export function createSessions({ spaces, records, now }: SessionsDeps): Sessions
     return routeTo(state, entry.device.deviceID, topic)?.qos ?? null;
   }
 
-  function send(device: number, { topic, payload, qos }: Downlink, settled: Settled): Sent {
-    let best = -1;
-    let outlives = false;
-    let entry: DeviceEntry | null = null;
-    for (const session of of(device)) {
-      const granted = reach(session, topic);
-      if (granted === null) continue;
-      entry = session.entry;
-      best = Math.max(best, granted);
-      outlives ||= session.state?.expiry !== endsWithConnection;
+  /** Whether the message would be queued for a client whose session outlives its connection, be it here or away. */
+  function isKept(device: number, topic: string): boolean {
+    const space = spaces.get(device);
+    for (const state of space?.sessions.values() ?? []) {
+      if (state.expiry === endsWithConnection) continue;
+      if ((routeTo(state, space?.deviceID ?? "", topic)?.qos ?? 0) > 0) return true;
     }
-    if (entry === null) return "none";
+    return false;
+  }
+
+  function send(device: number, { topic, payload, qos }: Downlink, settled: Settled): Sent {
+    const reached = [...of(device)].find((session) => reach(session, topic) !== null);
+    if (reached === undefined) return "none";
     const message: DownMessage = { topic, payload, qos, properties: null };
-    if (outlives && Math.min(best, qos) > 0) {
-      // A queue that outlives its connection is the journal's.
-      records.send(entry, message, settled);
+    if (qos > 0 && isKept(device, topic)) {
+      // Such a queue is the journal's.
+      records.send(reached.entry, message, settled);
       return "awaited";
     }
     const outcome = firstOf(settled);

@@ -109,7 +109,7 @@ interface Run {
 
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
   const closing = new AbortController();
-  return groupPublishKind({ ...fleet, ...rest, now }).run({
+  return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
     ...{ task: task(needAck), signal: closing.signal, dir: "" },
     progress: async (current) => onProgress?.(current, closing),
   });

@@ -4,12 +4,16 @@ import { createAccept, type Origin, sessionOf } from "../../ingest/accept.js";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import type { Will } from "../../ingest/message.js";
 import { createMeter } from "../../ingest/meter.js";
+import { sessionExpiryMax, sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
+import { createChanges } from "../../ingest/sessions/changes.js";
+import { forgetDeparted } from "../../ingest/sessions/departed.js";
 import { openSpaces, type SavedSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import type { Journal } from "../../store/journal.js";
+import { type JournalInput, recordKinds } from "../../store/journal-record.js";
 import { openSessionStore } from "../../store/session-store.js";
-import { openTestJournal } from "../store/journal-support.js";
+import { journalInput, openTestJournal } from "../store/journal-support.js";
 import { assert, suite, withTempDir } from "../suite.js";
 import { subscription } from "./session-support.js";
 
@@ -230,6 +234,128 @@ suite("saved sessions", (test) => {
     },
     { timeoutMs: 60_000 },
   );
+
+  test("what an expired session held is free by the time of the record, swept away or not", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      const hour = 3_600_000_000;
+      const { spaces } = run.saved;
+      const connect = (nth: number, expiry: number, at: number) => {
+        const ids = { tenant: 1, device: 7, deviceID: "d7", clientID: `c${nth}`, session: nth };
+        const said = { cleanStart: false, expiry, will: null, ip: "", keepAlive: 0 };
+        spaces.connect({ ...ids, ...said, connection: nth, at });
+        const end = { device: 7, connection: nth, at, orderly: true, expiry: null, ofEarlierRun: false };
+        spaces.disconnect(end);
+      };
+      for (let nth = 1; nth < sessionsPerDeviceMax; nth++) connect(nth, 86_400, nth);
+      connect(sessionsPerDeviceMax, 60, hour);
+      connect(99, 86_400, 2 * hour);
+      const left = [...(spaces.get(7)?.sessions.keys() ?? [])];
+      assert.ok(left.includes("c1"), "the one longest away is not over");
+      assert.not.ok(left.includes(`c${sessionsPerDeviceMax}`));
+      await run.kill();
+    });
+  });
+
+  test("whether a session goes on is decided by the time of CONNECT, however late it is on disk", async () => {
+    await withTempDir(async (dir) => {
+      let late = 0;
+      const now = () => Date.now() + late;
+      const journal = await openTestJournal(join(dir, "journal"));
+      const store = await openSessionStore(join(dir, "sessions.db"));
+      const { spaces } = await openSpaces(store, journal, createMeter());
+      const records = createSessionRecords(journal, spaces, now, () => undefined);
+      const origin = { device, session: sessionOf("a"), ip: "" };
+      const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
+      const presents: boolean[] = [];
+      const connection = records.connect(origin, asked, (_, present) => presents.push(present));
+      records.disconnect({ ...origin, connection }, 0, {
+        ...{ reason: "lost", orderly: false, sessionExpiry: null },
+      });
+      records.connect(origin, asked, (_, present) => presents.push(present));
+      late = 3_600_000;
+      await settled(journal);
+      assert.equal(presents, [false, true]);
+      await journal.close();
+      store.close();
+    });
+  });
+
+  test("what the platform wants last stands, also where the wish before is not on disk yet", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+      const link = run.links.get("a");
+      if (link === undefined) throw new Error("no session");
+      const { origin, state } = link;
+      run.records.subscribeByPlatform(origin, state, [{ topic: "x", qos: 1 }]);
+      run.records.subscribeByPlatform(origin, state, []);
+      await settled(run.journal);
+      assert.equal([[...state.subscriptions.keys()], state.platform], [[], null]);
+      run.records.subscribeByPlatform(origin, state, []);
+      assert.is(run.journal.appendedID, run.journal.committedID, "nothing to do, no record");
+      await run.kill();
+    });
+  });
+
+  test("what could not be saved is saved in its order later", () => {
+    const changes = createChanges();
+    const state = {} as SessionState;
+    changes.message(state, 1);
+    changes.message(state, 2);
+    const unsaved = changes.take();
+    changes.message(state, 3);
+    changes.message(state, 1);
+    changes.putBack(unsaved);
+    assert.equal([...(changes.take().messages.get(state) ?? [])], [1, 2, 3]);
+  });
+
+  test("devices that were deleted while nobody looked leave nothing", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+      await run.kill();
+      const again = await open(dir);
+      await forgetDeparted(again.saved.spaces, async (ids) => new Set(ids));
+      assert.ok(again.saved.spaces.get(7));
+      await forgetDeparted(again.saved.spaces, async () => new Set());
+      assert.is(again.saved.spaces.get(7), undefined);
+      await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 1);
+      await again.saved.save();
+      await again.kill();
+      const third = await open(dir);
+      assert.equal([...(third.saved.spaces.get(7)?.sessions.keys() ?? [])], ["b"]);
+      await third.kill();
+    });
+  });
+
+  test("journals from before sessions were kept are read: a session that was not clean, for 90 days", async () => {
+    await withTempDir(async (dir) => {
+      const journal = await openTestJournal(join(dir, "journal"));
+      const write = (fields: Partial<JournalInput>) =>
+        journal.append(journalInput({ session: 1, ...fields }));
+      const connect = { kind: recordKinds.connect, messageID: 30, qos: 0, payload: Buffer.of() };
+      const kept = write({ ...connect, topic: "kept", flag: false });
+      const clean = write({ ...connect, topic: "clean", flag: true, session: 2 });
+      write({ connection: kept, qos: 2, messageID: 5 });
+      write({ connection: clean, qos: 1, session: 2 });
+      for (const [connection, session] of [
+        [kept, 1],
+        [clean, 2],
+      ] as const) {
+        write({ kind: recordKinds.disconnect, connection, session, topic: "", payload: Buffer.of() });
+      }
+      await settled(journal);
+      await journal.close();
+      const { saved, kill } = await open(dir);
+      const sessions = [...(saved.spaces.get(7)?.sessions.values() ?? [])];
+      assert.equal(
+        sessions.map(({ clientID, expiry, unreleased }) => [clientID, expiry, [...unreleased]]),
+        [["kept", sessionExpiryMax, [5]]],
+      );
+      await kill();
+    });
+  });
 
   test("what a killed run left open ends at the next start, and leaves its will", async () => {
     await withTempDir(async (dir) => {

@@ -26,8 +26,8 @@ export interface MqttContext extends InboundContext {
   readonly denials: Denials;
   /** Null: nothing is limited. */
   readonly limits: Limits | null;
-  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Absent: its own stands. */
-  readonly keepAliveMax?: number;
+  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Null: its own stands. */
+  readonly keepAliveMax: number | null;
   authenticate(
     username: string | undefined,
     token: string | undefined,

@@ -82,7 +82,7 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
         return false;
       }
       sockets.add(socket);
-      socket.once("close", forget);
+      socket.on("close", forget);
       return true;
     },
     take: (wire, certificate) => {
