@@ -1,10 +1,12 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 import { StoreError } from "./errors.js";
+import { pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
 import { deletePredicate, deleteRange } from "./influx/flux.js";
 import { encodeLines, timeMax, timeMin } from "./influx/lines.js";
 import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { scanColumns } from "./influx/scan.js";
 import { settleLines } from "./influx/settle.js";
 import type { SeriesStore } from "./series.js";
 
@@ -56,8 +58,15 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
         if (through > 0) tracker.end(through, succeeded);
       }
     },
+    async writeBatch(batch) {
+      const points = pointsOfBatch(batch);
+      const { lines, refused } = encodeLines(points, nodeNumber);
+      refused.push(...(await watched(settleLines(client.write, lines, nodeNumber))));
+      return refusedPlaces(points, refused);
+    },
     flush: () => tracker.persist(),
     read: (series, range) => watched(readColumns(client, bucket, series, range)),
+    scan: (series, range, pointsMax) => scanColumns(client, bucket, series, range, pointsMax),
     aggregate: (query) => watched(aggregateWindows(client, bucket, query)),
     latest: (series) => watched(latestPoints(client, bucket, series)),
     removeDevice: ({ productID, deviceID }) =>

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
-import { packBatch } from "./embedded/batch.js";
+import { packBatch, packColumns } from "./embedded/batch.js";
 import { type Caller, createCaller } from "./embedded/calls.js";
 import type { Part } from "./embedded/catalog.js";
 import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./embedded/columns.js";
@@ -20,7 +20,9 @@ import type {
   AggregateQuery,
   Columns,
   Point,
+  PointBatch,
   ReadRange,
+  RefusedAt,
   RefusedPoint,
   SeriesRef,
   SeriesStore,
@@ -81,6 +83,33 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
     await ask("write", args, { transfer: buffers });
     return refused;
+  }
+
+  async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
+    const { args, refused } = packColumns(batch, handles);
+    const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
+    await ask("write", args, { transfer: [...new Set(buffers)] });
+    return refused;
+  }
+
+  async function* scan(
+    series: SeriesRef,
+    { start, stop }: Pick<ReadRange, "start" | "stop">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns> {
+    const end = stop === undefined ? {} : { stop };
+    for (let from = start; ; ) {
+      const piece = await read(series, {
+        ...(from === undefined ? {} : { start: from }),
+        ...end,
+        oldest: pointsMax,
+      });
+      const last = piece.times.at(-1);
+      if (last === undefined) return;
+      yield piece;
+      if (piece.times.length < pointsMax) return;
+      from = last + 1;
+    }
   }
 
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
@@ -157,10 +186,12 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   return {
     checkpoint: () => ask("checkpoint", null),
     write,
+    writeBatch,
     flush: async () => {
       await ask("flush", null);
     },
     read,
+    scan,
     aggregate,
     latest,
     removeDevice: ({ tenant, productID, deviceID }) => remove({ tenant, productID, deviceID }),
