@@ -22,6 +22,7 @@ import { gatewayDataRoutes } from "./routes/gateway-data.js";
 import { gatewayRoutes } from "./routes/gateways.js";
 import { groupMemberRoutes } from "./routes/group-members.js";
 import { groupRoutes } from "./routes/groups.js";
+import { historyRoutes } from "./routes/history.js";
 import { metricRoutes } from "./routes/metrics.js";
 import { platformSelectRoutes } from "./routes/platform-select.js";
 import { policyRoutes } from "./routes/policies.js";
@@ -53,6 +54,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...metricRoutes(deps),
     ...eventRoutes(deps),
     ...dataRoutes(deps),
+    ...historyRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),
     ...groupMemberRoutes(deps),

@@ -25,6 +25,8 @@ export interface MaintenanceDeps {
   readonly presence: Presence;
   readonly unreleased: Unreleased;
   readonly settledID: () => number;
+  /** Resolves when no import writes any more what has been deleted. */
+  readonly historySettled: () => Promise<void>;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -132,7 +134,7 @@ async function dropSegments(deps: MaintenanceDeps): Promise<void> {
 }
 
 /** One deleted device or data point: its points go once everything sent before has been settled. */
-async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): Promise<void> {
+async function removeOne({ db, series, journal, settledID, historySettled }: MaintenanceDeps): Promise<void> {
   const removal = await nextRemoval(db);
   if (removal === undefined) return;
   // Taken before the deletion was known; what comes later finds no device.
@@ -141,6 +143,7 @@ async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): P
     if (waitedMs >= settleWaitMs) return;
     await new Promise((resolve) => setTimeout(resolve, settleLookMs));
   }
+  await historySettled();
   const { tenant, productID, deviceID, field } = removal;
   if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
   else if (field !== null) await series.removeField({ tenant, productID, field });

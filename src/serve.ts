@@ -33,6 +33,7 @@ import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
+import { createHistoryGate } from "./history/gate.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
@@ -83,6 +84,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const sessions = createSessions();
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
+  const gate = createHistoryGate();
   directory.onDevice((id, entry) => sessions.check(id, entry));
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
@@ -90,6 +92,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      gate.changed(change);
       return directory.apply(change);
     },
     changePollMs,
@@ -161,6 +164,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     presence,
     unreleased,
     settledID,
+    historySettled: gate.settled,
     log,
     now,
   });
@@ -191,11 +195,18 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       { host: config.host, port: config.mqttPort },
     );
   }
+  const refs = createSeriesRefs();
   const commands = createCommands({ db, sessions, log, now });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
-    kinds: taskKinds({ config, db, commands, now }),
+    kinds: taskKinds({
+      ...{ config, db, commands, now },
+      history: {
+        ...{ db, series, refs, gate, events, directory, oldest, now, timezone: config.timezone },
+        rules: () => ({ local, oldest: oldest() }),
+      },
+    }),
   });
   const app = createApp({
     config,
@@ -206,7 +217,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     devices,
     events,
     series,
-    refs: createSeriesRefs(),
+    refs,
     catalog,
     authenticator,
     authority,
@@ -266,7 +277,7 @@ async function allCommitted(journal: Journal): Promise<void> {
   }
 }
 
-function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
+export function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
   if (config.influx === null) {
     return openLibsqlSeriesStore({
       dir: join(config.dataDir, "series"),

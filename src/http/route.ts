@@ -54,7 +54,7 @@ export interface RouteSpec<S extends Shape> {
   /** What the body may be, for the reference, where the handler chooses its schema by itself. */
   readonly accepts?: z.ZodType;
   /** A body that the handler reads by itself, for the reference. */
-  readonly upload?: { readonly type: string; readonly schema: z.ZodType };
+  readonly upload?: { readonly type: string | readonly string[]; readonly schema: z.ZodType };
   handle(
     input: RouteInput<Output<S["params"]>, Output<S["query"]>, Output<S["body"]>>,
   ): Promise<Answer> | Answer;

@@ -106,11 +106,11 @@ function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   const queries = [spec.shape?.query, shapeB?.query].filter((one) => one !== undefined);
   const query = queries.length === 2 ? z.object({ ...queries[1]?.shape, ...queries[0]?.shape }) : queries[0];
   const schema = spec.upload?.schema ?? either(spec.accepts ?? body, shapeB?.body);
-  const type = spec.upload?.type ?? "application/json";
+  const types = [spec.upload?.type ?? "application/json"].flat();
   return {
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { query }),
-    ...(schema === undefined ? {} : { body: { required: true, content: { [type]: { schema } } } }),
+    ...(schema === undefined ? {} : { body: { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) } }),
   };
 }
 

@@ -72,7 +72,10 @@ export function packColumns(batch: PointBatch, handles: Handles): { args: WriteA
     const time = times[i] ?? Number.NaN;
     const value = values[i] ?? Number.NaN;
     if (handle < 0 || !Number.isSafeInteger(time) || !Number.isFinite(value)) {
-      refused.push({ index: i, reason: handle < 0 ? nameRefused : "no whole microseconds or no finite number" });
+      refused.push({
+        index: i,
+        reason: handle < 0 ? nameRefused : "no whole microseconds or no finite number",
+      });
       continue;
     }
     seriesAt[n] = handle;

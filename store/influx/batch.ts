@@ -7,7 +7,8 @@ export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointB
     const ref = series[seriesAt[i] ?? 0];
     if (ref === undefined) throw new RangeError(`no series has place ${seriesAt[i]}`);
     const number = values[i] ?? Number.NaN;
-    const value = ref.kind === "text" ? (texts[number] ?? "") : ref.kind === "boolean" ? number === 1 : number;
+    const value =
+      ref.kind === "text" ? (texts[number] ?? "") : ref.kind === "boolean" ? number === 1 : number;
     points.push({ series: ref, time: times[i] ?? Number.NaN, value, serverStamped: false });
   }
   return points;
