@@ -38,17 +38,18 @@ function isDeviceID(text: string): boolean {
   return text.length > 0 && text.length <= 64 && !/[\u0000-\u0020\u007f]/.test(text) && text.isWellFormed();
 }
 
-/** The devices of a group, by string id. */
-export function findDevicesOfGroup(
+/** The devices of a group by string id, at most so many; null when there is no such group. */
+export async function findDevicesOfGroup(
   db: Db,
   tenant: number,
   groupID: string,
   most: number,
-): Promise<NamedDevice[]> {
-  return db.all<NamedDevice>(
-    `select ${columns} from device_group g join group_member m on m.groupIntID = g.id
-       join device d on d.id = m.deviceIntID join product p on p.id = d.productIntID
+): Promise<NamedDevice[] | null> {
+  const rows = await db.all<NamedDevice | { id: null }>(
+    `select ${columns} from device_group g left join group_member m on m.groupIntID = g.id
+       left join device d on d.id = m.deviceIntID left join product p on p.id = d.productIntID
      where g.tenant = ? and g.groupID = ? order by d.deviceID limit ?`,
     [tenant, groupID, most],
   );
+  return rows.length === 0 ? null : rows.flatMap((row) => (row.id === null ? [] : [row]));
 }

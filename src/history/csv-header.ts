@@ -1,3 +1,4 @@
+import { unguardFormula } from "../transfer/formula-guard.js";
 import { FormatError } from "../transfer/table-file.js";
 import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./bounds.js";
 import { createCsvRows } from "./csv-rows.js";
@@ -40,7 +41,7 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   const names = Array.from({ length: rows.count }, (_, cell) => {
     const name = rows.text(bytes, cell);
     if (name === null) throw new FormatError("the file is not UTF-8");
-    return name.trim();
+    return unguardFormula(name.trim());
   });
   const place = (name: string) => names.indexOf(name);
   const isLong = longColumns.every((name) => names.includes(name));

@@ -11,10 +11,12 @@ import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
+import { historyTypes } from "../history/bounds.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import { metricOfData } from "../views/metrics.js";
+import { streamFormat, streamOriginal } from "./data-export.js";
 import { type Asked, type DataQuery, dataQuery, limitDefault, readQuery } from "./data-query.js";
 import { metricStoredSchema } from "./metrics.js";
 
@@ -54,12 +56,18 @@ export function dataRoutes(deps: AppDeps): Route[] {
       shape: { query: dataQuery },
       answer: {
         status: 200,
+        texts: Object.values(historyTypes),
         schema: z.array(
           z.object({ dataPointIntID: int, dataPointName: z.string(), originalData: timeAndValue }),
         ),
       },
-      errors: ["DATA_NOT_FOUND"],
-      handle: ({ caller, query }) => answerOriginal(deps, caller.tenant, query),
+      errors: ["DATA_NOT_FOUND", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
+      handle: ({ caller, query, request }) => {
+        const format = streamFormat(request);
+        return format === null
+          ? answerOriginal(deps, caller.tenant, query)
+          : streamOriginal(deps, caller.tenant, query, request, format);
+      },
     }),
   ];
 }
