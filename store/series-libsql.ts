@@ -106,8 +106,10 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
       });
       const last = piece.times.at(-1);
       if (last === undefined) return;
+      // Whoever takes a piece may move its memory to another thread.
+      const isLast = piece.times.length < pointsMax;
       yield piece;
-      if (piece.times.length < pointsMax) return;
+      if (isLast) return;
       from = last + 1;
     }
   }

@@ -111,7 +111,8 @@ export interface SeriesStore {
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
   /**
    * The points of [start, stop) in ascending pieces of about `pointsMax` points, read as they are asked for: of any
-   * range no more than a few pieces are in memory. Points written meanwhile may be missed or met.
+   * range no more than a few pieces are in memory. Points written meanwhile may be missed or met. A piece is its
+   * taker's own.
    */
   scan(
     series: SeriesRef,

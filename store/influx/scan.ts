@@ -32,8 +32,9 @@ export async function* scanColumns(
       const { columns, rows } = await rowsOf(client, bucket, series, { from, end, rowsMax });
       const piece = rows < rowsMax ? columns : withoutLast(columns);
       const { length } = piece.times;
-      if (length > 0) yield piece;
       from = rows < rowsMax ? end : (columns.times.at(-1) ?? end);
+      // Whoever takes a piece may move its memory to another thread.
+      if (length > 0) yield piece;
       // Rows of one microsecond alone fill a piece: nothing was left to hand out, ask for more.
       if (length === 0 && rows >= rowsMax) pointsMax *= 2;
       const ratio = pointsMax / Math.max(length, 1);

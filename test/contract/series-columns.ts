@@ -31,7 +31,11 @@ export async function piecesOf(
   pointsMax: number,
 ): Promise<Columns[]> {
   const pieces: Columns[] = [];
-  for await (const piece of store.scan(series, range, pointsMax)) pieces.push(piece);
+  for await (const piece of store.scan(series, range, pointsMax)) {
+    // As an export does: the piece goes to another thread.
+    const transfer = [...new Set([piece.times, ...(piece.kind === "text" ? [] : [piece.values])])];
+    pieces.push(structuredClone(piece, { transfer: [...new Set(transfer.map(({ buffer }) => buffer as ArrayBuffer))] }));
+  }
   return pieces;
 }
 
