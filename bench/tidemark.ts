@@ -24,6 +24,9 @@ export interface Tidemark {
   readonly pid: () => number;
   readonly mqttPort: () => number;
   readonly api: () => Api;
+  readonly http: () => string;
+  /** The header's value of the service's key. */
+  readonly authorization: string;
   /** A gauge or counter of /metrics; labels as written there, e.g. `consumer="series"`. */
   metric(name: string, label?: string): Promise<number>;
   /** Resolves when the series consumer has nothing left to store. */
@@ -39,13 +42,14 @@ const storedPollMs = 20;
 export async function startTidemark(options: TidemarkOptions): Promise<Tidemark> {
   const dataDir = await mkdtemp(join(options.dir, "tidemark-bench-"));
   const apiKey = `bench:${randomBytes(24).toString("hex")}`;
+  const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
   let running = await start();
 
   async function start() {
     const child = startChild(sibling("../src/main.js"), ["serve"], environment(options, dataDir, apiKey));
     const line = (await child.next("msg", "listening")) as { http: string; mqtt: string };
-    const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
-    return { child, mqttPort: Number(new URL(line.mqtt).port), api: createApi(line.http, { authorization }) };
+    const api = createApi(line.http, { authorization });
+    return { child, mqttPort: Number(new URL(line.mqtt).port), http: line.http, api };
   }
   async function stop(): Promise<void> {
     running.api.close();
@@ -66,6 +70,8 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
     pid: () => running.child.pid,
     mqttPort: () => running.mqttPort,
     api: () => running.api,
+    http: () => running.http,
+    authorization,
     metric,
     stored,
     async restart(between) {

@@ -83,13 +83,13 @@ export function createCsvRows(delimiter: number): CsvRows {
       } else {
         forms[count] = plain;
         starts[count] = at;
-        let byte = at < to ? (bytes[at] as number) : -1;
-        while (byte !== delimiter && byte !== lineFeed && byte !== -1) {
+        while (at < to) {
+          const byte = bytes[at];
+          if (byte === delimiter || byte === lineFeed) break;
           at++;
-          byte = at < to ? (bytes[at] as number) : -1;
         }
-        const returned =
-          byte !== delimiter && at > (starts[count] as number) && bytes[at - 1] === carriageReturn;
+        const isLast = at >= to || bytes[at] === lineFeed;
+        const returned = isLast && at > (starts[count] as number) && bytes[at - 1] === carriageReturn;
         ends[count] = returned ? at - 1 : at;
       }
       count++;

@@ -3,6 +3,7 @@ import { rowBytesMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
 import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
+import { createTargetCache } from "./target-cache.js";
 import { createTimeReader } from "./times.js";
 import { numberTypes, readDecimal } from "./values.js";
 
@@ -18,6 +19,8 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
   /** Of the long layout, the columns of the data point's name and of its value. */
   const { pointAt, valueAt } = header;
   const values = header.points;
+  const cache = createTargetCache();
+  let cachedOf = state.epoch;
 
   const raw = (bytes: Buffer, cell: number) =>
     bytes.toString("latin1", rows.starts[cell] as number, rows.ends[cell] as number);
@@ -32,26 +35,44 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
     unknown.set(key, { deviceID: deviceID ?? "", dataPointID: dataPointID ?? "" });
   }
 
+  /**
+   * The target of a device and a data point, which its column names or its own cell; undefined notes it as unknown.
+   * The salt tells columns apart, 0 where the data point has a cell.
+   */
+  function targetOf(bytes: Buffer, point: number | null, name: string | null, salt: number): Target | undefined {
+    const start = rows.starts[deviceAt] as number;
+    const end = rows.ends[deviceAt] as number;
+    const start2 = point === null ? 0 : (rows.starts[point] as number);
+    const end2 = point === null ? 0 : (rows.ends[point] as number);
+    if (cachedOf !== state.epoch) {
+      cachedOf = state.epoch;
+      cache.clear();
+    }
+    const near = cache.find(bytes, start, end, start2, end2, salt);
+    if (near !== undefined) return near;
+    const key = `${raw(bytes, deviceAt)}\n${point === null ? name : raw(bytes, point)}`;
+    const target = targets.get(key);
+    if (target !== undefined) cache.keep(bytes, start, end, start2, end2, salt, target);
+    else note(bytes, key, point === null ? name : textOf(bytes, point));
+    return target;
+  }
+
   /** Finds the row's targets; false when one is not known yet. In the long layout there is one. */
   function find(bytes: Buffer, found: (Target | undefined)[]): boolean {
-    const device = raw(bytes, deviceAt);
-    if (valueAt !== null && pointAt !== null) {
-      const key = `${device}\n${raw(bytes, pointAt)}`;
-      const target = targets.get(key);
+    if (pointAt !== null) {
+      const target = targetOf(bytes, pointAt, null, 0);
       found[0] = target;
-      if (target === undefined) note(bytes, key, textOf(bytes, pointAt));
       return target !== undefined;
     }
     let known = true;
     for (const { at, dataPointID } of values) {
-      found[at] = undefined;
-      if (isEmpty(at)) continue;
-      const key = `${device}\n${dataPointID}`;
-      const target = targets.get(key);
+      if (isEmpty(at)) {
+        found[at] = undefined;
+        continue;
+      }
+      const target = targetOf(bytes, null, dataPointID, at + 1);
       found[at] = target;
-      if (target !== undefined) continue;
-      known = false;
-      note(bytes, key, dataPointID);
+      known &&= target !== undefined;
     }
     return known;
   }

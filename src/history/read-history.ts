@@ -57,7 +57,7 @@ async function readRows(
   sink: HistorySink,
 ): Promise<void> {
   const builder = createBatchBuilder();
-  const state: TakerState = { builder, ...rules, targets: new Map(), unknown: new Map(), line: 1 };
+  const state: TakerState = { builder, ...rules, targets: new Map(), unknown: new Map(), epoch: 0, line: 1 };
   const bytes = Buffer.allocUnsafeSlow(bufferBytes);
   const { taker, begin } = await openTaker(handle, format, state);
   const start = resumed ?? begin;
@@ -90,6 +90,7 @@ async function readRows(
       await send();
       await sink.reset();
       state.targets.clear();
+      state.epoch++;
       targets = 0;
       // What the present row needs is learnt by the next round.
       state.unknown.clear();

@@ -38,6 +38,8 @@ export interface TakerState {
   /** By the spelling of the file. */
   readonly targets: Map<string, Target>;
   readonly unknown: Map<string, TargetName>;
+  /** Grows when the targets are counted anew. */
+  epoch: number;
   /** Line of the next row. */
   line: number;
 }
