@@ -27,12 +27,17 @@ const sampleMs = 50;
 export async function benchHistoryIO(options: BenchOptions): Promise<Figure[]> {
   const sizes = options.quick ? quick : full;
   const figures: Figure[] = [];
-  if (wants(options, "embedded")) figures.push(...(await measureAll("embedded", { dir: options.dir }, sizes.embedded)));
+  if (wants(options, "embedded"))
+    figures.push(...(await measureAll("embedded", { dir: options.dir }, sizes.embedded)));
   if (!wants(options, "influx")) return figures;
   const { url, token, org, bucket, close } = await startInflux();
   const influx = { url, token, org, bucket };
   progress("history-io: bare line protocol");
-  const bare = { name: "bare line protocol", value: await bareLineRate(influx, devices, options.seconds), unit: "points/s" };
+  const bare = {
+    name: "bare line protocol",
+    value: await bareLineRate(influx, devices, options.seconds),
+    unit: "points/s",
+  };
   figures.push(bare, ...(await measureAll("influx", { dir: options.dir, influx }, sizes.influx, bare.name)));
   await close();
   return figures;
@@ -54,10 +59,18 @@ async function measureAll(
     const path = join(dir, `points-${size}.csv`);
     progress(`history-io ${engine}: a file of ${size} points`);
     await writePoints(path, fleet, size);
-    const target = baseline === undefined ? { "target points/s": targets.import } : { "target ratio": targets.ofBare };
+    const target =
+      baseline === undefined ? { "target points/s": targets.import } : { "target ratio": targets.ofBare };
     const based = baseline === undefined || size !== count ? {} : { baseline };
     figures.push({
-      ...(await watched(service, idle, `${engine} import of ${size}`, size, () => upload(service, path), target)),
+      ...(await watched(
+        service,
+        idle,
+        `${engine} import of ${size}`,
+        size,
+        () => upload(service, path),
+        target,
+      )),
       ...based,
     });
     await rm(path);
@@ -148,7 +161,13 @@ async function writePoints(path: string, { devices: some }: FleetOfDevices, coun
 async function upload(service: Tidemark, path: string): Promise<Record<string, number>> {
   const { size } = await stat(path);
   const started = performance.now();
-  const { status, text } = await call(service, "POST", "/api/v1/original_data", { "Content-Type": "text/csv" }, path);
+  const { status, text } = await call(
+    service,
+    "POST",
+    "/api/v1/original_data",
+    { "Content-Type": "text/csv" },
+    path,
+  );
   if (status !== 202) throw new Error(`cannot import: ${status} ${text}`);
   const uploaded = (performance.now() - started) / 1000;
   const { statusUrl } = JSON.parse(text) as { statusUrl: string };

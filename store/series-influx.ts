@@ -4,8 +4,9 @@ import { pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
 import { deletePredicate, deleteRange } from "./influx/flux.js";
-import { encodeLines, timeMax, timeMin } from "./influx/lines.js";
+import { encodeLines, timeMax } from "./influx/lines.js";
 import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { createRetention } from "./influx/retention.js";
 import { scanColumns } from "./influx/scan.js";
 import { settleLines } from "./influx/settle.js";
 import type { SeriesStore } from "./series.js";
@@ -33,6 +34,8 @@ export interface InfluxSeriesOptions {
 export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {
   const { bucket, nodeNumber, timeoutMs = 30_000, connectionsMax = 16 } = options;
   const client = createInfluxClient({ ...options, timeoutMs, connectionsMax });
+  const closed = new AbortController();
+  const removeBefore = createRetention(client, closed.signal);
   const tracker = createCheckpointTracker(options.checkpoint);
   const watched = async <T>(call: Promise<T>): Promise<T> => {
     try {
@@ -74,10 +77,9 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     // InfluxDB cannot delete by field: the points stay unseen until retention or the device's deletion.
     removeField: async () => {},
     // Not the bucket's own retention: the bucket may be the operator's, with rules that are not ours to change.
-    removeBefore: async (time) => {
-      if (time > timeMin) await watched(client.remove(deleteRange(time)));
-    },
+    removeBefore: (time) => watched(removeBefore(time)),
     async close() {
+      closed.abort();
       try {
         await tracker.persist();
       } finally {

@@ -39,7 +39,12 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
    * The target of a device and a data point, which its column names or its own cell; undefined notes it as unknown.
    * The salt tells columns apart, 0 where the data point has a cell.
    */
-  function targetOf(bytes: Buffer, point: number | null, name: string | null, salt: number): Target | undefined {
+  function targetOf(
+    bytes: Buffer,
+    point: number | null,
+    name: string | null,
+    salt: number,
+  ): Target | undefined {
     const start = rows.starts[deviceAt] as number;
     const end = rows.ends[deviceAt] as number;
     const start2 = point === null ? 0 : (rows.starts[point] as number);

@@ -16,9 +16,24 @@ interface Entry {
  */
 export interface TargetCache {
   /** Two ranges of bytes and a number name a target; undefined when it is not at hand. */
-  find(bytes: Buffer, start: number, end: number, start2: number, end2: number, salt: number): Target | undefined;
+  find(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    start2: number,
+    end2: number,
+    salt: number,
+  ): Target | undefined;
   /** Keeps the target of the ranges that were looked for last. */
-  keep(bytes: Buffer, start: number, end: number, start2: number, end2: number, salt: number, target: Target): void;
+  keep(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    start2: number,
+    end2: number,
+    salt: number,
+    target: Target,
+  ): void;
   clear(): void;
 }
 
@@ -26,7 +41,14 @@ export function createTargetCache(): TargetCache {
   let entries: (Entry | undefined)[] = new Array<Entry | undefined>(slots).fill(undefined);
 
   /** FNV-1a. */
-  function slotOf(bytes: Buffer, start: number, end: number, start2: number, end2: number, salt: number): number {
+  function slotOf(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    start2: number,
+    end2: number,
+    salt: number,
+  ): number {
     let hash = 0x811c9dc5 ^ salt;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
     for (let at = start2; at < end2; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
@@ -47,7 +69,12 @@ export function createTargetCache(): TargetCache {
     },
     keep: (bytes, start, end, start2, end2, salt, target) => {
       const key = Uint8Array.from([...bytes.subarray(start, end), ...bytes.subarray(start2, end2)]);
-      entries[slotOf(bytes, start, end, start2, end2, salt)] = { key, firstLength: end - start, salt, target };
+      entries[slotOf(bytes, start, end, start2, end2, salt)] = {
+        key,
+        firstLength: end - start,
+        salt,
+        target,
+      };
     },
     clear: () => {
       entries = new Array<Entry | undefined>(slots).fill(undefined);

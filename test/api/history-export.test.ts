@@ -17,13 +17,23 @@ worldSuite("export of history", (test, world) => {
     const types = { temp: 1, on: 5, note: 3, place: 6, at: 24, "-odd": 1 };
     const points = [];
     for (const [dataPointID, pointDataType] of Object.entries(types)) {
-      points.push(await makeDataPoint(world, product, { dataPointID, dataPointName: dataPointID, pointDataType }));
+      points.push(
+        await makeDataPoint(world, product, { dataPointID, dataPointName: dataPointID, pointDataType }),
+      );
     }
     metric = await makeMetric(world, points[0] as Rec);
     device = await makeDevice(world, product);
     await world.publish(
       device,
-      { time: "2024-06-01T00:00:00Z", temp: 1.5, on: true, note: texts[0], place: [1, 2.5], at: 5000, "-odd": -1 },
+      {
+        time: "2024-06-01T00:00:00Z",
+        temp: 1.5,
+        on: true,
+        note: texts[0],
+        place: [1, 2.5],
+        at: 5000,
+        "-odd": -1,
+      },
       { time: "2024-06-01T00:00:00.000001Z", temp: -0, on: false },
       { time: "1969-12-31T23:59:59.5Z", temp: 0.1 + 0.2 },
       ...texts.slice(1).map((note, i) => ({ time: 1717200000 + i + 1, note })),
@@ -66,7 +76,10 @@ worldSuite("export of history", (test, world) => {
       `${id},2024-06-01T00:00:00.000001Z,-0,false,,,,`,
     ]);
     const json = await exportedText(world, `${deviceQuery()}&${range}&layout=wide`, "application/x-ndjson");
-    assert.is(json.split("\n")[1], `{"deviceID":"${id}","time":"2024-06-01T00:00:00.000001Z","temp":-0,"on":false}`);
+    assert.is(
+      json.split("\n")[1],
+      `{"deviceID":"${id}","time":"2024-06-01T00:00:00.000001Z","temp":-0,"on":false}`,
+    );
   });
 
   test("what is exported imports to the same points, whatever the form", async () => {
@@ -92,10 +105,17 @@ worldSuite("export of history", (test, world) => {
 
   test("packed when asked for, a few devices, a group, one metric's points", async () => {
     const other = await makeDevice(world, product);
-    await imported(world, JSON.stringify({ deviceID: other.deviceID, time: "2024-06-01T00:00:00Z", temp: 7 }), ndjsonType);
+    await imported(
+      world,
+      JSON.stringify({ deviceID: other.deviceID, time: "2024-06-01T00:00:00Z", temp: 7 }),
+      ndjsonType,
+    );
     const group = await makeGroup(world, product);
     await world.call("POST", `/api/v1/groups/${group.id}/devices`, { ids: [device.id, other.id] });
-    const both = await exportedText(world, `deviceID=${other.deviceID},${device.deviceID}&metricIntID=${metric.id}`);
+    const both = await exportedText(
+      world,
+      `deviceID=${other.deviceID},${device.deviceID}&metricIntID=${metric.id}`,
+    );
     assert.equal(
       both.split("\r\n").map((line) => line.split(",")[3] ?? ""),
       ["value", "7", "0.30000000000000004", "1.5", "-0", ""],
@@ -103,7 +123,11 @@ worldSuite("export of history", (test, world) => {
     const ofGroup = await exportedText(world, `groupID=${group.groupID}&metricIntID=${metric.id}`);
     assert.equal(ofGroup.split("\r\n").sort(), both.split("\r\n").sort());
     const response = await fetch(`${world.http}/api/v1/original_data?${deviceQuery()}`, {
-      headers: { Authorization: `Bearer ${world.first.apiKey}`, Accept: "text/csv", "Accept-Encoding": "gzip" },
+      headers: {
+        Authorization: `Bearer ${world.first.apiKey}`,
+        Accept: "text/csv",
+        "Accept-Encoding": "gzip",
+      },
     });
     assert.is(response.headers.get("content-encoding"), "gzip");
     assert.is(await response.text(), await exportedText(world, deviceQuery()));
@@ -154,7 +178,10 @@ worldSuite("export of history", (test, world) => {
       await response.body?.getReader().read();
       giveUp.abort();
     }
-    const text = await exportedText(world, `${deviceQuery()}&endTime=2024-01-01T00:00:00Z&startTime=2020-01-01T00:00:00Z`);
+    const text = await exportedText(
+      world,
+      `${deviceQuery()}&endTime=2024-01-01T00:00:00Z&startTime=2020-01-01T00:00:00Z`,
+    );
     assert.is(text.split("\r\n").length, 200_002);
   });
 });

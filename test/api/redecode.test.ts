@@ -40,7 +40,10 @@ worldSuite("kept messages decoded again", (test, world) => {
     await world.publish(device, { time, temp: 1, hum: 5 });
     const hum = await makeDataPoint(world, product, { dataPointID: "hum", dataPointName: "hum" });
     await makeStream(world, product, { topic: "data", dataPoints: [hum.id] });
-    assert.equal(await redecode({ ...since, endTime: "2020-01-02 00:00:00" }), { messages_num: 0, points_num: 0 });
+    assert.equal(await redecode({ ...since, endTime: "2020-01-02 00:00:00" }), {
+      messages_num: 0,
+      points_num: 0,
+    });
     assert.equal(await redecode(), { messages_num: 1, points_num: 1 });
     assert.equal(await values("hum"), [5]);
   });
@@ -67,9 +70,6 @@ worldSuite("kept messages decoded again", (test, world) => {
       "PARAMETER_INVALID",
     );
     refused(await world.call("POST", "/api/v1/devices/none/redecode", since), "DATA_NOT_FOUND");
-    refused(
-      await world.call("POST", path, since, { key: await world.keyOf("viewer") }),
-      "PERMISSION_DENIED",
-    );
+    refused(await world.call("POST", path, since, { key: await world.keyOf("viewer") }), "PERMISSION_DENIED");
   });
 });

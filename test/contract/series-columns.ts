@@ -34,7 +34,9 @@ export async function piecesOf(
   for await (const piece of store.scan(series, range, pointsMax)) {
     // As an export does: the piece goes to another thread.
     const transfer = [...new Set([piece.times, ...(piece.kind === "text" ? [] : [piece.values])])];
-    pieces.push(structuredClone(piece, { transfer: [...new Set(transfer.map(({ buffer }) => buffer as ArrayBuffer))] }));
+    pieces.push(
+      structuredClone(piece, { transfer: [...new Set(transfer.map(({ buffer }) => buffer as ArrayBuffer))] }),
+    );
   }
   return pieces;
 }
