@@ -13,6 +13,8 @@ import type { DataQuery } from "./data-query.js";
 /** Raw points as a stream of rows, of any range, without a limit. */
 
 export const devicesMax = 100;
+export type ExportDeps = Pick<AppDeps, "db" | "series" | "refs" | "catalog" | "zone" | "now">;
+
 /** Streams at once; each has a thread of its own. */
 export const streamsMax = 8;
 const streams = new WeakMap<AppDeps["series"], { open: number }>();
@@ -47,7 +49,7 @@ function weights(header: string): Map<string, number> {
 
 /** @throws ApiError PARAMETER_INVALID, DATA_NOT_FOUND, TOO_MANY_REQUESTS */
 export async function streamOriginal(
-  deps: AppDeps,
+  deps: ExportDeps,
   tenant: number,
   query: DataQuery,
   request: Request,
@@ -77,7 +79,7 @@ export async function streamOriginal(
   };
 }
 
-async function counted<T>({ series }: AppDeps, open: (closed: () => void) => Promise<T>): Promise<T> {
+async function counted<T>({ series }: ExportDeps, open: (closed: () => void) => Promise<T>): Promise<T> {
   const count = streams.get(series) ?? { open: 0 };
   streams.set(series, count);
   if (count.open >= streamsMax) {
@@ -95,12 +97,12 @@ async function counted<T>({ series }: AppDeps, open: (closed: () => void) => Pro
 }
 
 /** Raw points without a startTime begin with the first; a window unit has its own default range. */
-function rangeOf(deps: AppDeps, query: DataQuery): Pick<ReadRange, "start" | "stop"> {
+function rangeOf(deps: ExportDeps, query: DataQuery): Pick<ReadRange, "start" | "stop"> {
   const { start, stop } = resolveRange(query, "real", query.timezone || deps.zone.name, deps.now());
   return { ...(start === undefined ? {} : { start }), ...(stop === undefined ? {} : { stop }) };
 }
 
-async function devicesOf(deps: AppDeps, tenant: number, query: DataQuery): Promise<NamedDevice[]> {
+async function devicesOf(deps: ExportDeps, tenant: number, query: DataQuery): Promise<NamedDevice[]> {
   const { deviceID, deviceIntID, groupID } = query;
   if ([deviceID, deviceIntID, groupID].every((one) => !one)) {
     throw invalid({ deviceID: "deviceID, deviceIntID or groupID is required" });
@@ -118,7 +120,7 @@ async function devicesOf(deps: AppDeps, tenant: number, query: DataQuery): Promi
   return [one];
 }
 
-async function ofNames({ db }: AppDeps, tenant: number, text: string): Promise<NamedDevice[]> {
+async function ofNames({ db }: ExportDeps, tenant: number, text: string): Promise<NamedDevice[]> {
   const names = [...new Set(text.split(",").filter((name) => name !== ""))];
   if (names.length > devicesMax) throw invalid({ deviceID: `at most ${devicesMax} devices` });
   const found = await findDevicesByName(db, tenant, names);
@@ -129,7 +131,7 @@ async function ofNames({ db }: AppDeps, tenant: number, text: string): Promise<N
   });
 }
 
-async function ofGroup({ db }: AppDeps, tenant: number, groupID: string): Promise<NamedDevice[]> {
+async function ofGroup({ db }: ExportDeps, tenant: number, groupID: string): Promise<NamedDevice[]> {
   const devices = await findDevicesOfGroup(db, tenant, groupID, devicesMax + 1);
   if (devices === null) throw unknown({ groupID: "unknown" });
   if (devices.length > devicesMax) throw invalid({ groupID: `a group of at most ${devicesMax} devices` });
@@ -139,7 +141,7 @@ async function ofGroup({ db }: AppDeps, tenant: number, groupID: string): Promis
 const unknown = (errors: Readonly<Record<string, string>>) =>
   new ApiError("DATA_NOT_FOUND", "cannot find the device", errors);
 
-async function pointsOf({ catalog }: AppDeps, { productIntID }: NamedDevice, query: DataQuery) {
+async function pointsOf({ catalog }: ExportDeps, { productIntID }: NamedDevice, query: DataQuery) {
   const { points, metrics } = await catalog.model(productIntID);
   const { metricType, metricIntID } = query;
   if (!metricType && !metricIntID) return points.filter((point) => point.dataTransType !== 2);
