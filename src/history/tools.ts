@@ -58,7 +58,10 @@ export async function redecodeTool(args: readonly string[], config: Config): Pro
   }
   const path = `/api/v1/devices/${encodeURIComponent(deviceID)}/redecode`;
   const body = JSON.stringify({ startTime, endTime: endTime ?? null });
-  return watch(service, await jsonOf(await send(service, "POST", path, { "Content-Type": "application/json" }, body)));
+  return watch(
+    service,
+    await jsonOf(await send(service, "POST", path, { "Content-Type": "application/json" }, body)),
+  );
 }
 
 export async function exportTool(args: readonly string[], config: Config): Promise<unknown> {
@@ -93,7 +96,9 @@ export async function exportTool(args: readonly string[], config: Config): Promi
 
 function formatOf(text: string | undefined, file: string): HistoryFormat {
   const name = file.replace(/\.gz$/, "");
-  const format = historyFormats.find((one) => one === (text ?? (/\.(ndjson|jsonl)$/.test(name) ? "ndjson" : "csv")));
+  const format = historyFormats.find(
+    (one) => one === (text ?? (/\.(ndjson|jsonl)$/.test(name) ? "ndjson" : "csv")),
+  );
   if (format === undefined) throw new Error(`--format must be ${historyFormats.join(" or ")}`);
   return format;
 }
@@ -128,7 +133,9 @@ async function importHere(
 ): Promise<unknown> {
   const dir = await mkdtemp(join(config.dataDir, "import-"));
   const stopping = new AbortController();
-  process.once("SIGINT", () => stopping.abort(new Error("interrupted; run it again: nothing is stored twice")));
+  process.once("SIGINT", () =>
+    stopping.abort(new Error("interrupted; run it again: nothing is stored twice")),
+  );
   try {
     const path = file === "-" || isPacked(file) ? join(dir, "rows") : file;
     if (path !== file) {
@@ -141,7 +148,13 @@ async function importHere(
       const last = await runImport(
         { ...stores, gate: createHistoryGate() },
         {
-          ...{ file: { path, format }, tenant, timezone: config.timezone, from: null, signal: stopping.signal },
+          ...{
+            file: { path, format },
+            tenant,
+            timezone: config.timezone,
+            from: null,
+            signal: stopping.signal,
+          },
           ...{ errorsPath: join(dir, "errors.csv"), bounds: boundsOf({ oldest, now: Date.now }) },
           saved: async ({ line }) => tell(`line ${line}`),
         },

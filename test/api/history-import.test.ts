@@ -10,15 +10,17 @@ const day = "2024-03-01T00:00:00Z";
 worldSuite("import of history", (test, world) => {
   let product: Rec;
   let device: Rec;
+  const points = new Map<string, number>();
   const types = { temp: 1, on: 5, note: 3, place: 6, at: 24, count: 19, bin: 13, cmd: 1 } as const;
 
   test.before(async () => {
     product = await makeProduct(world);
     for (const [dataPointID, pointDataType] of Object.entries(types)) {
       const dataTransType = dataPointID === "cmd" ? 2 : 1;
-      await makeDataPoint(world, product, {
+      const { id } = await makeDataPoint(world, product, {
         ...{ dataPointID, dataPointName: dataPointID, pointDataType, dataTransType },
       });
+      points.set(dataPointID, id);
     }
   });
   test.before.each(async () => {
@@ -239,6 +241,28 @@ worldSuite("import of history", (test, world) => {
     const row = { deviceID: device.deviceID, dataPointID: "note", time: day, value };
     assert.is((await imported(world, JSON.stringify(row), ndjsonType)).import_success_num, 1);
     assert.equal((await pointsOf(world, device)).note, [[t(day), value]]);
+  });
+
+  test("points days late change the aggregates of their windows at once", async () => {
+    const mean = await world.make("/api/v1/metrics", {
+      ...{ metricName: unique("mean"), aggregateType: 3, dataPointIntID: points.get("temp") },
+    });
+    const range = "time_unit=day&startTime=2024-03-01T00:00:00Z&endTime=2024-03-04T00:00:00Z";
+    const means = async () => {
+      const query = `deviceID=${device.deviceID}&metricIntID=${mean.id}&${range}`;
+      const { list } = await world.call("GET", `/api/v1/metrics_data?${query}`);
+      return (list[0]?.metricData as { value: unknown[] } | undefined)?.value;
+    };
+    await world.publish(device, { time: "2024-03-03T12:00:00Z", temp: 10 });
+    assert.equal(await means(), [null, null, 10]);
+    await world.publish(
+      device,
+      { time: "2024-03-01T12:00:00Z", temp: 2 },
+      { time: "2024-03-03T01:00:00Z", temp: 20 },
+    );
+    assert.equal(await means(), [2, null, 15]);
+    await imported(world, rows(["temp", "2024-03-01T12:00:00Z", "4"], ["temp", "2024-03-02T00:00:00Z", "1"]));
+    assert.equal(await means(), [4, 1, 15]);
   });
 
   test("gateways have history too", async () => {

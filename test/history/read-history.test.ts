@@ -2,13 +2,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
+import { rfc3339 } from "../../query/time-text.js";
 import type { BadRow } from "../../src/history/batch-builder.js";
 import { type HistoryFormat, rowBytesMax } from "../../src/history/bounds.js";
 import { type Place, readHistory } from "../../src/history/read-history.js";
 import { createTimeReader, createTimeWriter } from "../../src/history/times.js";
 import { readDecimal } from "../../src/history/values.js";
 import { FormatError } from "../../src/transfer/table-file.js";
-import { rfc3339 } from "../../query/time-text.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 interface Seen {
@@ -22,26 +22,31 @@ const bounds = { oldest: Number.MIN_SAFE_INTEGER, newest: Number.MAX_SAFE_INTEGE
 async function read(path: string, format: HistoryFormat, from: Place | null = null): Promise<Seen> {
   const seen: Seen = { rows: [], bad: [], places: [] };
   let names: string[] = [];
-  await readHistory({ path, format }, from, { local: () => null, bounds }, {
-    resolve: async (asked) =>
-      asked.map(({ deviceID, dataPointID }) => {
-        names.push(`${deviceID} ${dataPointID}`);
-        return deviceID.startsWith("no")
-          ? { column: "deviceID", problem: "unknown" }
-          : { type: dataPointID === "note" ? 3 : 1 };
-      }),
-    batch: async ({ targetAt, times, values, texts, lines, bad }, place) => {
-      for (const [i, target] of targetAt.entries()) {
-        const value = names[target]?.endsWith("note") ? texts[values[i] ?? 0] : values[i];
-        seen.rows.push(`${lines[i]} ${names[target]} ${times[i]} ${value}`);
-      }
-      seen.bad.push(...bad);
-      seen.places.push({ place, rows: seen.rows.length, bad: seen.bad.length });
+  await readHistory(
+    { path, format },
+    from,
+    { local: () => null, bounds },
+    {
+      resolve: async (asked) =>
+        asked.map(({ deviceID, dataPointID }) => {
+          names.push(`${deviceID} ${dataPointID}`);
+          return deviceID.startsWith("no")
+            ? { column: "deviceID", problem: "unknown" }
+            : { type: dataPointID === "note" ? 3 : 1 };
+        }),
+      batch: async ({ targetAt, times, values, texts, lines, bad }, place) => {
+        for (const [i, target] of targetAt.entries()) {
+          const value = names[target]?.endsWith("note") ? texts[values[i] ?? 0] : values[i];
+          seen.rows.push(`${lines[i]} ${names[target]} ${times[i]} ${value}`);
+        }
+        seen.bad.push(...bad);
+        seen.places.push({ place, rows: seen.rows.length, bad: seen.bad.length });
+      },
+      reset: async () => {
+        names = [];
+      },
     },
-    reset: async () => {
-      names = [];
-    },
-  });
+  );
   return seen;
 }
 
@@ -55,7 +60,11 @@ suite("history files", (test) => {
 
   test("reading goes on from every place where it stood, to the same rows and lines", async () => {
     const lines = Array.from({ length: 40_000 }, (_, i) =>
-      i % 1000 === 7 ? `bad line ${i}` : i % 13 === 0 ? `d${i % 9},note,${i},"a\r\n""${i}"""` : `d${i % 9},temp,${i},${i / 8}`,
+      i % 1000 === 7
+        ? `bad line ${i}`
+        : i % 13 === 0
+          ? `d${i % 9},note,${i},"a\r\n""${i}"""`
+          : `d${i % 9},temp,${i},${i / 8}`,
     );
     await writeFile(path(), `deviceID,dataPointID,time,value\n${lines.join("\r\n")}`);
     const whole = await read(path(), "csv");
@@ -87,16 +96,38 @@ suite("history files", (test) => {
       const { rows, bad } = await read(path(), "csv");
       assert.equal([rows.length, bad.map(({ line }) => line)], [2, [3, 5]]);
       const what = long.length < rowBytesMax ? /longer than a series can hold/ : /longer than \d+ bytes/;
-      assert.ok(bad.every(({ error }) => what.test(error)), JSON.stringify(bad));
+      assert.ok(
+        bad.every(({ error }) => what.test(error)),
+        JSON.stringify(bad),
+      );
     }
   });
 
   test("any bytes give rows or reasons, never an exception", async () => {
     const piece = fc.oneof(
-      fc.constantFrom('"', ",", "\n", "\r\n", "d,temp,1,1", "\n{", '{"deviceID":"d","time":1,"temp":2}', "\ufeff", "\0", "\\", "[", "e9"),
+      fc.constantFrom(
+        '"',
+        ",",
+        "\n",
+        "\r\n",
+        "d,temp,1,1",
+        "\n{",
+        '{"deviceID":"d","time":1,"temp":2}',
+        "\ufeff",
+        "\0",
+        "\\",
+        "[",
+        "e9",
+      ),
       fc.string({ unit: "binary", maxLength: 12 }),
     );
-    const file = fc.array(fc.oneof(piece.map((text) => Buffer.from(text)), fc.uint8Array({ maxLength: 8 })), { maxLength: 40 });
+    const file = fc.array(
+      fc.oneof(
+        piece.map((text) => Buffer.from(text)),
+        fc.uint8Array({ maxLength: 8 }),
+      ),
+      { maxLength: 40 },
+    );
     await fc.assert(
       fc.asyncProperty(file, fc.constantFrom("csv" as const, "ndjson" as const), async (pieces, format) => {
         const head = format === "csv" ? "deviceID,dataPointID,time,value\n" : "";
@@ -122,7 +153,12 @@ suite("history files", (test) => {
         assert.is(readTime(Buffer.from(text), 0, text.length), micros);
       }),
     );
-    for (const wrong of ["2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00.Z", "2024-1-01T00:00:000Z"]) {
+    for (const wrong of [
+      "2024-02-30T00:00:00Z",
+      "2024-01-01T24:00:00Z",
+      "2024-01-01T00:00:00.Z",
+      "2024-1-01T00:00:000Z",
+    ]) {
       assert.ok(Number.isNaN(readTime(Buffer.from(wrong), 0, wrong.length)), wrong);
     }
     fc.assert(

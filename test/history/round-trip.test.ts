@@ -25,7 +25,11 @@ const points: readonly { name: string; type: number; kind: Kind; form: OriginalF
 ];
 
 const values: Readonly<Record<string, fc.Arbitrary<number | string>>> = {
-  temp: fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer(), fc.constantFrom(0, -0, 5e-324)),
+  temp: fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.constantFrom(0, -0, 5e-324),
+  ),
   "-at": fc.integer({ min: -1e12, max: 1e12 }).map((micros) => micros / 1000),
   on: fc.constantFrom(0, 1),
   note: fc.oneof(
@@ -66,7 +70,13 @@ let devices = 0;
 
 function newDevice(): { deviceID: string; series: SeriesRef[] } {
   const deviceID = `=d"${process.pid}-${++devices}`;
-  const series = points.map(({ name, kind }) => ({ tenant: 1, productID: "Pr0duc", deviceID, field: name, kind }));
+  const series = points.map(({ name, kind }) => ({
+    tenant: 1,
+    productID: "Pr0duc",
+    deviceID,
+    field: name,
+    kind,
+  }));
   return { deviceID, series };
 }
 
@@ -95,7 +105,12 @@ async function exportTo(path: string, store: SeriesStore, from: ReturnType<typeo
   await pipeline([Readable.fromWeb(stream as never), ...unpack, createWriteStream(path)]);
 }
 
-async function importFrom(path: string, format: HistoryFormat, store: SeriesStore, series: readonly SeriesRef[]) {
+async function importFrom(
+  path: string,
+  format: HistoryFormat,
+  store: SeriesStore,
+  series: readonly SeriesRef[],
+) {
   let places: number[] = [];
   await readHistory(
     { path, format },
@@ -152,7 +167,11 @@ function defineProperty(test: Test, open: (dir: string) => Promise<SeriesStore>,
 }
 
 suite("history out and in, embedded engine", (test) => {
-  defineProperty(test, (dir) => openLibsqlSeriesStore({ dir: join(dir, "series"), memtablePointsMax: 100 }), 60);
+  defineProperty(
+    test,
+    (dir) => openLibsqlSeriesStore({ dir: join(dir, "series"), memtablePointsMax: 100 }),
+    60,
+  );
 });
 
 influxSuite("history out and in, InfluxDB", (test, influx) => {
