@@ -15,6 +15,7 @@ const programs: Record<string, () => Promise<Program>> = {
   fanout: async () => (await import("./fanout.js")).benchFanout,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
   formula: async () => (await import("./formula.js")).benchFormula,
+  "history-io": async () => (await import("./history-io.js")).benchHistoryIO,
   ingest: async () => (await import("./ingest.js")).benchIngest,
   journal: async () => (await import("./journal.js")).benchJournal,
   loop: async () => (await import("./loop.js")).benchLoop,

@@ -32,6 +32,9 @@ export interface Tidemark {
   /** The port of another listener, by its name in the line "listening"; it must be on. */
   readonly portOf: (listener: string) => number;
   readonly api: () => Api;
+  readonly http: () => string;
+  /** The header's value of the service's key. */
+  readonly authorization: string;
   /** A gauge or counter of /metrics; labels as written there, e.g. `consumer="series"`. */
   metric(name: string, label?: string): Promise<number>;
   /** Resolves when the series consumer has nothing left to store. */
@@ -47,6 +50,7 @@ const storedPollMs = 20;
 export async function startTidemark(options: TidemarkOptions): Promise<Tidemark> {
   const dataDir = await mkdtemp(join(options.dir, "tidemark-bench-"));
   const apiKey = `bench:${randomBytes(24).toString("hex")}`;
+  const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
   let running = await start();
 
   async function start() {
@@ -55,9 +59,8 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
       http: string;
       mqtt: string;
     };
-    const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
     const portOf = (listener: string): number => Number(new URL(line[listener] ?? "").port);
-    return { child, portOf, api: createApi(line.http, { authorization }) };
+    return { child, portOf, http: line.http, api: createApi(line.http, { authorization }) };
   }
   async function stop(): Promise<void> {
     running.api.close();
@@ -80,6 +83,8 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
     mqttPort: () => running.portOf("mqtt"),
     portOf: (listener) => running.portOf(listener),
     api: () => running.api,
+    http: () => running.http,
+    authorization,
     metric,
     stored,
     async restart(between) {

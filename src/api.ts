@@ -23,6 +23,7 @@ import { gatewayDataRoutes } from "./routes/gateway-data.js";
 import { gatewayRoutes } from "./routes/gateways.js";
 import { groupMemberRoutes } from "./routes/group-members.js";
 import { groupRoutes } from "./routes/groups.js";
+import { historyRoutes } from "./routes/history.js";
 import { metricRoutes } from "./routes/metrics.js";
 import { platformSelectRoutes } from "./routes/platform-select.js";
 import { policyRoutes } from "./routes/policies.js";
@@ -55,6 +56,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...eventRoutes(deps),
     ...dataRoutes(deps),
     ...deviceLiveRoutes(deps),
+    ...historyRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),
     ...groupMemberRoutes(deps),

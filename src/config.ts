@@ -32,6 +32,8 @@ export interface Config {
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
+  /** Of one uploaded history file, unpacked. */
+  readonly importBytesMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
   readonly influx: {
     readonly url: string;
@@ -108,6 +110,7 @@ const schema = z.object({
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
+  IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
   INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -159,6 +162,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
+    importBytesMax: env.IMPORT_BYTES_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
     influx:

@@ -42,6 +42,7 @@ import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
+import { createHistoryGate } from "./history/gate.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
@@ -102,12 +103,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const directory = createDirectory(devices, directoryDevicesMax);
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
+  const gate = createHistoryGate();
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
     db,
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      gate.changed(change);
       return directory.apply(change);
     },
     changePollMs,
@@ -199,6 +202,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     presence,
     sessions: saved,
     settledID,
+    historySettled: gate.settled,
     log,
     now,
   });
@@ -239,11 +243,18 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     },
   });
   mqtt = listeners;
+  const refs = createSeriesRefs();
   const commands = createCommands({ db, sessions, log, now });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
-    kinds: taskKinds({ config, db, commands, now }),
+    kinds: taskKinds({
+      ...{ config, db, commands, now },
+      history: {
+        ...{ db, series, refs, gate, events, directory, oldest, now, timezone: config.timezone },
+        rules: () => ({ local, oldest: oldest() }),
+      },
+    }),
   });
   const app = createApp({
     config,
@@ -254,8 +265,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     devices,
     events,
     series,
-    refs: createSeriesRefs(),
     live,
+    refs,
     catalog,
     authenticator,
     authority,
@@ -320,7 +331,7 @@ async function allCommitted(journal: Journal): Promise<void> {
   }
 }
 
-function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
+export function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
   if (config.influx === null) {
     return openLibsqlSeriesStore({
       dir: join(config.dataDir, "series"),

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import type { Arithmetic } from "./arithmetic.js";
-import { packBatch } from "./embedded/batch.js";
+import { packBatch, packColumns } from "./embedded/batch.js";
 import { type Caller, createCaller } from "./embedded/calls.js";
 import type { Part } from "./embedded/catalog.js";
 import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./embedded/columns.js";
@@ -23,7 +23,9 @@ import type {
   Columns,
   ExtremesQuery,
   Point,
+  PointBatch,
   ReadRange,
+  RefusedAt,
   RefusedPoint,
   SeriesRef,
   SeriesStore,
@@ -84,6 +86,35 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
     await ask("write", args, { transfer: buffers });
     return refused;
+  }
+
+  async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
+    const { args, refused } = packColumns(batch, handles);
+    const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
+    await ask("write", args, { transfer: [...new Set(buffers)] });
+    return refused;
+  }
+
+  async function* scan(
+    series: SeriesRef,
+    { start, stop }: Pick<ReadRange, "start" | "stop">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns> {
+    const end = stop === undefined ? {} : { stop };
+    for (let from = start; ; ) {
+      const piece = await read(series, {
+        ...(from === undefined ? {} : { start: from }),
+        ...end,
+        oldest: pointsMax,
+      });
+      const last = piece.times.at(-1);
+      if (last === undefined) return;
+      // Whoever takes a piece may move its memory to another thread.
+      const isLast = piece.times.length < pointsMax;
+      yield piece;
+      if (isLast) return;
+      from = last + 1;
+    }
   }
 
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
@@ -174,6 +205,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   return {
     checkpoint: () => ask("checkpoint", null),
     write,
+    writeBatch,
     flush: async () => {
       await ask("flush", null);
     },
@@ -181,6 +213,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     aggregate: async (query) => (await aggregate(query, null)).values,
     aggregateArithmetic: (query) => aggregate(query, query.arithmetic),
     extremes,
+    scan,
     latest,
     removeDevice: ({ tenant, productID, deviceID }) => remove({ tenant, productID, deviceID }),
     removeField: ({ tenant, productID, field }) => remove({ tenant, productID, field }),

@@ -93,6 +93,25 @@ export interface RefusedPoint {
   readonly reason: string;
 }
 
+/**
+ * Points as columns: point i belongs to `series[seriesAt[i]]`. `values[i]` is the number, 1 or 0 of a boolean, and
+ * of a text its place in `texts`. The times are the caller's own, not server stamps. The engine takes the columns
+ * over: they must not be used again.
+ */
+export interface PointBatch {
+  readonly series: readonly SeriesRef[];
+  readonly seriesAt: Int32Array;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly texts: readonly string[];
+}
+
+/** A point of a batch that the engine will never take. */
+export interface RefusedAt {
+  readonly index: number;
+  readonly reason: string;
+}
+
 export interface SeriesStore {
   /** The journal id up to which every point is settled in this store; 0 when there is none. */
   checkpoint(): Promise<number>;
@@ -104,9 +123,25 @@ export interface SeriesStore {
    * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
    */
   write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
+  /**
+   * Stores points that no journal holds, with the promises of `write`; they are durable after the next `flush`.
+   * Calls must follow one another where their points may fall together.
+   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be made anew
+   */
+  writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
   /** Makes everything written durable and moves the checkpoint. */
   flush(): Promise<void>;
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
+  /**
+   * The points of [start, stop) in ascending pieces of about `pointsMax` points, read as they are asked for: of any
+   * range no more than a few pieces are in memory. Points written meanwhile may be missed or met. A piece is its
+   * taker's own.
+   */
+  scan(
+    series: SeriesRef,
+    range: Pick<ReadRange, "start" | "stop">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns>;
   /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */
   aggregate(query: AggregateQuery): Promise<(number | null)[]>;
   /** Null where the engine cannot compute this itself: the caller then reads the points. */

@@ -50,12 +50,14 @@ export interface RouteSpec<S extends Shape> {
     readonly status: Answer["status"];
     readonly schema?: z.ZodType;
     readonly type?: string | readonly string[];
+    /** Types of text that the caller may ask for in place of it. */
+    readonly texts?: readonly string[];
   };
   readonly errors?: readonly ErrorCode[];
   /** What the body may be, for the reference, where the handler chooses its schema by itself. */
   readonly accepts?: z.ZodType;
   /** A body that the handler reads by itself, for the reference. */
-  readonly upload?: { readonly type: string; readonly schema: z.ZodType };
+  readonly upload?: { readonly type: string | readonly string[]; readonly schema: z.ZodType };
   handle(
     input: RouteInput<Output<S["params"]>, Output<S["query"]>, Output<S["body"]>>,
   ): Promise<Answer> | Answer;
@@ -123,7 +125,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const address = deps.addressOf(context);
   const caller = await identify(context, deps, one.spec.access, address);
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
-  checkAccept(context, [answer.type ?? "application/json"].flat());
+  checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
   return handle({
     caller,

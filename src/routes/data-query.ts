@@ -23,6 +23,10 @@ const parameter = (description: string, example?: string) =>
 export const dataQuery = z.object({
   deviceID: parameter("string id of the device or gateway", "weather-1"),
   deviceIntID: parameter("record id of the device or gateway"),
+  groupID: parameter("string id of a group: of rows of CSV or NDJSON, those of its devices"),
+  layout: parameter(
+    "of CSV and NDJSON: long (a row a point) or wide (one column per data point); default long",
+  ),
   metricType: parameter("1 formula, 2 aggregate; absent: all"),
   metricIntID: parameter("record id of one metric"),
   time_unit: parameter(`one of ${timeUnits.join(", ")}`, "day"),

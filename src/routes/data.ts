@@ -11,12 +11,14 @@ import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
+import { historyTypes } from "../history/bounds.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { knownAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import { metricOfData } from "../views/metrics.js";
+import { streamFormat, streamOriginal } from "./data-export.js";
 import {
   type AskedChart,
   type ChartQuery,
@@ -70,12 +72,18 @@ export function dataRoutes(deps: AppDeps): Route[] {
       shape: { query: originalQuery },
       answer: {
         status: 200,
+        texts: Object.values(historyTypes),
         schema: z.array(
           z.object({ dataPointIntID: int, dataPointName: z.string(), originalData: timeAndValue, ...owner }),
         ),
       },
-      errors: ["DATA_NOT_FOUND"],
-      handle: ({ caller, query, request }) => answerOriginal(deps, caller.tenant, query, request),
+      errors: ["DATA_NOT_FOUND", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
+      handle: ({ caller, query, request }) => {
+        const format = streamFormat(request);
+        return format === null
+          ? answerOriginal(deps, caller.tenant, query, request)
+          : streamOriginal(deps, caller.tenant, query, request, format);
+      },
     }),
   ];
 }
