@@ -2,7 +2,7 @@ import { type BinaryPoint, layoutOf } from "../ingest/decode/binary.js";
 import { type DecodedPoint, decodePoints } from "../ingest/decode/points.js";
 import { utcMicros } from "../ingest/decode/time.js";
 import { converters, takesNumbers } from "../ingest/decode/values.js";
-import type { DeviceEntry } from "../ingest/directory.js";
+import type { DeviceEntry } from "../ingest/directory-entries.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../ingest/product-model.js";
 import { kindOf } from "../store/data-points.js";
 import type { BenchOptions } from "./options.js";
@@ -182,9 +182,11 @@ function deviceOf(types: readonly PointEntry[], layout: StreamEntry["layout"]): 
     members: new Set<number>(),
     points,
     streams: new Map([["raw", { layout, points }]]),
+    subscriptions: [],
   };
   return {
     ...{ id: 1, device: {} as DeviceEntry["device"], product },
+    ...{ rules: [], access: null, subscriptions: [], certificates: new Map() },
     series: (entry) => {
       let found = series.get(entry.id);
       if (found === undefined) {

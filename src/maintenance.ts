@@ -1,5 +1,5 @@
 import type { Presence } from "../ingest/presence.js";
-import type { Unreleased } from "../ingest/unreleased.js";
+import type { SavedSpaces } from "../ingest/sessions/open.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
@@ -23,20 +23,23 @@ export interface MaintenanceDeps {
   readonly events: EventLog;
   readonly series: SeriesStore;
   readonly presence: Presence;
-  readonly unreleased: Unreleased;
+  readonly sessions: SavedSpaces;
   readonly settledID: () => number;
   /** What the alerts consumer goes on from after a restart. */
   readonly savedID: () => number;
+  /** Resolves when no import writes any more what has been deleted. */
+  readonly historySettled: () => Promise<void>;
   readonly log: Logger;
   readonly now: () => number;
 }
 
 const presenceMs = 100;
 const sessionsMs = 2000;
+const sessionExpiryMs = 60_000;
 const backlogMs = 1000;
 const retentionMs = 10_000;
 const removalMs = 500;
-const pointRetentionMs = 3_600_000;
+const pointRetentionMs = 10_000;
 const controlLogsMs = 60_000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
@@ -50,13 +53,14 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
-    every(sessionsMs, "save sessions", deps.log, () => deps.unreleased.save()),
+    every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
+    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.spaces.expire(deps.now() * 1000)),
     every(backlogMs, "measure the backlog", deps.log, () => {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
     every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
     every(removalMs, "remove points", deps.log, () => removeOne(deps)),
-    every(pointRetentionMs, "apply the points' retention", deps.log, () => dropPoints(deps)),
+    every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps)),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
   ];
   return {
@@ -118,8 +122,8 @@ function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number 
 
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
-  const { config, journal, events, series, unreleased, savedID, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID, savedID());
+  const { config, journal, events, series, sessions, savedID, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID, savedID());
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;
@@ -134,7 +138,7 @@ async function dropSegments(deps: MaintenanceDeps): Promise<void> {
 }
 
 /** One deleted device or data point: its points go once everything sent before has been settled. */
-async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): Promise<void> {
+async function removeOne({ db, series, journal, settledID, historySettled }: MaintenanceDeps): Promise<void> {
   const removal = await nextRemoval(db);
   if (removal === undefined) return;
   // Taken before the deletion was known; what comes later finds no device.
@@ -143,6 +147,7 @@ async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): P
     if (waitedMs >= settleWaitMs) return;
     await new Promise((resolve) => setTimeout(resolve, settleLookMs));
   }
+  await historySettled();
   const { tenant, productID, deviceID, field } = removal;
   if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
   else if (field !== null) await series.removeField({ tenant, productID, field });
@@ -156,7 +161,28 @@ async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<vo
   }
 }
 
-async function dropPoints({ config, series, now }: MaintenanceDeps): Promise<void> {
-  if (config.pointRetentionDays === 0) return;
-  await series.removeBefore((now() - config.pointRetentionDays * dayMs) * 1000);
+/**
+ * Whole days of UTC: points go once a day, up to a day late, so that the store goes over its series once a day. It
+ * takes as long as it takes, beside everything else, and the end of the service does not wait for it: the store
+ * stops it as it closes.
+ */
+function createPointRetention({ config, series, now, log }: MaintenanceDeps): () => Promise<void> {
+  let done = Number.NEGATIVE_INFINITY;
+  let running = false;
+  const remove = async (limitMs: number): Promise<void> => {
+    try {
+      await series.removeBefore(limitMs * 1000);
+      done = limitMs;
+    } catch (error) {
+      log.warn("cannot apply the points' retention", { error });
+    } finally {
+      running = false;
+    }
+  };
+  return async () => {
+    const limitMs = Math.floor(now() / dayMs - config.pointRetentionDays) * dayMs;
+    if (config.pointRetentionDays === 0 || running || limitMs === done) return;
+    running = true;
+    void remove(limitMs);
+  };
 }

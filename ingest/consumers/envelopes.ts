@@ -100,7 +100,7 @@ function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
   const { tenant, device, ip, topic, receivedAt, stamp, id } = envelope;
   return {
     ...{ kind, tenant, device, ip, topic, receivedAt, stamp, connection: id, session: 0 },
-    ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, payload: nothing },
+    ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, extra: null, payload: nothing },
   };
 }
 

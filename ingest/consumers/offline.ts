@@ -1,3 +1,5 @@
+import type { Db } from "../../store/db.js";
+import { deviceNames } from "../../store/device-names.js";
 import { asError } from "../../store/errors.js";
 import type { Directory } from "../directory.js";
 import { raiseOffline } from "../watch/presence.js";
@@ -5,6 +7,7 @@ import type { DeviceState } from "../watch/state.js";
 import type { States } from "./states.js";
 
 export interface OfflineOptions {
+  readonly db: Db;
   readonly now: () => number;
   readonly offlineGraceMs: number;
   readonly onTrouble: (error: Error | null) => void;
@@ -21,7 +24,7 @@ const lookMs = 1000;
 
 /** `left`: who was away when the last run ended; their time begins anew, for they could not come back before. */
 export function createOffline(
-  { now, offlineGraceMs, onTrouble }: OfflineOptions,
+  { db, now, offlineGraceMs, onTrouble }: OfflineOptions,
   states: States,
   directory: Directory,
   left: readonly { readonly deviceIntID: number }[],
@@ -38,9 +41,12 @@ export function createOffline(
         if (at > now()) break;
         const device = await directory.get(id);
         const state = device && (await states.load(device.device));
+        const name = (await deviceNames(db, [id])).get(id);
+        // It may have come back meanwhile, and gone again.
+        if (due.get(id) !== at) continue;
         due.delete(id);
-        if (device === undefined || state === undefined || state.offlineSince === null) continue;
-        raiseOffline(state, device.device.deviceName);
+        if (state === undefined || name === undefined || state.offlineSince === null) continue;
+        raiseOffline(state, name.deviceName);
         states.touch(state);
       }
     } catch (error) {

@@ -5,7 +5,8 @@ import { decodeRecord } from "../../store/journal-record.js";
 import type { Point } from "../../store/series.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
-import type { DeviceEntry, Directory } from "../directory.js";
+import type { Directory } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
 import { count } from "../meter.js";
 import type { AlertsConsumer, Refusal } from "./alerts.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
@@ -20,6 +21,8 @@ export interface SeriesConsumerOptions extends LanesOptions {
   readonly lingerMs: number;
   /** Is handed what has been decoded, in the order of the journal. */
   readonly watcher?: Pick<AlertsConsumer, "offer">;
+  /** Told of points once they can be read; not of those that `resettle` writes anew. */
+  readonly onStored?: (points: readonly Point[]) => void;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
 }
@@ -63,8 +66,9 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
       stopper,
       { startID: from, asOfReceipt: false },
       (points, through) =>
-        writer.write(points, through, () => {
+        writer.write(points, through, (refused) => {
           settledID = Math.max(settledID, through);
+          options.onStored?.(refused.size === 0 ? points : points.filter((point) => !refused.has(point)));
         }),
     );
     while (!stopper.stopped) {

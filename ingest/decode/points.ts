@@ -1,5 +1,5 @@
 import type { Point } from "../../store/series.js";
-import type { DeviceEntry } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../product-model.js";
 import { type FormatContext, readPayload } from "./formats.js";
 import type { Reason } from "./reasons.js";

@@ -7,7 +7,7 @@ import {
 } from "../../../ingest/decode/points.js";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import type { DeviceEntry } from "../../../ingest/directory.js";
+import type { DeviceEntry } from "../../../ingest/directory-entries.js";
 import { assert, suite } from "../../suite.js";
 import { testDevice } from "./device.js";
 
