@@ -248,7 +248,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   mqtt = listeners;
   const node = config.nodeNumber;
   const downlinks = createDownlinks({ spaces, records, directory, now });
-  const commands = createCommands({ db, node, sessions, downlinks, directory, receipts, now });
+  const stopped = () => accept.stopped;
+  const commands = createCommands({ db, node, sessions, downlinks, directory, receipts, stopped, now });
   await settleIssued({ db, now, node, held: saved.held, receipts });
   const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
