@@ -11,6 +11,7 @@ const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
   connections: async () => (await import("./connections.js")).benchConnections,
+  commands: async () => (await import("./commands.js")).benchCommands,
   events: async () => (await import("./events.js")).benchEvents,
   fanout: async () => (await import("./fanout.js")).benchFanout,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
