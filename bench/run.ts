@@ -12,6 +12,7 @@ const programs: Record<string, () => Promise<Program>> = {
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
   decode: async () => (await import("./decode.js")).benchDecode,
   connections: async () => (await import("./connections.js")).benchConnections,
+  commands: async () => (await import("./commands.js")).benchCommands,
   events: async () => (await import("./events.js")).benchEvents,
   fanout: async () => (await import("./fanout.js")).benchFanout,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,

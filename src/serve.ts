@@ -19,6 +19,7 @@ import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
 import { forgetDeparted } from "../ingest/sessions/departed.js";
+import { createDownlinks } from "../ingest/sessions/downlinks.js";
 import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
@@ -44,6 +45,9 @@ import { openAuthority, trustedRoots } from "./authority.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
+import { settleIssued, startExpiry } from "./control/issued.js";
+import { createReceipts } from "./control/receipts.js";
+import { type Scheduler, startScheduler } from "./control/scheduler.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createHistoryGate } from "./history/gate.js";
 import { createAuthenticator } from "./http/auth.js";
@@ -111,6 +115,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   let alerts: AlertsConsumer | null = null;
   const gate = createHistoryGate();
   const credentialEntities = new Set(["user", "api_key"]);
+  let scheduler: Scheduler | null = null;
   const feed = await openChangeFeed(
     db,
     (change) => {
@@ -118,6 +123,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       catalog.forget(change);
       alerts?.forget(change);
       gate.changed(change);
+      if (change.entity === "schedule") void scheduler?.look();
       return directory.apply(change);
     },
     changePollMs,
@@ -156,7 +162,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       return entry !== undefined && !mayPublish(entry, topic);
     },
   });
-  const sessions = createSessions({ spaces, records, now });
+  const sessions = createSessions({ spaces, now });
+  const receipts = createReceipts({ db, log, now });
   directory.onDevice((id, entry) => sessions.check(id, entry));
   directory.onSubscriptions((entry) =>
     sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
@@ -190,6 +197,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     const watcher = await startAlertsConsumer({
       ...{ journal, directory, db, meter, now, node: config.nodeNumber, offlineGraceMs },
       plans: createWatchPlans(db, compileCondition),
+      onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
       rules: () => ({ local, oldest: oldest() }),
       onTrouble: (error) => status.note("alerts", error?.message ?? null),
       onFailure: fatal,
@@ -217,7 +225,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     presence,
-    sessions: saved,
+    sessions: {
+      save: () => saved.save(receipts.stored),
+      end: () => {
+        spaces.expire(now() * 1000);
+        records.expireMessages();
+      },
+      savedID: () => saved.savedID,
+    },
     settledID,
     savedID: () => alerts?.savedID ?? 0,
     historySettled: gate.settled,
@@ -262,7 +277,12 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
   mqtt = listeners;
   const refs = createSeriesRefs();
-  const commands = createCommands({ db, sessions, log, now });
+  const node = config.nodeNumber;
+  const downlinks = createDownlinks({ spaces, records, directory, now });
+  const stopped = () => accept.stopped;
+  const commands = createCommands({ db, node, sessions, downlinks, directory, receipts, stopped, now });
+  await settleIssued({ db, now, node, held: saved.held, receipts });
+  const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
@@ -274,6 +294,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       },
     }),
   });
+  scheduler = startScheduler({ db, node, zone: place, commands, tasks, log, now });
   const app = createApp({
     config,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
@@ -317,20 +338,23 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
+      await scheduler?.close();
       await tasks.close();
       wills?.close();
       await sessions.endAll("shutdown");
       await listeners.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
-      await commands.close();
+      // Ends of connections settle what they held.
       await allCommitted(journal);
+      await expiry.close();
+      await receipts.close();
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();
       await alerts?.close();
       await journal.close();
       await maintenance?.close();
-      await saved.save().catch(trouble("sessions"));
+      await saved.save(receipts.stored).catch(trouble("sessions"));
       sessionStore.close();
       feed.close();
       await series.close();

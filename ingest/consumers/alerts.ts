@@ -33,6 +33,8 @@ export interface AlertsOptions {
   readonly meter: Meter;
   /** How long a device may be away before that is an alert. */
   readonly offlineGraceMs: number;
+  /** An entry of an envelope has come: its device was heard through the carrier, at a time in microseconds. */
+  readonly onCarried: (device: number, carrier: number, receivedAt: number) => void;
   readonly onTrouble: (error: Error | null) => void;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
@@ -99,7 +101,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   }
   const diedAt = journal.appendedID;
   const stopper = createStopper();
-  const envelopes = await openEnvelopes(db, journal, from);
+  const envelopes = await openEnvelopes(db, journal, from, options.onCarried);
   const states = createStates({ ...options, from, position: safePosition }, stopper);
   const offline = createOffline(options, states, directory, await devicesOffline(db, node));
   /** Every record at or below it has been applied. */

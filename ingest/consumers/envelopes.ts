@@ -31,11 +31,19 @@ const carriersMax = 10_000;
 /** What a record can say. */
 const refusedMax = 0xffff;
 
-/** `afterID`: envelopes up to it have been expanded for certain. */
-export async function openEnvelopes(db: Db, journal: Journal, afterID: number): Promise<Envelopes> {
+/**
+ * `afterID`: envelopes up to it have been expanded for certain. `carried` is told of each entry that is written:
+ * which device was heard through which carrier, and when, in microseconds.
+ */
+export async function openEnvelopes(
+  db: Db,
+  journal: Journal,
+  afterID: number,
+  carried: (device: number, carrier: number, receivedAt: number) => void,
+): Promise<Envelopes> {
   const progress = await readProgress(journal, afterID);
   /** deviceID → record id of what a carrier carries. */
-  const carried = new Map<number, ReadonlyMap<string, number>>();
+  const known = new Map<number, ReadonlyMap<string, number>>();
   /** In the order of their ids, as the journal is followed. */
   const open = new Set<number>();
   const waiting = new Set<() => void>();
@@ -43,28 +51,29 @@ export async function openEnvelopes(db: Db, journal: Journal, afterID: number): 
 
   async function carriedBy(carrier: number): Promise<ReadonlyMap<string, number>> {
     for (;;) {
-      const known = carried.get(carrier);
-      if (known !== undefined) return known;
+      const found = known.get(carrier);
+      if (found !== undefined) return found;
       const begun = generation;
       const below = new Map((await devicesBelow(db, carrier)).map((one) => [one.deviceID, one.id]));
       if (begun !== generation) continue;
-      if (carried.size >= carriersMax) carried.clear();
-      carried.set(carrier, below);
+      if (known.size >= carriersMax) known.clear();
+      known.set(carrier, below);
     }
   }
 
   async function expand(envelope: JournalRecord): Promise<void> {
-    const known = progress.get(envelope.id);
+    const begun = progress.get(envelope.id);
     progress.delete(envelope.id);
-    if (known?.done === true) return;
+    if (begun?.done === true) return;
     const devices = await carriedBy(envelope.device);
     let refused = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
       const device = entry === null ? undefined : devices.get(entry.deviceID);
       if (entry === null || device === undefined) refused++;
-      else if (ordinal >= (known?.next ?? 0)) {
+      else if (ordinal >= (begun?.next ?? 0)) {
         const payload = Buffer.from(JSON.stringify(entry.rest));
         journal.append({ ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload });
+        carried(device, envelope.device, envelope.receivedAt);
       }
     }
     open.add(envelope.id);
@@ -88,7 +97,7 @@ export async function openEnvelopes(db: Db, journal: Journal, afterID: number): 
     forget: (change) => {
       if (change.entity !== "device") return;
       generation++;
-      carried.clear();
+      known.clear();
     },
   };
 }

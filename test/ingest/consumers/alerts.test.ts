@@ -69,6 +69,7 @@ suite("the alerts consumer", (test) => {
       },
       plans: createWatchPlans(store.db, () => ({ variables: [], evaluate: () => 0 })),
       rules: () => rules,
+      onCarried: () => undefined,
       onTrouble: () => undefined,
       onFailure: (error) => {
         throw error;
