@@ -28,8 +28,11 @@ interface Progress {
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
 const carriersMax = 10_000;
+/** Entries behind it are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
+const entriesMax = 65_536;
 /** What a record can say. */
 const refusedMax = 0xffff;
+const entriesPerTurn = 1000;
 
 /**
  * `afterID`: envelopes up to it have been expanded for certain. `carried` is told of each entry that is written:
@@ -68,7 +71,8 @@ export async function openEnvelopes(
     const devices = await carriedBy(envelope.device);
     let refused = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
-      const device = entry === null ? undefined : devices.get(entry.deviceID);
+      if (ordinal % entriesPerTurn === entriesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+      const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
       if (entry === null || device === undefined) refused++;
       else if (ordinal >= (begun?.next ?? 0)) {
         const payload = Buffer.from(JSON.stringify(entry.rest));

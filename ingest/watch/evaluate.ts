@@ -19,9 +19,10 @@ const reportedCharactersMax = 255;
 /** What one message changes, by the points that are not older than the last one used of the same data point. */
 export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): void {
   const { points, from } = message;
-  if (plan.points.size === 0) return;
   const first = points[from];
   if (first === undefined) return;
+  if (state.plan !== plan) forgetCauses(plan, state, first.time);
+  if (plan.points.size === 0) return;
   let isOneTime = true;
   for (let at = from + 1; at < points.length; at++) {
     if ((points[at] as DecodedPoint).time !== first.time) isOneTime = false;
@@ -38,6 +39,16 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
     at = end;
   }
 }
+
+/** A limit, fault or rule that is watched no more troubles nobody. */
+function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
+  state.plan = plan;
+  for (const cause of [...state.active.keys()]) {
+    if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
+  }
+}
+
+const watched = /^(fault|upper|lower|rule):/;
 
 /** Rules that the present instant's points touch. Evaluation never waits, so there is one instant at a time. */
 const touched: RuleWatch[] = [];

@@ -9,6 +9,8 @@ import { resourcesOf } from "../../store/product-resources.js";
 export interface WatchPlan {
   /** By record id of the data point; those that mean nothing here are left out. */
   readonly points: ReadonlyMap<number, PointWatch>;
+  /** Of faults, limits and rules that are watched. */
+  readonly causes: ReadonlySet<string>;
 }
 
 export interface PointWatch {
@@ -117,7 +119,15 @@ export function planOf(
       rules: watches.filter((rule) => rule.operands.some((operand) => operand.point === point.id)),
     };
   });
-  return { points: new Map(all.filter(isOfUse).map((point) => [point.id, point])) };
+  const used = all.filter(isOfUse);
+  const causes = new Set([...used.flatMap(causesOf), ...watches.map((rule) => rule.cause)]);
+  return { points: new Map(used.map((point) => [point.id, point])), causes };
+}
+
+function causesOf({ fault, upper, lower, causes }: PointWatch): string[] {
+  return Object.entries({ fault, upper, lower }).flatMap(([of, value]) =>
+    value === null ? [] : causes[of as keyof PointWatch["causes"]],
+  );
 }
 
 function placeOf(point: DataPoint): PointWatch["place"] {

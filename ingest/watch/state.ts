@@ -49,6 +49,8 @@ export interface DeviceState {
   columns: Map<ReportedColumn, number | string>;
   /** What the columns held when they were last set from here. */
   readonly reported: Map<ReportedColumn, number | string>;
+  /** What it was last evaluated by. */
+  plan: unknown;
   isDirty: boolean;
   /** An alert has begun or ended: that is written at once, what goes on with the rest. */
   isUrgent: boolean;
@@ -99,6 +101,7 @@ export function newState(
     raising: new Map(),
     columns: new Map(),
     reported: new Map(),
+    plan: null,
     isDirty: false,
     isUrgent: false,
   };

@@ -72,6 +72,39 @@ worldSuite("what messages mean", (test, world) => {
     );
   });
 
+  test("a burst on many connections counts each message once; a deleted alert begins anew", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp", upperLimit: 50, dataPointName: "T" });
+    const device = await makeDevice(world, product);
+    const burst = Array.from({ length: 250 }, (_, i) => ({ temp: 51 + i }));
+    await Promise.all([1, 2, 3, 4].map(() => world.publish(device, ...burst)));
+    await world.watched();
+    const [alert, ...others] = await alertsOf(current, device);
+    assert.equal([alert?.alertTimes, alert?.updateAt, others], [1000, null, []]);
+    assert.is((await status(device)).points, 1000);
+    assert.is((await world.call("DELETE", `${current}?ids=${alert?.id}`)).status, 204);
+    const [ended] = await alertsOf(history, device);
+    assert.equal([ended?.id, ended?.alertTimes, typeof ended?.endTime], [alert?.id, 1000, "string"]);
+    await send(device, { temp: 60 }, { temp: 61 });
+    const [again] = await alertsOf(current, device);
+    assert.equal([again?.id !== alert?.id, again?.alertTimes, again?.alertDetail], [true, 2, { temp: 61 }]);
+  });
+
+  test("a limit that is taken away ends its alert with the next message", async () => {
+    const product = await makeProduct(world);
+    const point = await makeDataPoint(world, product, {
+      ...{ dataPointID: "temp", upperLimit: 50, dataPointName: "T" },
+    });
+    const device = await makeDevice(world, product);
+    await send(device, { temp: 60 });
+    assert.is((await alertsOf(current, device)).length, 1);
+    const edited = await world.call("PUT", `/api/v1/data_points/${point.id}`, { upperLimit: null });
+    assert.is(edited.status, 200);
+    await send(device, { temp: 61 });
+    assert.equal(await alertsOf(current, device), []);
+    assert.is((await alertsOf(history, device)).length, 1);
+  });
+
   test("late points are stored and change no alert", async () => {
     const product = await makeProduct(world);
     await makeDataPoint(world, product, { dataPointID: "temp", upperLimit: 50, dataPointName: "T" });
@@ -268,6 +301,25 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal((await status(gateway)).refused, { child: 3 });
     assert.equal((await status(further)).refused, { unknown: 1 });
     assert.equal((await alertsOf(current, below)).length, 1);
+  });
+
+  test("a parent device reports for its children; entries beyond all bounds are refused", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const parent = await makeDevice(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 3, parentDevice: parent.id });
+    const own = { temp: 5, Telemetry: [{ DeviceID: child.deviceID, temp: 6 }, { DeviceID: parent.deviceID }] };
+    await send(parent, own);
+    await until(async () => (await status(child)).messages === 1, { what: "the entry" });
+    assert.equal((await status(parent)).refused, { child: 1 });
+    const numbers = Array.from({ length: 70_000 }, () => 7);
+    await send(parent, { Telemetry: [{ DeviceID: child.deviceID, temp: 7 }, ...numbers] });
+    await until(async () => (await status(child)).messages === 2, { what: "the second entry" });
+    await world.watched();
+    assert.equal((await status(parent)).refused, { child: 1 + 65_535 });
+    await send(parent, { Telemetry: [...numbers, { DeviceID: child.deviceID, temp: 8 }] }, { temp: 9 });
+    await until(async () => (await status(parent)).messages === 4, { what: "the last message" });
+    assert.is((await status(child)).messages, 2);
   });
 
   test("binary streams are read, and what they lose is counted", async () => {
