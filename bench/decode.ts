@@ -23,6 +23,11 @@ export async function benchDecode(options: BenchOptions): Promise<Figure[]> {
       (i) => ({ time: 1.7e12 + i, temp: 20 + i / 7, hum: i, volt: 3.3 }),
       options,
     ),
+    ...jsonFigures(
+      "3 values in the value form",
+      (i) => ({ temp: { value: 20 + i / 7, time: 1.7e12 + i }, hum: { value: i }, volt: { value: 3.3 } }),
+      options,
+    ),
   ]);
   const [first = []] = rounds;
   return first.map((figure, at) => ({

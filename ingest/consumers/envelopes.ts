@@ -71,7 +71,8 @@ export async function openEnvelopes(
     const devices = await carriedBy(envelope.device);
     let refused = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
-      if (ordinal % entriesPerTurn === entriesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+      if (ordinal % entriesPerTurn === entriesPerTurn - 1)
+        await new Promise((resolve) => setImmediate(resolve));
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
       if (entry === null || device === undefined) refused++;
       else if (ordinal >= (begun?.next ?? 0)) {

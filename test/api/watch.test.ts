@@ -308,7 +308,10 @@ worldSuite("what messages mean", (test, world) => {
     await makeDataPoint(world, product, { dataPointID: "temp" });
     const parent = await makeDevice(world, product);
     const child = await makeDevice(world, product, { upLinkSystem: 3, parentDevice: parent.id });
-    const own = { temp: 5, Telemetry: [{ DeviceID: child.deviceID, temp: 6 }, { DeviceID: parent.deviceID }] };
+    const own = {
+      temp: 5,
+      Telemetry: [{ DeviceID: child.deviceID, temp: 6 }, { DeviceID: parent.deviceID }],
+    };
     await send(parent, own);
     await until(async () => (await status(child)).messages === 1, { what: "the entry" });
     assert.equal((await status(parent)).refused, { child: 1 });
