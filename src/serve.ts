@@ -20,6 +20,7 @@ import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
 import { startWills, type Wills } from "../ingest/sessions/wills.js";
+import type { Broker } from "../ingest/transports/broker/broker.js";
 import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
@@ -35,9 +36,11 @@ import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { openSessionStore } from "../store/session-store.js";
 import { createApp } from "./app.js";
 import { openAuthority, trustedRoots } from "./authority.js";
+import { connectBroker, readBrokerSettings } from "./broker.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
+import { throughBroker } from "./control/through-broker.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
@@ -84,6 +87,7 @@ const seriesConsumer = "series";
 export async function serve(config: Config, log: Logger, fatal: (error: Error) => void): Promise<Service> {
   const now = Date.now;
   const dir = config.dataDir;
+  const brokerSettings = await readBrokerSettings(config);
   await mkdir(dir, { recursive: true });
   const lock = await lockDataDir(join(dir, "lock.db"));
   const db = await openMetadata(config);
@@ -113,6 +117,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
   const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
   let mqtt: MqttListeners | null = null;
+  let broker: Broker | null = null;
   const journal = await openJournal({
     dir: join(dir, "journal"),
     node: config.nodeNumber,
@@ -123,12 +128,16 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     freeBytesMin: config.freeBytesMin,
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
-    onCommit: () => mqtt?.afterCommit(),
+    onCommit: () => {
+      mqtt?.afterCommit();
+      broker?.afterCommit();
+    },
     onTrouble: trouble("journal"),
   });
   await events.attach(journal);
   // What a killed run left open had ended by the time of its last record.
   const killedAt = journal.lastStamp;
+  const earlierRun = { lastID: journal.committedID, endedAt: killedAt };
   const sessionStore = await openSessionStore(join(dir, "sessions.db"));
   const saved = await openSpaces(sessionStore, journal, meter);
   const { spaces } = saved;
@@ -198,6 +207,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
 
   const guesses = createBackOff(now, freeFailures);
+  const limits = createLimits(config.limits, () => performance.now());
   const listeners = await openMqttListeners({
     ...{ config, meter, log, now },
     certificate: createServerCertificate({ config, authority, vault }),
@@ -212,7 +222,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       denials: createDenials(accept, meter, now),
       meter,
       now,
-      limits: createLimits(config.limits, () => performance.now()),
+      limits,
       authenticate: (username, token, certificate, address) =>
         guardGuessing(guesses, address, username, () =>
           authenticate(directory, username, { token, certificate }, now()),
@@ -232,7 +242,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     },
   });
   mqtt = listeners;
-  const commands = createCommands({ db, sessions, log, now });
+  if (brokerSettings !== null) {
+    broker = connectBroker(brokerSettings, earlierRun, {
+      ...{ accept, spaces, meter, limits, directory, now, log, history: events.history },
+      note: (trouble) => status.note("broker", trouble),
+    });
+  }
+  const down = broker === null ? sessions : throughBroker(sessions, broker.outbound, directory);
+  const commands = createCommands({ db, sessions: down, log, now });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
@@ -275,10 +292,12 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       listeners.stopListening();
+      broker?.stopReading();
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
       await tasks.close();
+      broker?.close();
       wills?.close();
       await sessions.endAll("shutdown");
       await listeners.close();

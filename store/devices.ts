@@ -182,6 +182,18 @@ export async function findRowsByUsername(
   return new Map(rows.map((row) => [row.deviceUsername, row]));
 }
 
+/** By deviceID, otherwise the same. */
+export async function findRowsByDeviceID(
+  store: DeviceStore,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, DeviceRow>> {
+  const rows = await store.db.all<DeviceRow>(
+    `select ${everyKind.select} from ${everyKind.from} where r.deviceID in (${ids.map(() => "?").join(", ")})`,
+    ids,
+  );
+  return new Map(rows.map((row) => [row.deviceID, row]));
+}
+
 /** By record id, over all tenants: the way up has no caller. */
 export function findDeviceByID(store: DeviceStore, id: number): Promise<Device | undefined> {
   return findOne(store, "r.id = ?", id);
