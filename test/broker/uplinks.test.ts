@@ -94,7 +94,7 @@ brokerSuite("uplinks through the broker", (test, world) => {
       ...{ name: "no secrets", topic: "secret/#", access: 0, allow: 0 },
     });
     const bound = await world.service.call("POST", `/api/v1/devices/${device.id}/policies`, {
-      policiesIntID: [policy.id],
+      ids: [policy.id],
     });
     assert.is(bound.status, 201, bound.text);
     await client.publishAsync(up(device, "secret/x"), '{"n":1}', { qos: 1 });
