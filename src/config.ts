@@ -54,6 +54,8 @@ export interface BrokerConfig {
   readonly tls: { readonly caPath: string | null; readonly files: Config["tls"] } | null;
   readonly username: string | null;
   readonly password: string | null;
+  /** Off: this process alone takes what devices publish there. */
+  readonly shared: boolean;
 }
 
 /** Every value that is wrong, each with one sentence. */
@@ -133,6 +135,7 @@ const schema = z.object({
   BROKER_URL: z.string().refine(isBrokerAddress, "must be mqtt://host:port or mqtts://host:port").optional(),
   BROKER_USERNAME: z.string().min(1).max(256).optional(),
   BROKER_PASSWORD: z.string().min(1).max(1024).optional(),
+  BROKER_SHARED: z.enum(["on", "off"]).default("on"),
   BROKER_CA: z.string().min(1).optional(),
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
@@ -217,6 +220,7 @@ function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
     tls: secure ? { caPath: env.BROKER_CA ?? null, files } : null,
     username: env.BROKER_USERNAME ?? null,
     password: env.BROKER_PASSWORD ?? null,
+    shared: env.BROKER_SHARED === "on",
   };
 }
 

@@ -15,9 +15,10 @@ import {
   readDelivery,
   readRare,
   subscribePacket,
+  unsubscribePacket,
 } from "./packets.js";
 import { type BrokerSettings, keepAlive, packetBytesMax, receiveMaximum, sessionExpiry } from "./settings.js";
-import { sharedFilter } from "./topics.js";
+import { ownFilter, sharedFilter } from "./topics.js";
 
 /** Why a connection to the broker has ended; labels of `tidemark_broker_connections_ended_total`. */
 export type LinkEnd =
@@ -61,6 +62,7 @@ export interface Link {
 
 const pubackByte = 0x40;
 const answerMsMax = 10_000;
+/** Outbound messages leave it free. */
 const subscribeID = 65_535;
 const takenOver = 0x8e;
 const failure = 0x80;
@@ -68,6 +70,7 @@ const failure = 0x80;
 /** Connects and subscribes. Everything that can go wrong comes as `ended`. */
 export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const socket = connect(settings);
+  const [filter, otherFilter] = settings.shared ? [sharedFilter, ownFilter] : [ownFilter, sharedFilter];
   const outbox = createOutbox(socket);
   const framer = new Framer();
   let state: "connecting" | "accepted" | "ready" | "ended" = "connecting";
@@ -107,11 +110,14 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     state = "accepted";
     watch(accepted.keepAlive ?? keepAlive);
     events.accepted(link, accepted);
-    outbox.push(subscribePacket(subscribeID, sharedFilter));
+    // An earlier start may have left the other one in the session.
+    if (accepted.sessionPresent) outbox.push(unsubscribePacket(subscribeID, otherFilter));
+    outbox.push(subscribePacket(subscribeID, filter));
   }
 
   function takeRare(packet: Rare): void {
     if (packet.cmd === "connack") return accept(packet);
+    if (packet.cmd === "unsuback") return;
     if (packet.cmd === "disconnect") {
       return end(
         packet.code === takenOver ? "taken_over" : "disconnected",
@@ -119,7 +125,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
       );
     }
     if (packet.code >= failure) {
-      return end("subscription", sayCode(`the broker refuses the subscription ${sharedFilter}`, packet));
+      return end("subscription", sayCode(`the broker refuses the subscription ${filter}`, packet));
     }
     clearTimeout(answer);
     state = "ready";

@@ -88,6 +88,10 @@ export function subscribePacket(messageID: number, filter: string): Buffer {
   return mqttPacket.generate({ cmd: "subscribe", messageId: messageID, subscriptions }, version5);
 }
 
+export function unsubscribePacket(messageID: number, filter: string): Buffer {
+  return mqttPacket.generate({ cmd: "unsubscribe", messageId: messageID, unsubscriptions: [filter] }, version5);
+}
+
 export const pingreq: Buffer = Buffer.from([0xc0, 0]);
 export const disconnect: Buffer = Buffer.from([0xe0, 0]);
 
@@ -108,6 +112,7 @@ export interface Accepted {
 export type Rare =
   | Accepted
   | { readonly cmd: "suback"; readonly messageID: number; readonly code: number }
+  | { readonly cmd: "unsuback" }
   | { readonly cmd: "disconnect"; readonly code: number; readonly text: string };
 
 /** Reads CONNACK, SUBACK and DISCONNECT with the library: they are seldom. @throws Violation */
@@ -129,6 +134,8 @@ export function readRare(firstByte: number, body: Buffer): Rare {
       const code = typeof granted === "number" ? granted : 0x80;
       return { cmd: "suback", messageID: packet.messageId ?? 0, code };
     }
+    case "unsuback":
+      return { cmd: "unsuback" };
     case "disconnect":
       return {
         cmd: "disconnect",

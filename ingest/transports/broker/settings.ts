@@ -12,6 +12,8 @@ export interface BrokerSettings {
   readonly password: string | null;
   /** The same at each start, and no other process's: the broker keeps for it what is not acknowledged. */
   readonly clientID: string;
+  /** Whether other processes take a share of the messages. */
+  readonly shared: boolean;
 }
 
 /** Messages of QoS 1 that the broker may have sent us and not seen acknowledged. */

@@ -2,8 +2,11 @@ import { isTopicName } from "../../topics.js";
 
 /** Each device has one branch of the broker's topics: `devices/{deviceID}/up/{topic}` and `…/down/{topic}`. */
 
+/** What one process subscribes to alone: a broker that forgets shared subscriptions as it restarts keeps this one. */
+export const ownFilter = "devices/+/up/#";
+
 /** What all processes of a deployment subscribe to together (MQTT 5.0 §4.8.2). */
-export const sharedFilter = "$share/tidemark/devices/+/up/#";
+export const sharedFilter = `$share/tidemark/${ownFilter}`;
 
 export interface UplinkTopic {
   readonly deviceID: string;
