@@ -22,11 +22,15 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
   let sent = 0;
   let running = true;
   let open = 0;
+  const forNobody = new Set<number>();
+  // It is not told by the callback.
+  client.on("packetreceive", (packet) => {
+    if (packet.cmd === "puback" && packet.reasonCode === noMatchingSubscribers) forNobody.add(packet.messageId ?? 0);
+  });
 
   function publish(n: number, topic: string, payload: string): void {
     client.publish(topic, payload, { qos: 1 }, (error, packet) => {
-      const nobody = (packet as { reasonCode?: number } | undefined)?.reasonCode === noMatchingSubscribers;
-      if (nobody) {
+      if (forNobody.delete(packet?.messageId ?? 0)) {
         setTimeout(() => publish(n, topic, payload), 50);
         return;
       }
@@ -44,7 +48,7 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
         open++;
         publish(n, `devices/${deviceID}/up/data`, payload);
       }
-      if (open >= 200 || sent % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      if (open >= 200 || sent % 5 === 0) await pause(5);
     }
   }
   const done = run();
