@@ -19,7 +19,14 @@ export type EndReason =
   | "unavailable" // the service cannot take anything now
   | "shutdown";
 
-export type DropReason = "slow_reader" | "queue_full";
+/** Why something that was to be held for a client is not. */
+export type DropReason =
+  | "slow_reader"
+  | "queue_full"
+  | "retained_full"
+  | "session_room"
+  | "expired"
+  | "packet_size";
 
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
 export interface Meter {

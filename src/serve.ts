@@ -12,9 +12,11 @@ import { createDirectory } from "../ingest/directory.js";
 import { createMeter } from "../ingest/meter.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
-import { createSessions } from "../ingest/sessions.js";
+import { createSessions } from "../ingest/sessions/live.js";
+import { openSpaces } from "../ingest/sessions/open.js";
+import { createSessionRecords } from "../ingest/sessions/records.js";
+import { startWills, type Wills } from "../ingest/sessions/wills.js";
 import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
-import { openUnreleased } from "../ingest/unreleased.js";
 import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
@@ -25,6 +27,7 @@ import { openEventLog } from "../store/events.js";
 import { type Journal, openJournal } from "../store/journal.js";
 import { createVault } from "../store/secrets.js";
 import type { SeriesStore } from "../store/series.js";
+import { openSessionStore } from "../store/session-store.js";
 import { openInfluxSeriesStore } from "../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { createApp } from "./app.js";
@@ -80,10 +83,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const meter = createMeter();
   const devices = { db, vault };
   const directory = createDirectory(devices, directoryDevicesMax);
-  const sessions = createSessions();
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
-  directory.onDevice((id, entry) => sessions.check(id, entry));
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
     db,
@@ -114,7 +115,15 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   await events.attach(journal);
   // What a killed run left open had ended by the time of its last record.
   const killedAt = journal.lastStamp;
-  const unreleased = await openUnreleased(db, journal, config.nodeNumber);
+  const sessionStore = await openSessionStore(join(dir, "sessions.db"));
+  const saved = await openSpaces(sessionStore, journal, meter);
+  const { spaces } = saved;
+  let wills: Wills | null = null;
+  const records = createSessionRecords(journal, spaces, now, () => wills?.look());
+  records.disconnectKilled();
+  wills = startWills(spaces, records, now);
+  const sessions = createSessions({ spaces, records, now });
+  directory.onDevice((id, entry) => sessions.check(id, entry));
   const presence = createPresence(db, config.nodeNumber);
   const series = await openSeries(config, db, fatal);
 
@@ -159,7 +168,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     presence,
-    unreleased,
+    sessions: saved,
     settledID,
     log,
     now,
@@ -171,7 +180,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
         accept,
         sessions,
         presence,
-        unreleased,
+        spaces,
+        records,
         denials: createDenials(accept, meter, now),
         meter,
         now,
@@ -236,6 +246,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
       await tasks.close();
+      wills?.close();
       await sessions.endAll("shutdown");
       await mqtt?.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
@@ -246,7 +257,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await consumer?.close();
       await journal.close();
       await maintenance?.close();
-      await unreleased.save().catch(trouble("sessions"));
+      await saved.save().catch(trouble("sessions"));
+      sessionStore.close();
       feed.close();
       await series.close();
       await events.close();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { DeviceEntry } from "../../ingest/directory.js";
-import { createSessions, type Sessions, type Settled } from "../../ingest/sessions.js";
+import { createSessions, type Sessions, type Settled } from "../../ingest/sessions/live.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
 import { groupPublishKind } from "../../src/control/group-publish.js";
 import { createLogger } from "../../src/log.js";

@@ -5,7 +5,7 @@ import {
   type Sessions,
   type Settled,
   sessionsPerDeviceMax,
-} from "../../ingest/sessions.js";
+} from "../../ingest/sessions/live.js";
 import { assert, suite } from "../suite.js";
 
 interface Fake extends Session {

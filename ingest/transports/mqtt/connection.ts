@@ -11,13 +11,17 @@ import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accep
 import type { Denied } from "../../credentials.js";
 import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory.js";
+import { endsWithConnection, neverExpires, type Subscription, type Will } from "../../message.js";
 import { count, type EndReason, type Meter } from "../../meter.js";
 import type { Presence } from "../../presence.js";
 import type { Taken } from "../../redelivery.js";
-import type { Session, Sessions, Settled } from "../../sessions.js";
-import { inboxAlias, inboxTopic, isTopicFilter } from "../../topics.js";
-import type { Unreleased } from "../../unreleased.js";
-import { createDeliveries, type Deliveries } from "./deliveries.js";
+import { sessionExpiryMax, subscriptionsMax } from "../../sessions/bounds.js";
+import type { Session, Sessions } from "../../sessions/live.js";
+import type { SessionRecords, SessionRequest } from "../../sessions/records.js";
+import type { Spaces } from "../../sessions/spaces.js";
+import type { SessionState } from "../../sessions/state.js";
+import { isTopicFilter } from "../../topics.js";
+import { createDeliveries, type Deliveries, inFlightDefault } from "./deliveries.js";
 import { createFrameWatch } from "./framing.js";
 import { Inbound, type InboundOwner } from "./inbound.js";
 import { createOutbox, type Outbox } from "./outbox.js";
@@ -27,7 +31,8 @@ export interface MqttContext {
   readonly accept: Accept;
   readonly sessions: Sessions;
   readonly presence: Presence;
-  readonly unreleased: Unreleased;
+  readonly spaces: Spaces;
+  readonly records: SessionRecords;
   readonly denials: Denials;
   readonly meter: Meter;
   /** Milliseconds since 1970. */
@@ -47,7 +52,6 @@ export interface MqttContext {
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
 const clientIDLengthMax = 256;
-const subscriptionsMax = 1000;
 
 const pingresp = Buffer.from([0xd0, 0]);
 
@@ -64,23 +68,24 @@ const returnCodes: Partial<Record<EndReason, number>> = {
 
 /** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Session, InboundOwner {
-  readonly subscriptions = new Map<string, number>();
   readonly #context: MqttContext;
   readonly #socket: Socket;
   readonly #parser: Parser;
   readonly #frames = createFrameWatch();
   readonly #outbox: Outbox;
-  readonly #deliveries: Deliveries;
+  #deliveries: Deliveries | null = null;
+  #state: SessionState | null = null;
   /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
   #waiting: Packet[] | null = null;
-  #state: "new" | "connecting" | "open" | "closed" = "new";
+  #phase: "new" | "connecting" | "open" | "closed" = "new";
   #origin: Origin | null = null;
   #clientID = "";
   #token = "";
   readonly #inbound: Inbound;
-  #cleanSession = true;
-  #hasInbox = true;
+  #sessionExpiry: number | null = null;
   #keepAlive = 0;
+  /** Its connect record is written: its end is written as well. */
+  #isOnRecord = false;
   #paused = false;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
@@ -89,7 +94,6 @@ export class MqttConnection implements Session, InboundOwner {
     this.#context = context;
     this.#socket = socket;
     this.#outbox = createOutbox(socket);
-    this.#deliveries = createDeliveries(this.#outbox, context.meter);
     this.#inbound = new Inbound(context, this.#outbox, this);
     this.#parser = mqttPacket.parser({ protocolVersion: 4 });
     this.#heardAt = context.now();
@@ -112,25 +116,19 @@ export class MqttConnection implements Session, InboundOwner {
     return this.origin.device;
   }
 
-  get hasInbox(): boolean {
-    return this.#hasInbox;
+  get state(): SessionState | null {
+    return this.#state;
   }
 
   get isPaused(): boolean {
-    return this.#paused && this.#state !== "closed";
-  }
-
-  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean {
-    const taken = this.#deliveries.deliver(topic, payload, qos, settled);
-    this.#context.markDirty(this);
-    return taken;
+    return this.#paused && this.#phase !== "closed";
   }
 
   /** Ends the connection from our side; before CONNACK the client is told why. */
   end(reason: EndReason): void {
-    if (this.#state === "closed") return;
+    if (this.#phase === "closed") return;
     const code = returnCodes[reason];
-    if (this.#state === "connecting" && code !== undefined) this.#connack(code);
+    if (this.#phase === "connecting" && code !== undefined) this.#connack(code);
     this.#outbox.flush();
     this.#close(reason);
     this.#socket.end();
@@ -144,7 +142,7 @@ export class MqttConnection implements Session, InboundOwner {
 
   /** Reads on when both its own window and the journal have room again. */
   resumeIfRoom(): void {
-    if (!this.#paused || this.#state === "closed" || this.#isFull(0.5)) return;
+    if (!this.#paused || this.#phase === "closed" || this.#isFull(0.5)) return;
     this.#paused = false;
     this.#socket.resume();
   }
@@ -154,12 +152,12 @@ export class MqttConnection implements Session, InboundOwner {
     if (this.#paused || this.#waiting !== null) {
       this.#heardAt = now;
     } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
-      this.end(this.#state === "open" ? "keep_alive" : "connect_timeout");
+      this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
     }
   }
 
   get isClosed(): boolean {
-    return this.#state === "closed";
+    return this.#phase === "closed";
   }
 
   /** Who it is. @throws Error before CONNECT has been accepted */
@@ -169,9 +167,9 @@ export class MqttConnection implements Session, InboundOwner {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#state === "closed") return;
+    if (this.#phase === "closed") return;
     this.#heardAt = this.#context.now();
-    const bytesMax = this.#state === "open" ? packetBytesMax : connectBytesMax;
+    const bytesMax = this.#phase === "open" ? packetBytesMax : connectBytesMax;
     if (!this.#frames.inspect(chunk, bytesMax)) return this.end("oversize");
     try {
       this.#parser.parse(chunk);
@@ -187,7 +185,7 @@ export class MqttConnection implements Session, InboundOwner {
   }
 
   #pause(): void {
-    if (this.#paused || this.#state === "closed") return;
+    if (this.#paused || this.#phase === "closed") return;
     this.#paused = true;
     this.#socket.pause();
     this.#context.markPaused(this);
@@ -196,10 +194,10 @@ export class MqttConnection implements Session, InboundOwner {
   #take(packet: Packet): void {
     if (this.#waiting !== null) {
       this.#waiting.push(packet);
-    } else if (this.#state === "new") {
+    } else if (this.#phase === "new") {
       if (packet.cmd === "connect") this.#connect(packet);
       else this.end("protocol");
-    } else if (this.#state === "open") {
+    } else if (this.#phase === "open") {
       this.#handle(packet);
     }
   }
@@ -210,9 +208,9 @@ export class MqttConnection implements Session, InboundOwner {
         return this.#inbound.publish(packet);
       case "puback":
       case "pubcomp":
-        return this.#deliveries.acknowledged(packet.messageId ?? 0);
+        return this.#deliveries?.acknowledged(packet.messageId ?? 0);
       case "pubrec":
-        return this.#deliveries.received(packet.messageId ?? 0);
+        return this.#deliveries?.received(packet.messageId ?? 0);
       case "pubrel":
         return this.#inbound.release(packet.messageId ?? 0);
       case "subscribe":
@@ -258,7 +256,7 @@ export class MqttConnection implements Session, InboundOwner {
   }
 
   #connect(packet: IConnectPacket): void {
-    this.#state = "connecting";
+    this.#phase = "connecting";
     if (packet.protocolVersion === 5 || packet.protocolVersion === 3) return this.#refuseVersion(packet);
     const clientID = packet.clientId === "" && packet.clean !== false ? randomUUID() : packet.clientId;
     // U+0000 ends the connection wherever it stands [MQTT-1.5.3-2].
@@ -268,7 +266,7 @@ export class MqttConnection implements Session, InboundOwner {
       if (this.#context.accept.full) return this.end("unavailable");
       const token = packet.password?.toString("utf8");
       const found = await this.#context.authenticate(packet.username, token);
-      if (this.#state !== "connecting") return;
+      if (this.#phase !== "connecting") return;
       if ("denial" in found) {
         const { device, denial } = found;
         if (device !== null) this.#context.denials.add(device, this.#ip, clientID, packet.keepalive ?? 0);
@@ -276,7 +274,7 @@ export class MqttConnection implements Session, InboundOwner {
       }
       this.#clientID = clientID;
       this.#token = token ?? "";
-      this.#open(found, packet);
+      await this.#open(found, packet);
     });
   }
 
@@ -285,95 +283,142 @@ export class MqttConnection implements Session, InboundOwner {
       // A 5.0 client understands only its own CONNACK: 0x84 Unsupported Protocol Version.
       const connack = { cmd: "connack", reasonCode: 0x84, sessionPresent: false } as const;
       this.#outbox.push(mqttPacket.generate(connack, { protocolVersion: 5 }));
-      this.#state = "new";
+      this.#phase = "new";
     }
     this.end("version");
   }
 
-  #open(device: DeviceEntry, packet: IConnectPacket): void {
-    const { accept, sessions, presence, unreleased } = this.#context;
+  /** CONNACK waits for the disk: then the session is what the journal says it is. */
+  #open(device: DeviceEntry, packet: IConnectPacket): Promise<void> {
+    const { sessions, records } = this.#context;
     const ip = this.#ip;
     const session = sessionOf(this.#clientID);
-    const keepAlive = packet.keepalive ?? 0;
-    this.#keepAlive = keepAlive;
-    this.#cleanSession = packet.clean !== false;
-    // The session that this one takes over ends before this one is on record.
+    const request = requestOf(packet, this.#clientID);
+    this.#keepAlive = request.keepAlive;
     this.#origin = { device, connection: 0, session, ip };
+    // The session that this one takes over ends before this one is on record.
     if (!sessions.open(this)) {
       this.#origin = null;
-      return this.end("sessions");
+      this.end("sessions");
+      return Promise.resolve();
     }
-    const connection = accept.connect({ device, session, ip }, this.#clientID, keepAlive, this.#cleanSession);
-    this.#origin = { device, connection, session, ip };
-    if (this.#cleanSession) unreleased.clear(device.id, session);
-    else unreleased.inherit(device.id, session);
-    this.#keepAliveMs = keepAlive * 1500;
-    this.#context.hold(device.id);
-    presence.connected(device.id, ip, keepAlive, this.#context.now());
-    this.#context.meter.connections++;
-    this.#state = "open";
-    this.#connack(0);
+    return new Promise((resolve) => {
+      const connection = records.connect({ device, session, ip }, request, (state, present) => {
+        if (!this.isClosed) this.#begin(state, present);
+        resolve();
+      });
+      this.#origin = { device, connection, session, ip };
+      this.#context.hold(device.id);
+      this.#isOnRecord = true;
+    });
+  }
+
+  #begin(state: SessionState, present: boolean): void {
+    const { presence, meter, now, records } = this.#context;
+    const { device, ip } = this.origin;
+    const deliveries = createDeliveries(state, {
+      ...{ outbox: this.#outbox, meter, now, inFlightMax: inFlightDefault },
+      records: {
+        delivered: (messageID) => records.delivered(this.origin, state, messageID),
+        received: (messageID, done) => records.received(this.origin, state, messageID, done),
+      },
+      isClosed: () => this.isClosed,
+      markDirty: () => this.markDirty(),
+    });
+    this.#state = state;
+    this.#deliveries = deliveries;
+    state.link = deliveries;
+    this.#keepAliveMs = this.#keepAlive * 1500;
+    presence.connected(device.id, ip, this.#keepAlive, now());
+    meter.connections++;
+    this.#phase = "open";
+    this.#connack(0, present);
+    deliveries.resume();
   }
 
   get #ip(): string {
     return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
   }
 
-  #connack(returnCode: number): void {
-    this.#outbox.push(Buffer.from([0x20, 2, 0, returnCode]));
+  #connack(returnCode: number, sessionPresent = false): void {
+    this.#outbox.push(Buffer.from([0x20, 2, sessionPresent ? 1 : 0, returnCode]));
   }
 
   #subscribe(packet: ISubscribePacket): void {
-    if (packet.subscriptions.some(({ topic }) => topic.includes("\0"))) return this.end("protocol");
+    const state = this.#state;
+    if (state === null || packet.subscriptions.some(({ topic }) => topic.includes("\0"))) {
+      return this.end("protocol");
+    }
+    const filters = new Map<string, Subscription>();
     const granted = packet.subscriptions.map(({ topic, qos }) => {
-      const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
+      const known = state.subscriptions.has(topic) || filters.has(topic);
+      const room = known || state.subscriptions.size + filters.size < subscriptionsMax;
       if (!isTopicFilter(topic) || !room) return 0x80;
-      this.subscriptions.set(topic, qos);
-      if (this.#isInbox(topic)) this.#hasInbox = false;
+      filters.set(topic, { qos, noLocal: false, retainAsPublished: false, retainHandling: 0, identifier: null });
       return qos;
     });
-    this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
-    for (const { topic, qos } of packet.subscriptions) {
-      if (topic === "$time") this.#deliveries.deliver("$time", clock(this.#context.now()), qos);
-    }
+    this.#context.records.subscribe(this.origin, state, [...filters], () => {
+      if (this.isClosed) return;
+      this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
+      if (filters.has("$time")) this.#tellTime();
+      this.markDirty();
+    });
+  }
+
+  #tellTime(): void {
+    const at = this.#context.now() * 1000;
+    const envelope = { topic: "$time", qos: 0, retain: false, properties: null, identifiers: [], at } as const;
+    this.#deliveries?.deliver({ ...envelope, payload: clock(this.#context.now()) });
   }
 
   #unsubscribe(packet: IUnsubscribePacket): void {
-    for (const topic of packet.unsubscriptions) {
-      this.subscriptions.delete(topic);
-      if (this.#isInbox(topic)) this.#hasInbox = false;
-    }
-    this.#outbox.push(
-      mqttPacket.generate({ cmd: "unsuback", messageId: packet.messageId ?? 0, granted: [] }),
-    );
-  }
-
-  /** Whoever names the inbox takes over the subscription to it. */
-  #isInbox(filter: string): boolean {
-    return filter === inboxTopic || filter === inboxAlias(this.entry.device.deviceID);
+    if (this.#state === null) return;
+    this.#context.records.unsubscribe(this.origin, this.#state, packet.unsubscriptions, () => {
+      if (this.isClosed) return;
+      this.#outbox.push(
+        mqttPacket.generate({ cmd: "unsuback", messageId: packet.messageId ?? 0, granted: [] }),
+      );
+      this.markDirty();
+    });
   }
 
   #close(reason: EndReason): void {
-    if (this.#state === "closed") return;
-    const wasOpen = this.#state === "open";
-    this.#state = "closed";
+    if (this.#phase === "closed") return;
+    const wasOpen = this.#phase === "open";
+    this.#phase = "closed";
     count(this.#context.meter.ended, reason);
-    if (wasOpen) this.#leave(reason);
+    if (this.#isOnRecord) this.#leave(reason);
+    if (wasOpen) {
+      this.#context.presence.disconnected(this.origin.device.id);
+      this.#context.meter.connections--;
+    }
     this.#context.onClosed(this);
   }
 
   #leave(reason: EndReason): void {
-    const origin = this.origin;
-    const { accept, sessions, presence, unreleased, meter } = this.#context;
-    accept.disconnect(origin, reason === "disconnect", this.#keepAlive);
+    const { sessions, records } = this.#context;
+    const goodbye = { orderly: reason === "disconnect", sessionExpiry: this.#sessionExpiry };
+    records.disconnect(this.origin, this.#keepAlive, goodbye);
     sessions.close(this);
-    this.#deliveries.close();
-    presence.disconnected(origin.device.id);
-    this.#context.release(origin.device.id);
-    // Of a clean session nothing outlives the connection, unless another one has taken it over.
-    if (this.#cleanSession && reason !== "taken_over") unreleased.clear(origin.device.id, origin.session);
-    meter.connections--;
+    if (this.#state?.link === this.#deliveries && this.#state !== null) this.#state.link = null;
+    this.#context.release(this.origin.device.id);
   }
+}
+
+/** Below 5.0 a session either ends with its connection or has no end, which is bounded here. */
+function requestOf(packet: IConnectPacket, clientID: string): SessionRequest {
+  const cleanStart = packet.clean !== false;
+  return {
+    ...{ clientID, cleanStart, keepAlive: packet.keepalive ?? 0 },
+    sessionExpiry: cleanStart ? endsWithConnection : Math.min(neverExpires, sessionExpiryMax),
+    will: willOf(packet),
+  };
+}
+
+function willOf({ will }: IConnectPacket): Will | null {
+  if (will === undefined) return null;
+  const { topic, payload, qos = 0, retain = false } = will;
+  return { topic, payload: Buffer.from(payload), qos, retain, delay: 0, properties: null };
 }
 
 /** The clock as topic `$time` serves it: milliseconds since 1970. */

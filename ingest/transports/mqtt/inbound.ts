@@ -2,32 +2,35 @@ import type { IPublishPacket, Packet } from "mqtt-packet";
 import { type Accept, type Origin, payloadBytesMax } from "../../accept.js";
 import type { EndReason, Meter } from "../../meter.js";
 import { messageKey, type Taken } from "../../redelivery.js";
-import type { Sessions } from "../../sessions.js";
+import { unreleasedMax } from "../../sessions/bounds.js";
+import type { SessionRecords } from "../../sessions/records.js";
+import type { Spaces } from "../../sessions/spaces.js";
+import type { SessionState } from "../../sessions/state.js";
 import { isTopicName } from "../../topics.js";
-import type { Unreleased } from "../../unreleased.js";
 import type { Outbox } from "./outbox.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
 const inFlightBytesMax = 1024 * 1024;
 
-/** QoS 2 messages that a session may leave unreleased. */
-const unreleasedMax = 1000;
-
 /** First bytes of the acknowledgements, MQTT 3.1.1 §3.4 to §3.7. */
 const firstBytes = { puback: 0x40, pubrec: 0x50, pubcomp: 0x70 } as const;
 
 export interface InboundContext {
   readonly accept: Accept;
-  readonly sessions: Sessions;
-  readonly unreleased: Unreleased;
+  readonly spaces: Spaces;
+  readonly records: SessionRecords;
   readonly meter: Meter;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   takenBefore(origin: Origin): Promise<Taken>;
 }
 
 /** The connection that the messages come on. */
 export interface InboundOwner {
   readonly origin: Origin;
+  /** Not null once messages come. */
+  readonly state: SessionState | null;
   readonly isClosed: boolean;
   end(reason: EndReason): void;
   holdBack(action: () => Promise<void>, first?: Packet): void;
@@ -43,6 +46,8 @@ export class Inbound {
   #taken: Taken | null = null;
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
   readonly #behind: { readonly after: number; readonly firstByte: number; readonly messageID: number }[] = [];
+  /** QoS 2 ids on their way to the disk. */
+  readonly #pending = new Set<number>();
   #appended = 0;
   #inFlightMessages = 0;
   #inFlightBytes = 0;
@@ -71,14 +76,9 @@ export class Inbound {
 
   /** PUBREL: the id is free again once the journal has it. */
   release(id: number): void {
-    const { origin } = this.#owner;
-    const unreleased = this.#context.unreleased.of(origin.device.id, origin.session);
-    if (!unreleased.has(id)) return this.#outbox.acknowledge(firstBytes.pubcomp, id);
-    this.#context.accept.release(origin, id, () => {
-      unreleased.delete(id);
-      this.#context.unreleased.touch(origin.device.id, origin.session);
-      this.#acknowledge(firstBytes.pubcomp, id);
-    });
+    const { origin, state } = this.#owner;
+    if (state === null || !state.unreleased.has(id)) return this.#outbox.acknowledge(firstBytes.pubcomp, id);
+    this.#context.records.release(origin, state, id, () => this.#acknowledge(firstBytes.pubcomp, id));
   }
 
   /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
@@ -101,36 +101,37 @@ export class Inbound {
   /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
   #publishExactlyOnce(packet: IPublishPacket, payload: Buffer): void {
     const id = packet.messageId ?? 0;
-    const { device, session } = this.#owner.origin;
-    const unreleased = this.#context.unreleased.of(device.id, session);
-    const state = unreleased.get(id);
-    // Without DUP an inherited id is a new message: this client has begun a new session.
-    if (state === "kept" || (state === "inherited" && packet.dup)) {
+    const { state } = this.#owner;
+    if (state === null) return;
+    if (state.unreleased.has(id) || this.#pending.has(id)) {
       this.#context.meter.redelivered++;
       return this.#acknowledgeInTurn(firstBytes.pubrec, id);
     }
-    // An earlier connection of the session sent it and the disk has not taken it yet.
-    if (state === "pending") return this.#owner.holdBack(() => this.#context.accept.allKept(), packet);
-    if (!unreleased.has(id) && unreleased.size >= unreleasedMax) return this.#owner.end("unreleased");
-    unreleased.set(id, "pending");
-    this.#context.unreleased.touch(device.id, session);
-    this.#append(packet, payload, firstBytes.pubrec, () => unreleased.set(id, "kept"));
+    if (state.unreleased.size + this.#pending.size >= unreleasedMax) return this.#owner.end("unreleased");
+    this.#pending.add(id);
+    this.#append(packet, payload, firstBytes.pubrec, () => {
+      this.#pending.delete(id);
+      this.#context.spaces.took(state, id);
+    });
   }
 
   #append(packet: IPublishPacket, payload: Buffer, answer: number | null, kept?: () => void): void {
     const { origin } = this.#owner;
     const messageID = packet.messageId ?? 0;
     const { topic, qos, dup, retain } = packet;
+    const properties = null;
     this.#appended++;
     this.#inFlightMessages++;
     this.#inFlightBytes += payload.length;
-    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID }, () => {
+    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID, properties }, () => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= payload.length;
       kept?.();
       if (answer !== null) this.#acknowledge(answer, messageID);
       if (this.#behind.length > 0) this.#acknowledgeBehind();
-      this.#context.sessions.publish(origin.device.id, topic, payload, qos);
+      const at = this.#context.now() * 1000;
+      const { device, session } = origin;
+      this.#context.spaces.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
     });
   }
 
