@@ -74,9 +74,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     return entry;
   }
 
-  async function admit(device: Device | undefined): Promise<DeviceEntry | undefined> {
-    if (device === undefined) return undefined;
-    const loaded = await product(device.productIntID);
+  function admit(device: Device, loaded: ProductEntry): DeviceEntry {
     const known = devices.get(device.id);
     if (known !== undefined) {
       known.device = device;
@@ -100,18 +98,20 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
-  /** A row read while the feed moved on may be older than what the feed brought: it is read again. */
+  /** A row, and its product, read while the feed moved on may be older than what the feed brought: read again. */
   async function admitCurrent(read: () => Promise<Device | undefined>): Promise<DeviceEntry | undefined> {
     for (;;) {
       const begun = generation;
       const device = await read();
-      if (begun === generation) return admit(device);
+      const loaded = device && (await product(device.productIntID));
+      if (begun === generation) return device && loaded && admit(device, loaded);
     }
   }
 
   async function reloadDevice(id: number): Promise<void> {
     if (!devices.has(id)) return;
-    const entry = await admit(await findDeviceByID(store, id));
+    const device = await findDeviceByID(store, id);
+    const entry = device && admit(device, await product(device.productIntID));
     if (entry === undefined) devices.delete(id);
     for (const listener of listeners) listener(id, entry);
   }

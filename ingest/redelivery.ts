@@ -22,10 +22,19 @@ export function messageKey(message: {
   return `${message.messageID} ${digest} ${message.topic}`;
 }
 
+/** A connection of the session as the walk back through its records finds it. */
+interface Broken {
+  readonly connection: number;
+  /** Microseconds since 1970. */
+  readonly endedAt: number;
+}
+
 /**
  * What the connection before this one of the same session had sent when it broke off: at most its last 1,000
  * QoS 1 messages, received within 60 s before its end. After an orderly DISCONNECT there is nothing to
- * recognise. `killedAt` stands for the end of connections that a killed run left open (microseconds).
+ * recognise. A connection that broke off within 60 s of its CONNECT may not have got through with its own
+ * redelivery: behind it, the one before counts as well. `killedAt` stands for the end of connections that a killed
+ * run left open (microseconds).
  */
 export async function takenBefore(
   history: DeviceHistory,
@@ -35,25 +44,23 @@ export async function takenBefore(
   const taken = new Set<string>();
   /** Ids are used again and again: only the latest message of an id can be unacknowledged. */
   const seen = new Set<number>();
-  let before: { readonly connection: number; readonly since: number } | null = null;
+  let walk: Broken | null = null;
+  let newest = true;
   let sent = 0;
   for await (const record of history(own.device, recordsMax)) {
     const connection = connectionOf(record);
     if (record.session !== own.session || connection >= own.connection) continue;
-    if (before === null) {
+    if (walk === null) {
       const ended = record.kind === recordKinds.disconnect;
       if (ended && record.flag) return taken;
-      const endedAt = ended ? record.receivedAt : Math.max(killedAt, record.receivedAt);
-      before = { connection, since: endedAt - windowMicros };
+      const left = newest && !ended ? killedAt : 0;
+      walk = { connection, endedAt: Math.max(left, record.receivedAt) };
+      newest = false;
     }
-    // Its connect record, or the window's edge, ends what can be recognised.
-    if (
-      record.kind === recordKinds.connect ||
-      connection !== before.connection ||
-      record.receivedAt < before.since
-    ) {
-      return taken;
-    }
+    if (connection !== walk.connection) return taken;
+    const age = walk.endedAt - record.receivedAt;
+    if (age > windowMicros) return taken;
+    if (record.kind === recordKinds.connect) walk = null;
     if (record.kind !== recordKinds.uplink || record.qos !== 1) continue;
     if (!seen.has(record.messageID)) taken.add(messageKey(record));
     seen.add(record.messageID);

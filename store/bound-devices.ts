@@ -27,6 +27,7 @@ export const bindableFilters: Listing["filters"] = {
 
 /** What a filter asks of a device `r`. Names of products and groups are looked up once, not for each device. */
 const conditions: Readonly<Record<string, (filter: Filter) => string>> = {
+  id: () => "r.id = ?",
   deviceName: (filter) => named("r.deviceName", filter),
   deviceID: (filter) => named("r.deviceID", filter),
   productName: (filter) =>

@@ -1,3 +1,4 @@
+import { containing } from "./containing.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import type { Filter, FilterColumn, Page, PageRequest } from "./table.js";
 
@@ -39,11 +40,19 @@ export async function listBounded<Row>(
   request: PageRequest,
   among: ReadonlySet<number> | null = null,
 ): Promise<Page<Row>> {
-  const plain = request.filters.length === 0 && among === null;
+  const narrow = { ...request, filters: request.filters.filter(({ field }) => field !== "id") };
+  const within = narrowed(scope, request.filters);
+  const plain = narrow.filters.length === 0 && among === null;
   const found = plain
-    ? await pageOfAll(db, listing, scope, request)
-    : await scan(db, listing, scope, request, among);
+    ? await pageOfAll(db, listing, within, narrow)
+    : await scan(db, listing, within, narrow, among);
   return { ...found, items: await rowsOf<Row>(db, listing, found.items) };
+}
+
+/** The record id is no filter that looks at rows: it names the row. */
+function narrowed(scope: Statement, filters: readonly Filter[]): Statement {
+  const ids = filters.flatMap(({ field, value }) => (field === "id" ? [value] : []));
+  return { sql: `${scope.sql}${" and r.id = ?".repeat(ids.length)}`, args: [...(scope.args ?? []), ...ids] };
 }
 
 /** Devices whose rows are looked up one device after the other; beyond it every row is looked at. */
@@ -145,11 +154,14 @@ function conditionOf(
   const tests: Tested[] = [];
   for (const filter of filters) {
     const byte = listing.tests[filter.field];
-    const column = listing.filters[filter.field]?.column;
+    const column = filter.field === "id" ? "r.id" : listing.filters[filter.field]?.column;
     if (byte !== undefined) tests.push({ filter, byte });
     else if (column !== undefined) {
-      conditions.push(filter.like ? `instr(lower(${column}), lower(?)) > 0` : `${column} = ?`);
-      args.push(filter.value);
+      const found = filter.like
+        ? containing(column, String(filter.value))
+        : { sql: `${column} = ?`, args: [filter.value] };
+      conditions.push(found.sql);
+      args.push(...(found.args ?? []));
     }
   }
   return { sql: conditions.join(" and "), args, tests, step: tests.length > 0 ? stepPayloads : stepRows };

@@ -93,6 +93,7 @@ const listing: Listing = {
   select: "r.id, r.tenant, r.userIntID, r.username, r.at, r.action, r.entity, r.recordID, r.detail",
   from: "change r",
   filters: {
+    userIntID: { column: "r.userIntID", type: "integer" },
     username: { column: "r.username", type: "text" },
     action: { column: "r.action", type: "text" },
     entity: { column: "r.entity", type: "text" },

@@ -105,6 +105,9 @@ function toStoreError(error: unknown): unknown {
   if (message.includes("FOREIGN KEY constraint failed")) {
     return new StoreError("REFERENCED", "cannot change the record: other records refer to it");
   }
+  if (message.includes("ADMIN constraint failed")) {
+    return new StoreError("REFERENCED", "cannot change the user: the tenant must keep an admin");
+  }
   const code = error.code;
   if (/BUSY|LOCKED|FULL|IOERR|NETWORK|HRANA|SERVER_ERROR/.test(code)) {
     return new StoreError("UNAVAILABLE", `cannot reach the metadata store: ${code}`, {}, { cause: error });

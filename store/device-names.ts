@@ -1,4 +1,5 @@
-import type { Db } from "./db.js";
+import { containing } from "./containing.js";
+import type { Db, Statement } from "./db.js";
 
 /** Names of devices and gateways, also of those that are gone: logs outlive them. */
 
@@ -16,7 +17,10 @@ export async function deviceNames(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Record ids of devices and gateways, present or deleted, that log filters mean; at most `limit` + 1. */
+/**
+ * Record ids of devices and gateways, present or deleted, that log filters mean; at most `limit` + 1. `only`: of this
+ * record alone, unless 0.
+ */
 export async function deviceIDsByNames(
   db: Db,
   tenant: number,
@@ -25,12 +29,15 @@ export async function deviceIDsByNames(
     readonly like: boolean;
     readonly value: string;
   }[],
+  only: number,
   limit: number,
 ): Promise<number[]> {
-  const where = conditions.map(({ column, like }) =>
-    like ? `instr(lower(${column}), lower(?)) > 0` : `${column} = ?`,
+  const found: Statement[] = conditions.map(({ column, like, value }) =>
+    like ? containing(column, value) : { sql: `${column} = ?`, args: [value] },
   );
-  const args = conditions.map(({ value }) => value);
+  if (only !== 0) found.push({ sql: "id = ?", args: [only] });
+  const where = found.map(({ sql }) => sql);
+  const args = found.flatMap((one) => one.args ?? []);
   const part = (table: string) =>
     `select id from ${table} where tenant = ?${where.map((one) => ` and ${one}`).join("")}`;
   const rows = await db.all<{ id: number }>(

@@ -1,3 +1,4 @@
+import { containing } from "./containing.js";
 import type { Db } from "./db.js";
 
 /** What log rows say of their device beside its own names. */
@@ -27,20 +28,24 @@ export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<nu
   return rows.map((row) => row.id);
 }
 
-/** Record ids of the devices and gateways whose product the conditions name; at most `limit` + 1. */
+/**
+ * Record ids of the devices and gateways whose product the conditions name; at most `limit` + 1. `only`: of this
+ * record alone, unless 0.
+ */
 export async function deviceIDsByProducts(
   db: Db,
   tenant: number,
   conditions: readonly NameCondition[],
+  only: number,
   limit: number,
 ): Promise<number[]> {
-  const where = conditions.map(({ like }) =>
-    like ? "instr(lower(p.productName), lower(?)) > 0" : "p.productName = ?",
+  const where = conditions.map(({ like, value }) =>
+    like ? containing("p.productName", value) : { sql: "p.productName = ?", args: [value] },
   );
   const rows = await db.all<{ id: number }>(
     `select d.id from product p join device d on d.productIntID = p.id
-     where p.tenant = ? and ${where.join(" and ")} limit ?`,
-    [tenant, ...conditions.map(({ value }) => value), limit + 1],
+     where p.tenant = ? and ? in (0, d.id) and ${where.map(({ sql }) => sql).join(" and ")} limit ?`,
+    [tenant, only, ...where.flatMap((one) => one.args ?? []), limit + 1],
   );
   return rows.map((row) => row.id);
 }

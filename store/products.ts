@@ -34,6 +34,7 @@ const listing: Listing = {
     productID: { column: "r.productID", type: "text" },
     description: { column: "r.description", type: "text" },
     cloudProtocol: { column: "r.cloudProtocol", type: "integer" },
+    userIntID: { column: "r.userIntID", type: "integer" },
   },
 };
 

@@ -264,4 +264,13 @@ export const resourcesSchema: readonly string[] = [
   "create index device_tenant on device (tenant, id, kind, deviceName, deviceID, productIntID, deviceType)",
   "drop index device_product",
   "create index device_product on device (productIntID, id, kind, tenant)",
+  // A tenant that nobody administers could never be entered again.
+  `create trigger user_demote before update of role on user
+    when old.role = 'admin' and new.role <> 'admin'
+      and not exists (select 1 from user where tenant = old.tenant and role = 'admin' and id <> old.id)
+    begin select raise(abort, 'ADMIN constraint failed'); end`,
+  `create trigger user_remove before delete on user
+    when old.role = 'admin'
+      and not exists (select 1 from user where tenant = old.tenant and role = 'admin' and id <> old.id)
+    begin select raise(abort, 'ADMIN constraint failed'); end`,
 ];

@@ -39,6 +39,9 @@ export const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as
 export const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 export const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
 
+/** Every list filters by the record id; no listing names it. */
+export const ownID = { id: integer("id") } as const;
+
 export interface Filter {
   readonly field: string;
   readonly like: boolean;
@@ -118,7 +121,7 @@ export function conditionOf(
     { ...scope, sql: `(${scope.sql})` },
   ];
   for (const filter of filters) {
-    const found = listing.filters[filter.field];
+    const found: FilterColumn | undefined = filter.field === "id" ? ownID.id : listing.filters[filter.field];
     if (found === undefined) continue;
     const { column, where = `${column} = ?` } = found;
     parts.push(filter.like ? containing(column, String(filter.value)) : { sql: where, args: [filter.value] });

@@ -64,7 +64,7 @@ export async function createUser(db: Db, actor: Actor, now: number, input: NewUs
   return getUser(db, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
-/** A new password or role ends the user's sessions. */
+/** A new password or role ends the user's sessions. @throws StoreError REFERENCED for the last admin's role */
 export async function updateUser(
   db: Db,
   actor: Actor,
@@ -83,17 +83,7 @@ export async function updateUser(
   return getUser(db, actor.tenant, id);
 }
 
-/** Its sessions and API keys go with it. */
+/** Their sessions and API keys go with them. @throws StoreError REFERENCED if no admin would be left */
 export async function removeUsers(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   await db.write(deleteStatements("user", actor, now, ids));
-}
-
-/** How many admins the tenant would keep without these users. */
-export async function adminsWithout(db: Db, tenant: number, ids: readonly number[]): Promise<number> {
-  const row = await db.first<{ n: number }>(
-    `select count(*) n from user where tenant = ? and role = 'admin'
-     and id not in (select value from json_each(?))`,
-    [tenant, ids],
-  );
-  return row?.n ?? 0;
 }

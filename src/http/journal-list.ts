@@ -22,13 +22,16 @@ export interface JournalLists {
   list(tenant: number, listing: JournalListing, request: PageRequest, parent: number): Promise<Page<LogRow>>;
 }
 
+const byID: RecordTests = { id: (record, { value }) => record.id === value };
+
 /** Devices whose records are looked up by the index; beyond it every record is looked at. */
 const devicesMax = 1000;
 
 export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
   return {
-    list: async (tenant, { logs, tests, withProducts = false }, request, parent) => {
-      const scope = await scopeOf(db, tenant, request.filters, parent);
+    list: async (tenant, { logs, tests: own, withProducts = false }, request, parent) => {
+      const tests = { ...byID, ...own };
+      const { devices: scope, truncated } = await scopeOf(db, tenant, request.filters, parent);
       const many = scope !== null && scope.length > devicesMax ? new Set(scope) : null;
       const filters = rowFilters(request.filters).filter(({ field }) => field in tests);
       const passes = (record: JournalRecord): boolean =>
@@ -40,7 +43,8 @@ export function journalLists({ db, events }: { readonly db: Db; readonly events:
         devices: many === null ? scope : null,
         ...(many === null && filters.length === 0 ? {} : { matches: passes }),
       });
-      return { ...found, items: await withNames(db, found.items, withProducts) };
+      const items = await withNames(db, found.items, withProducts);
+      return { ...found, items, truncated: found.truncated || truncated };
     },
   };
 }

@@ -14,16 +14,20 @@ const nameColumns: Readonly<Record<string, "deviceID" | "deviceName">> = {
   gatewayName: "deviceName",
 };
 
-/**
- * Record ids of the devices that the name filters mean, within `parent` where the path names one device; null for
- * every device of the tenant.
- */
+export interface LogScope {
+  /** Record ids; null for every device of the tenant. */
+  readonly devices: readonly number[] | null;
+  /** Whether the names mean more devices than are looked for. */
+  readonly truncated: boolean;
+}
+
+/** The devices that the name filters mean, within `parent` where the path names one device. */
 export async function scopeOf(
   db: Db,
   tenant: number,
   filters: readonly Filter[],
   parent: number,
-): Promise<readonly number[] | null> {
+): Promise<LogScope> {
   const own = parent === 0 ? null : [parent];
   const named = filters.flatMap(({ field, like, value }) => {
     const column = nameColumns[field];
@@ -33,15 +37,18 @@ export async function scopeOf(
     field === "productName" ? [{ like, value: String(value) }] : [],
   );
   const sets = [
-    ...(named.length === 0 ? [] : [await deviceIDsByNames(db, tenant, named, namedDevicesMax)]),
-    ...(products.length === 0 ? [] : [await deviceIDsByProducts(db, tenant, products, namedDevicesMax)]),
+    ...(named.length === 0 ? [] : [await deviceIDsByNames(db, tenant, named, parent, namedDevicesMax)]),
+    ...(products.length === 0 ? [] : [await deviceIDsByProducts(db, tenant, products, parent, namedDevicesMax)]),
     ...(await Promise.all(
       filters
         .filter(({ field }) => field === "deviceIntID")
         .map(({ value }) => deviceIDOf(db, tenant, Number(value))),
     )),
   ];
-  return sets.reduce<readonly number[] | null>(intersection, own);
+  return {
+    devices: sets.reduce<readonly number[] | null>(intersection, own),
+    truncated: sets.some((ids) => ids.length > namedDevicesMax),
+  };
 }
 
 function intersection(left: readonly number[] | null, right: readonly number[]): readonly number[] {

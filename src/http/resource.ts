@@ -1,6 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import type { Db } from "../../store/db.js";
-import { type IDTable, type Listing, type Page, type PageRequest, resolveIDs } from "../../store/table.js";
+import {
+  type IDTable,
+  type Listing,
+  ownID,
+  type Page,
+  type PageRequest,
+  resolveIDs,
+} from "../../store/table.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 import type { Stamp } from "../views/time.js";
 import type { Caller } from "./auth.js";
@@ -37,6 +44,7 @@ interface Named {
 type IDs = IDTable | ((variant: Variant) => IDTable);
 
 export interface ListSpec<Row> extends Named, Schemas {
+  /** Beside the record id; none at all: the list is taken as it is. */
   readonly filters: Listing["filters"];
   /** Further spellings of a filter. */
   readonly aliases?: Readonly<Record<string, string>>;
@@ -82,7 +90,8 @@ export function resourceRoutes({ db, stamp }: { readonly db: Db; readonly stamp:
   return {
     find,
     list: <Row>(spec: ListSpec<Row>) => {
-      const { filters, aliases = {} } = spec;
+      const { aliases = {} } = spec;
+      const filters = Object.keys(spec.filters).length === 0 ? {} : { ...ownID, ...spec.filters };
       const page = pageOf(spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]));
       return route({
         ...named(spec),

@@ -1,6 +1,6 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { Readable, Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
 import { ApiError, invalid } from "./errors.js";
 
@@ -28,13 +28,15 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
   const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the file is larger than ${bytesMax} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > bytesMax + overheadBytesMax) throw tooLarge();
   const form = openForm(type);
+  let file: WriteStream | null = null;
   let written: Promise<void> | null = null;
   form.on("file", (name, stream) => {
     if (name !== field || written !== null) {
       stream.resume();
       return;
     }
-    written = pipeline(stream, limited(bytesMax, tooLarge), createWriteStream(path));
+    file = createWriteStream(path);
+    written = pipeline(stream, limited(bytesMax, tooLarge), file);
     written.catch((error: Error) => form.destroy(error));
   });
   const body = Readable.fromWeb((request.body ?? new ReadableStream()) as never);
@@ -46,10 +48,18 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
     );
     await (written as Promise<void> | null);
   } catch (error) {
+    await close(file);
     if (error instanceof ApiError || isDiskError(error)) throw error;
     throw new ApiError("BAD_REQUEST", "the multipart body is broken or incomplete");
   }
   if (written === null) throw invalid({ [field]: "is required, as a file" });
+}
+
+/** A form that ends early says nothing to its file, which would stay open, and may still be about to be made. */
+async function close(file: WriteStream | null): Promise<void> {
+  if (file === null || file.closed) return;
+  file.destroy();
+  await finished(file).catch(() => undefined);
 }
 
 function openForm(type: string) {

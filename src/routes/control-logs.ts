@@ -60,9 +60,10 @@ export function controlLogRoutes(deps: AppDeps): Route[] {
     request: PageRequest,
     parent: number,
   ): Promise<Page<ControlLog>> {
-    const devices = await scopeOf(db, tenant, request.filters, parent);
+    const { devices, truncated } = await scopeOf(db, tenant, request.filters, parent);
     const rest = { ...request, filters: rowFilters(request.filters) };
-    return listControlLogs(db, tenant, devices, rest, payloadContains);
+    const page = await listControlLogs(db, tenant, devices, rest, payloadContains);
+    return truncated ? { ...page, truncated } : page;
   }
 
   return [

@@ -1,5 +1,5 @@
 import { newestPoints } from "../../query/newest.js";
-import { templatesOfProduct } from "../../store/app-templates.js";
+import { appTemplateFilters, templatesOfProduct } from "../../store/app-templates.js";
 import { anyDeviceIDs } from "../../store/devices.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError } from "../http/errors.js";
@@ -15,7 +15,7 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
       path: "/api/v1/device_consoles/{id}",
       tag: "App templates",
       summary: "The console of a device or gateway: its product's templates with live values",
-      filters: {},
+      filters: appTemplateFilters,
       parent: anyDeviceIDs,
       schema: consoleTemplateSchema,
       list: async ({ caller }, request, id) => {

@@ -92,8 +92,10 @@ function requireFields(
   fields: readonly (keyof DeviceDraft)[],
   errors: FieldErrors,
 ): void {
-  for (const field of fields)
-    if (draft[field] === null || draft[field] === undefined) errors[field] = missing;
+  for (const field of fields) {
+    const value = draft[field];
+    if (value === null || value === undefined || value === "") errors[field] = missing;
+  }
 }
 
 /** LoRa join type → members that it needs, and the length of its deviceID in hexadecimal digits. */

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { deviceFilters } from "../../store/devices.js";
+import { ownID } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { listQuery, pageRequest } from "../http/paging.js";
@@ -29,6 +30,8 @@ const form = z.object({
   file: z.string().openapi({ format: "binary", description: "xlsx or csv, with the columns of the export" }),
 });
 
+const filters = { ...ownID, ...deviceFilters };
+
 export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
   const watch = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
 
@@ -40,12 +43,16 @@ export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Write devices to a file, as a task; the filters of the list apply",
-      shape: { query: listQuery(deviceFilters, aliases).extend({ format }) },
+      shape: { query: listQuery(filters, aliases).extend({ format }) },
       answer: { status: 202, schema: accepted },
       errors: ["RESOURCE_LIMITED"],
       handle: async ({ caller, variant, query }) => {
-        const { filters } = typeAsCode(pageRequest(query, deviceFilters, aliases));
-        const input: ExportInput = { filters, codesB: variant === "B", format: format.parse(query.format) };
+        const wanted = typeAsCode(pageRequest(query, filters, aliases));
+        const input: ExportInput = {
+          filters: wanted.filters,
+          codesB: variant === "B",
+          format: format.parse(query.format),
+        };
         return watch(await tasks.start(caller, devicesExport, input));
       },
     }),

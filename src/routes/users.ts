@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { hashChosen } from "../../store/secrets.js";
 import {
-  adminsWithout,
   createUser,
   getUser,
   listUsers,
@@ -12,7 +11,6 @@ import {
   userIDs,
 } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
-import { ApiError } from "../http/errors.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
@@ -49,12 +47,6 @@ function view(user: User, { stamp }: Stamped) {
 export function userRoutes(deps: AppDeps): Route[] {
   const { db, authenticator, now } = deps;
   const routes = resourceRoutes(deps);
-  /** A tenant that nobody administers could never be entered again. */
-  const keepAnAdmin = async (tenant: number, without: readonly number[]) => {
-    if ((await adminsWithout(db, tenant, without)) === 0) {
-      throw new ApiError("REFERENCED_ERROR", "the tenant must keep an admin");
-    }
-  };
   return [
     routes.list<User>({
       path: "/api/v1/users",
@@ -109,9 +101,6 @@ export function userRoutes(deps: AppDeps): Route[] {
         const id = await routes.find({ caller, variant }, userIDs, params.id);
         const user = await getUser(db, caller.tenant, id);
         refuseChanged(body, user, ["username"]);
-        if (body.role !== undefined && body.role !== "admin" && user.role === "admin") {
-          await keepAnAdmin(caller.tenant, [id]);
-        }
         const edited = await updateUser(db, caller, now(), id, {
           ...(body.role === undefined ? {} : { role: body.role }),
           ...(body.password === undefined ? {} : { passwordHash: await hashChosen(body.password) }),
@@ -128,7 +117,6 @@ export function userRoutes(deps: AppDeps): Route[] {
       summary: "Delete users with their sessions and API keys",
       ids: userIDs,
       remove: async ({ caller }, ids) => {
-        await keepAnAdmin(caller.tenant, ids);
         await removeUsers(db, caller, now(), ids);
         authenticator.forget();
       },

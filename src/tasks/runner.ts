@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
@@ -67,6 +68,7 @@ export const tasksWaitingMax = 100;
 export const tasksPerTenantMax = 20;
 const keptMs = 86_400_000;
 const sweepMs = 600_000;
+const saveAgainMs = 1000;
 
 export interface TasksDeps {
   readonly db: Db;
@@ -81,9 +83,25 @@ export interface TasksDeps {
 export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   const { db, node, dir, now, log, kinds } = deps;
   await mkdir(dir, { recursive: true });
+  // Exports and uploads hold the devices' tokens.
+  await chmod(dir, 0o700);
   const closing = new AbortController();
   const waiting: Task[] = [];
   const running = new Map<Task, Promise<void>>();
+  /** Tenants of those that are being stored. */
+  const starting: number[] = [];
+
+  /** Whoever watches a task waits for its end, however long the store is away. */
+  async function saveEnd(task: Task, end: Parameters<typeof updateTask>[3]): Promise<void> {
+    for (let times = 0; ; times++) {
+      try {
+        return await updateTask(db, now(), task.id, end);
+      } catch (error) {
+        if (times === 0) log.warn("a task's end is not saved yet", { task: task.id, error });
+        await pause(saveAgainMs, undefined, { signal: closing.signal });
+      }
+    }
+  }
 
   async function run(task: Task): Promise<void> {
     const kind = kinds[task.kind];
@@ -103,7 +121,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
         },
       });
       const { msg: last = null, file = null } = result;
-      await updateTask(db, now(), task.id, { state: "SUCCESS", current: 100, msg: last, file });
+      await saveEnd(task, { state: "SUCCESS", current: 100, msg: last, file });
     } catch (error) {
       // The next start takes it up.
       if (closing.signal.aborted) return;
@@ -111,7 +129,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
       if (!foreseen) log.error("task failed", { task: task.id, kind: task.kind, error });
       const told = error instanceof TaskFailure ? error.msg : foreseen ? error.message : "the service failed";
       const file = error instanceof TaskFailure ? error.file : null;
-      await updateTask(db, now(), task.id, { state: "FAILURE", current, msg: told, file });
+      await saveEnd(task, { state: "FAILURE", current, msg: told, file });
     }
   }
 
@@ -134,11 +152,11 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   }
 
   function checkRoom(tenant: number): void {
-    const own = [...waiting, ...running.keys()].filter((task) => task.tenant === tenant).length;
-    if (own >= tasksPerTenantMax) {
+    const tenants = [...waiting, ...running.keys()].map((task) => task.tenant).concat(starting);
+    if (tenants.filter((one) => one === tenant).length >= tasksPerTenantMax) {
       throw new ApiError("RESOURCE_LIMITED", `at most ${tasksPerTenantMax} tasks may be under way`);
     }
-    if (waiting.length >= tasksWaitingMax) {
+    if (waiting.length + starting.length >= tasksWaitingMax) {
       throw new ApiError("RESOURCE_LIMITED", `at most ${tasksWaitingMax} tasks may wait`);
     }
   }
@@ -179,7 +197,12 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     start: async (actor, kind, input) => {
       checkRoom(actor.tenant);
       const id = randomBytes(16).toString("hex");
-      await createTask(db, actor, now(), { id, kind, input, node });
+      starting.push(actor.tenant);
+      try {
+        await createTask(db, actor, now(), { id, kind, input, node });
+      } finally {
+        starting.splice(starting.indexOf(actor.tenant), 1);
+      }
       const { tenant, userIntID, username } = actor;
       waiting.push({
         ...{ id, tenant, kind, state: "PENDING", current: 0, msg: null, input, file: null, node },

@@ -6,10 +6,10 @@ import { stringify } from "csv-stringify/sync";
 import { guardFormula, unguardFormula } from "./formula-guard.js";
 import {
   type Cell,
-  cellCharactersMax,
   columnsMax,
   type FileRow,
   FormatError,
+  rowCharactersMax,
   type TableFormat,
 } from "./table-file.js";
 
@@ -50,8 +50,6 @@ function toCsv(rows: readonly (readonly Cell[])[]): string {
   });
 }
 
-const recordCharactersMax = 8 * cellCharactersMax;
-
 async function* readCsv(path: string): AsyncGenerator<FileRow> {
   const texts = decoded(path);
   const first = await texts.next();
@@ -61,7 +59,7 @@ async function* readCsv(path: string): AsyncGenerator<FileRow> {
     delimiter: delimiterOf(start),
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_column_count: true,
-    max_record_size: recordCharactersMax,
+    max_record_size: rowCharactersMax,
   });
   const source = Readable.from(joined(start, texts));
   source.once("error", (error) => parser.destroy(error));

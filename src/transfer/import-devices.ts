@@ -10,7 +10,9 @@ import { type ImportJob, JobFailure, type TransferContext } from "./transfer-job
 
 /** How far each step brings the task; reading and checking the rows takes most of the time. */
 const steps = { rows: 80, links: 85, conflicts: 92 } as const;
+/** Rows stored together, and characters of their cells: a row may be as large as a thousand others. */
 const rowsPerStep = 1000;
+const charactersPerStep = 1_048_576;
 
 /**
  * Checks every row, then stores all of them in one transaction, together with the task's success.
@@ -72,6 +74,7 @@ async function stageRows(
   let checker: RowChecker | null = null;
   let staged: StagedDevice[] = [];
   let count = 0;
+  let characters = 0;
   for await (const row of formats[job.format].read(job.path)) {
     if (header === null || checker === null) {
       if (row.number !== 1) throw new FormatError("row 1 must name the columns");
@@ -79,13 +82,15 @@ async function stageRows(
       checker = createRowChecker(context.store, job.actor.tenant, header, errors);
       continue;
     }
+    context.checkStop();
     if (isEmpty(row)) continue;
     if (++count > rowsMax) throw new FormatError(`the file has more than ${rowsMax} rows`);
     staged.push(await checker.check(row));
-    if (staged.length < rowsPerStep) continue;
-    context.checkStop();
+    characters += charactersOf(row);
+    if (staged.length < rowsPerStep && characters < charactersPerStep) continue;
     await staging.add(staged);
     staged = [];
+    characters = 0;
     // The number of rows is not known before the end: half of what is left to the bound.
     context.progress(steps.rows * (count / (count + rowsMax / 4)));
   }
@@ -96,6 +101,10 @@ async function stageRows(
 
 function isEmpty({ cells }: FileRow): boolean {
   return cells.every((cell) => cell === null || cell === "");
+}
+
+function charactersOf({ cells }: FileRow): number {
+  return cells.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
 }
 
 async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void> {

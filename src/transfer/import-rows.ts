@@ -127,13 +127,15 @@ async function findGateway(db: Db, tenant: number, deviceID: string): Promise<nu
 
 const rememberedMax = 10_000;
 
-/** Looks each key up once, as long as there are not too many. */
+/** Looks each key up that is found once, as long as there are not too many. */
 function remembered<T>(find: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, T>();
   return async (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;
     const value = await find(key);
+    // A key that leads nowhere may be of any length.
+    if (value === undefined) return value;
     if (known.size >= rememberedMax) known.clear();
     known.set(key, value);
     return value;

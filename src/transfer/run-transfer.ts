@@ -34,6 +34,8 @@ export interface TransferDeps {
 
 /** What a transfer may take beside its files' buffers. */
 const heapMegabytesMax = 192;
+/** A thread that does not heed the stop for so long, in the middle of a file's gigabyte, is ended. */
+const haltMs = 5000;
 
 /**
  * Runs a job in a thread with a connection of its own and answers how many devices it moved; the promise settles
@@ -52,9 +54,16 @@ export async function runTransfer(
     workerData: start,
     resourceLimits: { ...threadLimits, maxOldGenerationSizeMb: heapMegabytesMax },
   });
-  const halt = () => Atomics.store(stop, 0, 1);
-  signal.addEventListener("abort", halt, { once: true });
   let turn: (() => void) | null = null;
+  let late: NodeJS.Timeout | undefined;
+  const halt = () => {
+    Atomics.store(stop, 0, 1);
+    late = setTimeout(() => {
+      // A write that has begun ends by itself.
+      if (turn === null) void worker.terminate();
+    }, haltMs);
+  };
+  signal.addEventListener("abort", halt, { once: true });
   const endTurn = () => {
     turn?.();
     turn = null;
@@ -87,6 +96,7 @@ export async function runTransfer(
     });
     worker.once("exit", (code) => {
       over = true;
+      clearTimeout(late);
       endTurn();
       signal.removeEventListener("abort", halt);
       if (outcome?.kind === "done") resolve(outcome.count);

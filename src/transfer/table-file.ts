@@ -29,3 +29,5 @@ export class FormatError extends Error {
 export const rowsMax = 200_000;
 export const columnsMax = 256;
 export const cellCharactersMax = 1_048_576;
+/** Beyond what the fields of any device hold together. */
+export const rowCharactersMax = 2 * cellCharactersMax;

@@ -4,10 +4,12 @@ import {
   columnsMax,
   type FileRow,
   FormatError,
+  rowCharactersMax,
   type TableFormat,
 } from "./table-file.js";
 import { columnIndex, dateText, unescapeText } from "./xlsx-cells.js";
 import { openPackage, readWorkbook, type Workbook, type XlsxPackage } from "./xlsx-package.js";
+import { createSharedStrings, type SharedStrings } from "./xlsx-strings.js";
 import { writeXlsx } from "./xlsx-writer.js";
 import { readXml, xmlEvents } from "./xml-events.js";
 
@@ -21,6 +23,8 @@ export const xlsxFile: TableFormat = {
 
 const sheetBytesMax = 1024 * 1024 * 1024;
 const sharedStringsBytesMax = 128 * 1024 * 1024;
+/** A shared text may stand in every cell of a file of a few bytes. */
+const sheetCharactersMax = 512 * 1024 * 1024;
 
 async function* readSheet(path: string): AsyncGenerator<FileRow> {
   const zip = await openPackage(path);
@@ -64,13 +68,14 @@ function createText() {
   };
 }
 
-async function readStrings(zip: XlsxPackage, name: string | null): Promise<string[]> {
-  const strings: string[] = [];
-  if (name === null) return strings;
+async function readStrings(zip: XlsxPackage, name: string | null): Promise<SharedStrings> {
+  if (name === null) return createSharedStrings(0);
+  const source = await zip.open(name, sharedStringsBytesMax);
+  const strings = createSharedStrings(zip.bytesOf(name));
   const text = createText();
   let wanted = false;
   let phonetic = false;
-  await readXml(await zip.open(name, sharedStringsBytesMax), {
+  await readXml(source, {
     open: (tag) => {
       if (tag === "rPh") phonetic = true;
       wanted = tag === "t" && !phonetic;
@@ -81,7 +86,7 @@ async function readStrings(zip: XlsxPackage, name: string | null): Promise<strin
     close: (tag) => {
       wanted = false;
       if (tag === "rPh") phonetic = false;
-      if (tag === "si") strings.push(unescapeText(text.take()));
+      if (tag === "si") strings.add(text.take());
     },
   });
   return strings;
@@ -93,7 +98,7 @@ interface RawCell {
   readonly style: number;
 }
 
-function sheetHandlers(workbook: Workbook, strings: readonly string[], take: (row: FileRow) => void) {
+function sheetHandlers(workbook: Workbook, strings: SharedStrings, take: (row: FileRow) => void) {
   const text = createText();
   let number = 0;
   let cells: Cell[] = [];
@@ -101,12 +106,24 @@ function sheetHandlers(workbook: Workbook, strings: readonly string[], take: (ro
   let column = -1;
   let wanted = false;
   let phonetic = false;
+  let rowCharacters = 0;
+  let sheetCharacters = 0;
+  function measure(value: Cell): void {
+    if (typeof value !== "string") return;
+    rowCharacters += value.length;
+    sheetCharacters += value.length;
+    if (rowCharacters > rowCharactersMax)
+      throw new FormatError(`row ${number} holds more than ${rowCharactersMax} characters`);
+    if (sheetCharacters > sheetCharactersMax)
+      throw new FormatError(`the sheet holds more than ${sheetCharactersMax} characters`);
+  }
   return {
     open: (tag: string, attributes: Readonly<Record<string, string>>) => {
       wanted = cell !== null && !phonetic && (tag === "v" || tag === "t");
       if (tag === "row") {
         number = rowNumber(attributes.r, number);
         cells = [];
+        rowCharacters = 0;
         column = -1;
       } else if (tag === "c") {
         column = columnIndex(attributes.r ?? "") ?? column + 1;
@@ -122,7 +139,9 @@ function sheetHandlers(workbook: Workbook, strings: readonly string[], take: (ro
       if (tag === "rPh") phonetic = false;
       else if (tag === "row") take({ number, cells });
       else if (tag === "c" && cell !== null) {
-        place(cells, cell, cellValue(cell, text.take(), workbook, strings), number);
+        const value = cellValue(cell, text.take(), workbook, strings);
+        measure(value);
+        place(cells, cell, value, number);
         cell = null;
       }
     },
@@ -144,11 +163,11 @@ function place(cells: Cell[], { column }: RawCell, value: Cell, number: number):
   cells[column] = value;
 }
 
-function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: readonly string[]): Cell {
+function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: SharedStrings): Cell {
   const { type } = cell;
   if (type === "inlineStr" || type === "str") return text === "" ? null : unescapeText(text);
   if (text === "") return null;
-  if (type === "s") return strings[Number(text)] || null;
+  if (type === "s") return unescapeText(strings.get(Number(text))) || null;
   if (type === "b") return text === "1" || text === "true";
   if (type !== "n") return text;
   const value = Number(text);

@@ -8,6 +8,8 @@ import { readXml } from "./xml-events.js";
 /** A workbook's zip file: its parts by name, each within bounds of what it may unpack to. */
 export interface XlsxPackage {
   has(name: string): boolean;
+  /** What the part unpacks to at most. @throws FormatError when there is no such part */
+  bytesOf(name: string): number;
   /** @throws FormatError when there is no such part or it is larger than `bytesMax` */
   open(name: string, bytesMax: number): Promise<Readable>;
   close(): void;
@@ -15,6 +17,8 @@ export interface XlsxPackage {
 
 const entriesMax = 10_000;
 const smallPartBytesMax = 4 * 1024 * 1024;
+/** Longer than a spreadsheet takes; what tells dates apart is slow on much longer ones. */
+const formatCharactersMax = 1024;
 
 /** @throws FormatError */
 export async function openPackage(path: string): Promise<XlsxPackage> {
@@ -32,12 +36,17 @@ export async function openPackage(path: string): Promise<XlsxPackage> {
     zip.close();
     return broken(error);
   }
+  const find = (name: string): yauzl.Entry => {
+    const entry = entries.get(name);
+    if (entry === undefined) throw new FormatError(`the workbook has no ${name}`);
+    return entry;
+  };
   return {
     has: (name) => entries.has(name),
+    bytesOf: (name) => find(name).uncompressedSize,
     // The reader ends with an error where a part unpacks to more than it says.
     open: async (name, bytesMax) => {
-      const entry = entries.get(name);
-      if (entry === undefined) throw new FormatError(`the workbook has no ${name}`);
+      const entry = find(name);
       if (entry.uncompressedSize > bytesMax) throw new FormatError(`the workbook's ${name} is too large`);
       if (!entry.canDecodeFileData()) throw new FormatError("the workbook is encrypted");
       return zip.openReadStreamPromise(entry).catch(broken);
@@ -114,7 +123,10 @@ async function readDateStyles(zip: XlsxPackage, name: string): Promise<boolean[]
   let inCellStyles = false;
   await readXml(await zip.open(name, smallPartBytesMax), {
     open: (tag, attributes) => {
-      if (tag === "numFmt") formats.set(Number(attributes.numFmtId), attributes.formatCode ?? "");
+      if (tag === "numFmt") {
+        const code = (attributes.formatCode ?? "").slice(0, formatCharactersMax);
+        formats.set(Number(attributes.numFmtId), code);
+      }
       if (tag === "cellXfs") inCellStyles = true;
       if (tag !== "xf" || !inCellStyles) return;
       const id = Number(attributes.numFmtId ?? 0);

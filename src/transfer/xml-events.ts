@@ -11,6 +11,8 @@ export interface XmlHandlers {
 
 /** One tag or text; more is no spreadsheet but an attempt to fill memory. */
 const markupCharactersMax = 4 * 1024 * 1024;
+/** Elements within elements; a sheet has five. The parser remembers every open one. */
+const depthMax = 64;
 
 /**
  * Reads XML a chunk at a time; `handlers` are called as it goes, and a step is yielded after each chunk. Document
@@ -19,6 +21,7 @@ const markupCharactersMax = 4 * 1024 * 1024;
 export async function* xmlEvents(source: Readable, handlers: XmlHandlers): AsyncGenerator<void> {
   const parser = new SaxesParser({ position: false });
   let sinceEvent = 0;
+  let depth = 0;
   const bare = (name: string) => name.slice(name.indexOf(":") + 1);
   parser.on("error", (error) => {
     throw new FormatError(`the workbook's XML is broken: ${error.message}`);
@@ -28,6 +31,7 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
   });
   parser.on("opentag", (tag) => {
     sinceEvent = 0;
+    if (++depth > depthMax) throw new FormatError("the workbook's XML is nested too deeply");
     handlers.open?.(bare(tag.name), tag.attributes as Readonly<Record<string, string>>);
   });
   parser.on("text", (text) => {
@@ -36,6 +40,7 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
   });
   parser.on("closetag", (tag) => {
     sinceEvent = 0;
+    depth--;
     handlers.close?.(bare(tag.name));
   });
   source.setEncoding("utf8");

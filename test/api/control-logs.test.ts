@@ -51,6 +51,11 @@ worldSuite("control logs", (test, world) => {
       "Alpha",
     ]);
     assert.equal(await payloads(all, `deviceIntID=${other.id}`), ["gamma"]);
+    const { id } = (await world.call("GET", `/api/v1/${all}?${own}&topic=Room/1`)).page.items[0] ?? {};
+    assert.equal(await payloads(all, `id=${id}`), ["Alpha"]);
+    assert.equal(await payloads(all, `id=${id}&${own}`), ["Alpha"]);
+    assert.equal(await payloads(all, `id=${id}&topic=room_2`), []);
+    assert.equal(await payloads(all, `id=${id}&deviceIntID=${other.id}`), []);
     assert.equal(await payloads(all, `${own}&topic=Room/1`), ["Alpha"]);
     assert.equal(await payloads(all, `${own}&topic_like=ROOM`), ["beta", "Alpha"]);
     assert.equal(await payloads(all, `${own}&topic_like=_`), ["beta"]);

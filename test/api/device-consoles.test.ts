@@ -42,6 +42,8 @@ worldSuite("device consoles", (test, world) => {
     const page = await consoleOf(device, "?_limit=2&_page=2");
     assert.equal(page.meta, { count: 5, limit: 2, page: 2 });
     for (const item of page.items) hasKeys(item, form);
+    const [first] = page.items;
+    assert.equal((await consoleOf(device, `?dataPointID=${first?.dataPointID}`)).items, [first]);
   });
 
   test("a template shows the stream and defaults of its product, the device by its string id too", async () => {

@@ -116,6 +116,7 @@ worldSuite("devices_export", (test, world) => {
     assert.equal(await ids("serialNumber_like=a-"), [one.deviceID]);
     assert.equal(await ids("deviceType=3"), [phone.deviceID]);
     assert.equal(await ids("deviceType=2", { "Api-Variant": "B" }), [phone.deviceID]);
+    assert.equal(await ids(`id=${one.id}`), [one.deviceID]);
     assert.equal(await ids("deviceID=nothing"), []);
     refused(
       await world.call("GET", "/api/v1/devices_export?deviceType=x"),

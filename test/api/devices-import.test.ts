@@ -1,9 +1,11 @@
 /** devices_import: what is checked, what is refused, and that nothing is stored unless all is. */
+import { readdir, readlink } from "node:fs/promises";
+import { connect } from "node:net";
 import { deviceBody, makeDevice, makeProduct, modbus, unique } from "../factories.js";
-import { assert } from "../suite.js";
+import { assert, until } from "../suite.js";
 import { bookParts, zipOf } from "../transfer/workbooks.js";
 import { refused, worldSuite } from "../world.js";
-import { csvOf, deviceNamed, download, ended, formOf, formType, importFile, taskStatus } from "./transfer.js";
+import { csvOf, deviceNamed, download, ended, exported, formOf, formType, importFile, taskStatus } from "./transfer.js";
 
 worldSuite("devices_import", (test, world) => {
   const errorsOf = async (records: readonly object[]) => {
@@ -238,6 +240,36 @@ worldSuite("devices_import", (test, world) => {
     }
     const large = await importFile(world, Buffer.alloc(64 * 1024 * 1024 + 1, "a"));
     refused(large, "PAYLOAD_TOO_LARGE");
+  });
+
+  test("an upload that breaks off leaves no file, and none open", async () => {
+    const { hostname, port } = new URL(world.http);
+    const head = [
+      ...["POST /api/v1/devices_import HTTP/1.1", "Host: x", `Authorization: Bearer ${world.first.apiKey}`],
+      ...[`Content-Type: ${formType}`, "Content-Length: 1000000", "", ""],
+    ].join("\r\n");
+    const form = formOf("a".repeat(300_000)).subarray(0, -20);
+    const uploads = async () => {
+      const open = await readdir("/proc/self/fd");
+      const paths = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")));
+      return paths.filter((path) => path.includes("/upload-")).length;
+    };
+    const socket = connect(Number(port), hostname);
+    socket.write(Buffer.concat([Buffer.from(head), form]));
+    await until(async () => (await uploads()) === 1, { what: "the upload to begin" });
+    socket.destroy();
+    await until(async () => (await uploads()) === 0, { what: "the upload to be closed" });
+  });
+
+  test("rows as large as they may be are stored", async () => {
+    const product = await makeProduct(world);
+    const metaData = Array(5000).fill([]);
+    const bodies = Array.from({ length: 300 }, () => deviceBody(product, { metaData }));
+    const status = await ended(world, await importFile(world, csvOf(bodies)));
+    assert.equal(status.msg, { import_success_num: 300 });
+    assert.equal((await deviceNamed(world, String(bodies[299]?.deviceID)))?.metaData, metaData);
+    const file = await exported(world, `format=csv&productID=${product.productID}`);
+    assert.is(file.toString().trim().split("\r\n").length, 301);
   });
 
   test("a workbook whose header is wrong fails as a task", async () => {

@@ -212,6 +212,7 @@ worldSuite("devices", (test, world) => {
   test("LwM2M and LoRa devices need what their protocols need", async () => {
     const lwm2m = await makeProduct(world, { cloudProtocol: 3 });
     refused(await post({ authType: undefined }, lwm2m), "PARAMETER_INVALID", "IMEI", "autoSub");
+    refused(await post({ authType: undefined, IMEI: "", autoSub: 0 }, lwm2m), "PARAMETER_INVALID", "IMEI");
     await makeDevice(world, lwm2m, { authType: undefined, IMEI: "490154203237518", autoSub: 0 });
     const lora = await makeProduct(world, { cloudProtocol: 4 });
     refused(await post({}, lora), "PARAMETER_INVALID", "lora.type");

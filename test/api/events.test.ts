@@ -66,6 +66,8 @@ worldSuite("events", (test, world) => {
     const own = `deviceName=${one.deviceName}`;
     assert.equal(await payloads(own), ["2", "1"]);
     assert.equal(await payloads(`${own}&topic=Room/1`), ["1"]);
+    const { id } = (await list("device_events", `${own}&topic=Room/1`)).page.items[0] ?? {};
+    assert.equal(await payloads(`id=${id}`), ["1"]);
     assert.equal(await payloads(`${own}&topic_like=ROOM`), ["2", "1"]);
     assert.equal(await payloads(`${own}&topic_like=_`), ["2"]);
     assert.equal(await payloads(`topic_like=room&deviceID_like=${String(other.deviceID).toUpperCase()}`), [

@@ -149,6 +149,10 @@ worldSuite("policy bindings", (test, world) => {
     });
     assert.equal(await found(product_like), [b.id, a.id]);
     assert.equal(await found(`deviceName_like=${a.deviceName}&${product_like}`), [a.id]);
+    assert.equal(await found(`id=${a.id}&${product_like}`), [a.id]);
+    assert.equal(await found(`id=${c.id}`), []);
+    assert.equal(ids(await items(`/api/v1/policies/${policy.id}/devices?id=${c.id}`)), [c.id]);
+    assert.equal(await items(`/api/v1/policies/${policy.id}/devices?id=${a.id}`), []);
     assert.equal(await found("groupName_like=GAUGES"), [a.id]);
     assert.equal(await found("groupName_like=100%25"), [a.id]);
     assert.equal(await found("groupName_like=1000"), []);

@@ -225,6 +225,12 @@ function testLists(test: Test, world: World, { path, name }: Resource, create: C
     }
     assert.equal(await found(`${name}=${encodeURIComponent(wanted)}`), [id]);
     assert.equal(await found(`${name}=${encodeURIComponent(wanted.toLowerCase())}`), []);
+    assert.equal(
+      (await list(`id=${id}`)).page.items.map((item) => item.id),
+      [id],
+    );
+    assert.is((await list(`id=${id}&${name}=none`)).page.meta.count, 0);
+    refused(await list("id=x"), "PARAMETER_INVALID", "id");
     const all = (await list("")).page.meta.count;
     assert.is((await list(`${name}_like=&${name}=&unknown=1&createAt_like=9`)).page.meta.count, all);
     for (const text of ["%00", "'--", "%F0%9F%A6%89", "%E0%A4%A", "%25".repeat(20_000), "x".repeat(60_000)]) {

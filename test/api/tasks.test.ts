@@ -1,5 +1,6 @@
 /** Tasks: their states, their limits, what a restart does to them, and the links to their files. */
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { attachment } from "../../src/http/file-answer.js";
 import { createLogger } from "../../src/log.js";
@@ -141,6 +142,52 @@ suite("task runner", (test) => {
       assert.equal((await getTask(db, 2, other)).msg, { why: "so" });
       assert.is(heavyMax, 1);
       assert.is(light, tasksPerTenantMax / 2);
+      await runner.close();
+    });
+  });
+});
+
+suite("task runner under strain", (test) => {
+  test("of many started at once none slips past the bound", async () => {
+    const idle: TaskKind = {
+      resumes: false,
+      run: async ({ signal }) => {
+        while (!signal.aborted) await once(signal, "abort");
+        return {};
+      },
+    };
+    await withRunner({ idle }, async (open) => {
+      const runner = await open();
+      const starts = Array.from({ length: tasksPerTenantMax + 10 }, () => runner.start(actor, "idle", {}));
+      const settled = await Promise.allSettled(starts);
+      assert.is(settled.filter(({ status }) => status === "fulfilled").length, tasksPerTenantMax);
+      await runner.close();
+    });
+  });
+
+  test("an end that cannot be saved is saved later", async () => {
+    const quick: TaskKind = { resumes: false, run: async () => ({ msg: "done" }) };
+    await withRunner({ quick }, async (open, _, db) => {
+      const runner = await open();
+      await db.write([
+        {
+          sql: `create trigger away before update on task when new.state = 'SUCCESS'
+            begin select raise(abort, 'away'); end`,
+        },
+      ]);
+      const id = await runner.start(actor, "quick", {});
+      await until(async () => (await getTask(db, 1, id)).state === "STARTED", { what: "the task to start" });
+      await db.write([{ sql: "drop trigger away" }]);
+      await until(async () => (await getTask(db, 1, id)).state === "SUCCESS", { what: "the end to be saved" });
+      assert.is((await getTask(db, 1, id)).msg, "done");
+      await runner.close();
+    });
+  });
+
+  test("files are the service's alone: they hold tokens", async () => {
+    await withRunner({}, async (open, dir) => {
+      const runner = await open();
+      assert.is((await stat(dir)).mode & 0o777, 0o700);
       await runner.close();
     });
   });

@@ -8,8 +8,12 @@ const keys = ["id", "username", "role", "tenantID", "createAt", "updateAt"];
 const password = "correct horse";
 
 worldSuite("users", (test, world) => {
-  const make = (fields: object = {}): Promise<Rec> =>
-    world.make(path, { username: unique("user"), password, role: "operator", ...fields });
+  const make = (fields: object = {}, key?: string): Promise<Rec> =>
+    world.make(
+      path,
+      { username: unique("user"), password, role: "operator", ...fields },
+      key === undefined ? {} : { key },
+    );
   const login = async (user: Rec, secret = password): Promise<string> => {
     const body = { username: user.username, password: secret };
     return String((await world.make("/api/v1/login", body, { key: null })).token);
@@ -96,6 +100,21 @@ worldSuite("users", (test, world) => {
     refused(await world.call("DELETE", `${path}?ids=${userIntID},${other.id}`), "REFERENCED_ERROR");
     assert.is((await world.call("GET", `${path}/${other.id}`)).status, 200);
     assert.is((await world.call("DELETE", `${path}?ids=${other.id}`)).status, 204);
+  });
+
+  test("two admins who put each other down at once leave one", async () => {
+    const tenantName = unique("duel");
+    const first = await world.make("/api/v1/tenants", { tenantName, username: tenantName });
+    const key = await login(first, String(first.password));
+    const { userIntID } = (await me(key)).record;
+    const second = await make({ role: "admin" }, key);
+    const secondKey = await login(second);
+    // Hashing a new password lies between the look at the other admin and the write.
+    const demote = (id: unknown, by: string) =>
+      world.call("PUT", `${path}/${id}`, { role: "viewer", password: "battery staple" }, { key: by });
+    const replies = await Promise.all([demote(userIntID, secondKey), demote(second.id, key)]);
+    assert.is(replies.filter((reply) => reply.status === 200).length, 1);
+    for (const reply of replies) if (reply.status !== 200) refused(reply, "REFERENCED_ERROR");
   });
 
   test("ids that are none and users of another tenant are 404; delete is all or nothing", async () => {

@@ -42,6 +42,19 @@ const cases: readonly Case[] = [
   { name: "to the last byte", environment: { FREE_BYTES_MIN: "0" }, left: 0, says: /ENOSPC|disk full/ },
 ];
 
+/** Longer than a sweep over the connections that have stopped reading. */
+const steadyMs = 2500;
+
+/** The number once acknowledgements are held: what was on its way, or still found room, has arrived by then. */
+async function steady(acknowledged: () => number): Promise<number> {
+  for (let round = 0; round < 8; round++) {
+    const before = acknowledged();
+    await new Promise((resolve) => setTimeout(resolve, steadyMs));
+    if (acknowledged() === before) return before;
+  }
+  throw new Error("acknowledgements are not held");
+}
+
 async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }: Case): Promise<void> {
   const dir = join(disk.path, name.replaceAll(" ", "-"));
   const ballast = join(disk.path, "ballast");
@@ -66,10 +79,8 @@ async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }
 
   const acknowledged = (): number =>
     loads.reduce((sum, { publisher }) => sum + publisher.acknowledged.size, 0);
-  const before = acknowledged();
-  // Longer than a sweep over the connections that have stopped reading.
-  await new Promise((resolve) => setTimeout(resolve, 2500));
-  assert.is(acknowledged(), before, "acknowledgements are held");
+  const before = await steady(acknowledged);
+  assert.match((await notReady(service)) ?? "", says);
   const [first] = devices as [Rec];
   const listed = await service.call("GET", `/api/v1/devices/${first.id}/events`);
   const read = await service.call("GET", `/api/v1/original_data?deviceIntID=${first.id}`);

@@ -65,6 +65,26 @@ suite("directory", (test) => {
     ]);
   });
 
+  test("a device that goes while its product is read is not let in", async () => {
+    const id = await add("a");
+    let held: (() => void) | undefined;
+    const slow = new Promise<void>((resolve) => {
+      held = resolve;
+    });
+    const all: typeof store.db.all = async (sql, args) => {
+      if (sql.includes("data_point")) await slow;
+      return store.db.all(sql, args);
+    };
+    const other = createDirectory({ ...store, db: { ...store.db, all } }, 10);
+    const otherFeed = await openChangeFeed(store.db, other.apply, 1000);
+    const finding = other.findByUsername("a");
+    await removeDevices(store, actor, 1, [id]);
+    await otherFeed.poll();
+    held?.();
+    assert.is(await finding, undefined);
+    otherFeed.close();
+  });
+
   test("an unknown name is asked for again: a device made later is found", async () => {
     assert.is(await directory.findByUsername("later"), undefined);
     await add("later");

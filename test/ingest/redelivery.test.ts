@@ -57,15 +57,38 @@ suite("redelivery", (test) => {
     assert.equal(await taken(connect()), [key(1, "a"), key(2, "b")]);
   });
 
-  test("and on that one only, even if the next sent nothing or was killed", async () => {
+  test("also behind connections that broke off before their redelivery was through", async () => {
     for (const orderly of [false, null]) {
-      const { connect, publish, end, taken, now } = story();
+      const { connect, publish, end, taken, wait, now } = story();
+      const first = connect();
+      publish(first, 1, "a");
+      publish(first, 2, "b");
+      publish(first, 3, "c");
+      end(first, false);
+      wait(3600);
+      end(connect(), false);
+      wait(1);
+      const third = connect();
+      publish(third, 3, "new");
+      wait(60);
+      if (orderly !== null) end(third, orderly);
+      assert.equal(await taken(connect(), now()), [key(1, "a"), key(2, "b"), key(3, "new")]);
+    }
+  });
+
+  test("but not behind one that lasted, or that said goodbye", async () => {
+    for (const [lasted, orderly] of [
+      [60.000001, false],
+      [1, true],
+    ] as const) {
+      const { connect, publish, end, taken, wait } = story();
       const first = connect();
       publish(first, 1, "a");
       end(first, false);
       const next = connect();
-      if (orderly !== null) end(next, orderly);
-      assert.equal(await taken(connect(), now()), []);
+      wait(lasted);
+      end(next, orderly);
+      assert.equal(await taken(connect()), []);
     }
   });
 

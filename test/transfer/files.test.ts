@@ -188,6 +188,45 @@ suite("table files", (test) => {
     });
   });
 
+  test("xlsx: what unpacks to more than memory holds is refused as it comes", async () => {
+    await withTempDir(async (dir) => {
+      const path = join(dir, "file");
+      const refusalOf = async (sheet: string, strings = "") =>
+        refusal(xlsxFile, await writeBook(path, bookParts(sheet, strings)));
+      assert.match(await refusalOf("", "<si/>".repeat(4_000_001)), /more than 4000000 shared texts/);
+      assert.match(await refusalOf("<a>".repeat(100_000)), /nested too deeply/);
+      const cells = (count: number) => `<row>${'<c t="s"><v>0</v></c>'.repeat(count)}</row>`;
+      const large = `<si><t>${"x".repeat(1_000_000)}</t></si>`;
+      assert.match(await refusalOf(cells(3), large), /row 1 holds more than/);
+      assert.match(await refusalOf(cells(2).repeat(300), large), /the sheet holds more than/);
+    });
+  });
+
+  test("xlsx: shared texts are told apart by number, whatever they are", async () => {
+    await withTempDir(async (dir) => {
+      const all = ["", "a", "设备 😀", "_x0041_", "", "end"];
+      const strings = all.map((text) => `<si><t>${text}</t></si>`).join("");
+      const row = ["0", "1", "2", "3", "4", "5", "6", "-1", "1.5", "length"]
+        .map((index) => `<c t="s"><v>${index}</v></c>`)
+        .join("");
+      const path = await writeBook(join(dir, "file"), bookParts(`<row>${row}</row>`, strings));
+      assert.equal(await readAll(xlsxFile, path), [
+        { number: 1, cells: [null, "a", "设备 😀", "A", null, "end"] },
+      ]);
+    });
+  });
+
+  test("xlsx: an endless number format costs no time", async () => {
+    await withTempDir(async (dir) => {
+      const parts = bookParts('<row><c s="0"><v>1</v></c></row>');
+      const styles = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="${"[".repeat(3_000_000)}"/></numFmts><cellXfs><xf numFmtId="170"/></cellXfs></styleSheet>`;
+      const path = await writeBook(join(dir, "file"), { ...parts, "book/styles.xml": styles });
+      const startedAt = performance.now();
+      assert.equal(await readAll(xlsxFile, path), [{ number: 1, cells: [1] }]);
+      assert.ok(performance.now() - startedAt < 20_000);
+    });
+  });
+
   test("names of columns, dates and escapes", () => {
     for (const [index, text] of [
       [0, "A"],

@@ -29,6 +29,13 @@ export const conventionLines = lines("Conventions", [
       status: 200,
       answer: holding({ meta: record({ count: int, limit: is(10), page: is(1) }) }),
     },
+    {
+      says: `${path}: the record id is a filter`,
+      in: "AB",
+      call: `GET /${path}?id=999999`,
+      status: 200,
+      answer: holding({ meta: record({ count: is(0), limit: is(10), page: is(1) }) }),
+    },
     fails(
       `${path}: _limit beyond 1000`,
       `GET /${path}?_limit=1001`,
