@@ -122,7 +122,8 @@ export async function openSessionStore(path: string): Promise<SessionStore> {
       retained: await db.all("select * from retained"),
       wills: await db.all("select * from will"),
     }),
-    savedID: async () => (await db.first<{ journalID: number }>("select journalID from saved"))?.journalID ?? 0,
+    savedID: async () =>
+      (await db.first<{ journalID: number }>("select journalID from saved"))?.journalID ?? 0,
     save: async (changes, journalID) => {
       await db.write([
         ...removed("session", ["device", "clientID"], changes.endedSessions),

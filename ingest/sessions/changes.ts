@@ -43,7 +43,8 @@ export function createChanges(): Changes {
     putBack: ({ sessions, messages, retained, wills }) => {
       for (const state of sessions) marked.sessions.add(state);
       for (const [state, ids] of messages) for (const id of ids) add(marked.messages, state, id);
-      for (const [device, topics] of retained) for (const topic of topics) add(marked.retained, device, topic);
+      for (const [device, topics] of retained)
+        for (const topic of topics) add(marked.retained, device, topic);
       for (const [device, ids] of wills) for (const id of ids) add(marked.wills, device, id);
     },
   };

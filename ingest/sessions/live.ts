@@ -128,7 +128,15 @@ export function createSessions({ spaces, records, now }: SessionsDeps): Sessions
       const at = now() * 1000;
       let taken = false;
       for (const { state } of of(device)) {
-        const message = { topic, payload, qos: 0, retain: false, properties: null, identifiers: [], at } as const;
+        const message = {
+          topic,
+          payload,
+          qos: 0,
+          retain: false,
+          properties: null,
+          identifiers: [],
+          at,
+        } as const;
         if (state?.link?.deliver(message)) taken = true;
       }
       return taken;

@@ -15,7 +15,12 @@ interface ConnectExtra {
   readonly d: string;
   /** Session expiry, seconds. */
   readonly e: number;
-  readonly w?: { readonly t: string; readonly q: 0 | 1 | 2; readonly r: boolean; readonly d: number } & MessageExtra;
+  readonly w?: {
+    readonly t: string;
+    readonly q: 0 | 1 | 2;
+    readonly r: boolean;
+    readonly d: number;
+  } & MessageExtra;
 }
 
 interface SubscribeExtra {

@@ -71,7 +71,10 @@ export function createSessionRecords(
 ): SessionRecords {
   const micros = () => now() * 1000;
 
-  function record(origin: Omit<Origin, "device"> & { device: DeviceEntry }, kind: JournalInput["kind"]): JournalInput {
+  function record(
+    origin: Omit<Origin, "device"> & { device: DeviceEntry },
+    kind: JournalInput["kind"],
+  ): JournalInput {
     const { device, connection, session, ip } = origin;
     return { ...blank, kind, tenant: device.device.tenant, device: device.id, connection, session, ip };
   }

@@ -42,8 +42,9 @@ export async function loadSpaces(store: SessionStore): Promise<Space[]> {
   }
   for (const row of rows.retained) {
     const space = of(row);
-    space.retained.set(row.topic, toRetained(row));
-    space.retainedBytes += bytesOf(row);
+    const retained = toRetained(row);
+    space.retained.set(row.topic, retained);
+    space.retainedBytes += bytesOf({ topic: row.topic, payload: retained.payload });
   }
   for (const row of rows.wills) of(row).wills.push(toDueWill(row));
   return [...spaces.values()];
@@ -146,7 +147,12 @@ function toOutgoing({ messageID, topic, at, ...row }: MessageRow): Outgoing {
   };
 }
 
-function retainedRow({ payload, qos, properties, at }: Retained): Omit<RetainedRow, "tenant" | "device" | "deviceID" | "topic"> {
+function retainedRow({
+  payload,
+  qos,
+  properties,
+  at,
+}: Retained): Omit<RetainedRow, "tenant" | "device" | "deviceID" | "topic"> {
   return { payload, qos, properties: propertiesText(properties), at };
 }
 

@@ -1,5 +1,5 @@
-import { count, type Meter } from "../meter.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
+import { count, type Meter } from "../meter.js";
 import { covers } from "../topics.js";
 import {
   heldBytesMax,
@@ -125,8 +125,11 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
 
   /** What ends with its connection is not worth saving beyond that it is there. */
   const outlives = ({ expiry }: SessionState): boolean => expiry !== endsWithConnection;
+  const isThere = (state: SessionState): boolean =>
+    spaces.get(state.device)?.sessions.get(state.clientID) === state;
   const touch = (state: SessionState): void => {
-    if (outlives(state)) changes.session(state);
+    // One that has been replaced must not stand for the one in its place.
+    if (outlives(state) && isThere(state)) changes.session(state);
   };
   const touchMessage = (state: SessionState, messageID: number): void => {
     if (outlives(state)) changes.message(state, messageID);
@@ -205,7 +208,8 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     if (bytes > 0 && full) return count(meter.dropped, "retained_full");
     if (bytes === 0 && old === undefined) return;
     if (bytes === 0) space.retained.delete(topic);
-    else space.retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
+    else
+      space.retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
     space.retainedBytes += grown;
     heldBytes += grown;
     changes.retained(space.device, topic);
@@ -223,7 +227,11 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       if (route === null) continue;
       const qos = Math.min(published.qos, route.qos) as 0 | 1 | 2;
       const { identifiers } = route;
-      const envelope = { topic: route.topic, retain: published.retain && route.retainAsPublished, properties };
+      const envelope = {
+        topic: route.topic,
+        retain: published.retain && route.retainAsPublished,
+        properties,
+      };
       if (qos === 0) {
         const message: Message = { ...envelope, payload: published.payload, qos, identifiers, at };
         if (state.link?.deliver(message)) sent++;
@@ -355,7 +363,14 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
         for (const state of space.sessions.values()) if (expiresAt(state) <= nowMicros) drop(space, state);
         for (const [topic, retained] of space.retained) {
           if (!isExpired(retained, nowMicros)) continue;
-          retain(space, { ...retained, device: space.device, session: -1, topic, retain: true, payload: none });
+          retain(space, {
+            ...retained,
+            device: space.device,
+            session: -1,
+            topic,
+            retain: true,
+            payload: none,
+          });
         }
         leaveIfEmpty(space);
       }

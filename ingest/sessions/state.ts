@@ -139,14 +139,23 @@ export function expiresAt({ connection, endedAt, expiry }: SessionState): number
 }
 
 /** What a message of the state costs against the bounds, bytes. */
-export function bytesOf({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }): number {
+export function bytesOf({
+  topic,
+  payload,
+}: {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+}): number {
   return topic.length + payload.length + messageOverheadBytes;
 }
 
 const messageOverheadBytes = 64;
 
 /** Whether a message's time is over. */
-export function isExpired({ properties, at }: Pick<Message, "properties" | "at">, nowMicros: number): boolean {
+export function isExpired(
+  { properties, at }: Pick<Message, "properties" | "at">,
+  nowMicros: number,
+): boolean {
   const expiry = properties?.messageExpiryInterval;
   return expiry !== undefined && nowMicros >= at + expiry * micros;
 }

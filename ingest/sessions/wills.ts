@@ -10,7 +10,11 @@ export interface Wills {
 
 const lookMs = 1000;
 
-export function startWills(spaces: Spaces, records: Pick<SessionRecords, "publishWill">, now: () => number): Wills {
+export function startWills(
+  spaces: Spaces,
+  records: Pick<SessionRecords, "publishWill">,
+  now: () => number,
+): Wills {
   /** On their way to the disk: each goes once. */
   const published = new Set<number>();
   let planned = false;

@@ -354,7 +354,13 @@ export class MqttConnection implements Session, InboundOwner {
       const known = state.subscriptions.has(topic) || filters.has(topic);
       const room = known || state.subscriptions.size + filters.size < subscriptionsMax;
       if (!isTopicFilter(topic) || !room) return 0x80;
-      filters.set(topic, { qos, noLocal: false, retainAsPublished: false, retainHandling: 0, identifier: null });
+      filters.set(topic, {
+        qos,
+        noLocal: false,
+        retainAsPublished: false,
+        retainHandling: 0,
+        identifier: null,
+      });
       return qos;
     });
     this.#context.records.subscribe(this.origin, state, [...filters], () => {
@@ -367,7 +373,14 @@ export class MqttConnection implements Session, InboundOwner {
 
   #tellTime(): void {
     const at = this.#context.now() * 1000;
-    const envelope = { topic: "$time", qos: 0, retain: false, properties: null, identifiers: [], at } as const;
+    const envelope = {
+      topic: "$time",
+      qos: 0,
+      retain: false,
+      properties: null,
+      identifiers: [],
+      at,
+    } as const;
     this.#deliveries?.deliver({ ...envelope, payload: clock(this.#context.now()) });
   }
 

@@ -1,6 +1,12 @@
 import mqttPacket from "mqtt-packet";
 import { count, type Meter } from "../../meter.js";
-import { isExpired, type Link, type Message, type Outgoing, type SessionState } from "../../sessions/state.js";
+import {
+  isExpired,
+  type Link,
+  type Message,
+  type Outgoing,
+  type SessionState,
+} from "../../sessions/state.js";
 import type { Outbox } from "./outbox.js";
 
 /** Messages to one connection: the in-flight window over what its session has to deliver. */
@@ -52,7 +58,15 @@ export function createDeliveries(
     message.sent = true;
     outbox.push(
       mqttPacket.generate({
-        ...{ cmd: "publish", topic, payload: Buffer.from(message.payload), qos, messageId: messageID, dup, retain },
+        ...{
+          cmd: "publish",
+          topic,
+          payload: Buffer.from(message.payload),
+          qos,
+          messageId: messageID,
+          dup,
+          retain,
+        },
       }),
     );
   }

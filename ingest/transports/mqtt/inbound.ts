@@ -131,7 +131,16 @@ export class Inbound {
       if (this.#behind.length > 0) this.#acknowledgeBehind();
       const at = this.#context.now() * 1000;
       const { device, session } = origin;
-      this.#context.spaces.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
+      this.#context.spaces.publish({
+        device: device.id,
+        session,
+        topic,
+        payload,
+        qos,
+        retain,
+        properties,
+        at,
+      });
     });
   }
 
