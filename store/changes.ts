@@ -129,27 +129,30 @@ export async function openChangeFeed(
   let running: Promise<void> | null = null;
   let again = false;
   const drain = async (): Promise<void> => {
-    do {
-      again = false;
-      const rows = await db.all<Change>("select * from change where id > ? order by id limit ?", [
-        last,
-        changesPerPoll,
-      ]);
-      for (const row of rows) {
-        await listener(row);
-        last = row.id;
-      }
-      if (rows.length < changesPerPoll) continue;
-      again = true;
-      // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
-      await new Promise((resolve) => setImmediate(resolve));
-    } while (again);
+    try {
+      do {
+        again = false;
+        const rows = await db.all<Change>("select * from change where id > ? order by id limit ?", [
+          last,
+          changesPerPoll,
+        ]);
+        for (const row of rows) {
+          await listener(row);
+          last = row.id;
+        }
+        if (rows.length < changesPerPoll) continue;
+        again = true;
+        // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
+        await new Promise((resolve) => setImmediate(resolve));
+      } while (again);
+    } finally {
+      // In the turn of the last look: who polls a moment later must not wait for what has ended.
+      running = null;
+    }
   };
   const poll = (): Promise<void> => {
     again = true;
-    running ??= drain().finally(() => {
-      running = null;
-    });
+    running ??= drain();
     return running;
   };
   // A failed poll is made up for by the next: the position has not moved.

@@ -35,16 +35,16 @@ export function createReceipts({ db, log, now }: ReceiptsDeps): Receipts {
         waiting = [...some, ...waiting];
         log.warn("receipts of commands are not stored yet", { error });
         if (!closed) retry = setTimeout(start, retryMs);
-        return;
+        break;
       }
     }
+    // In the turn of the last look: what is added a moment later must find that nobody drains.
+    running = null;
   }
 
   function start(): void {
     retry = undefined;
-    running ??= drain().finally(() => {
-      running = null;
-    });
+    if (running === null && waiting.length > 0) running = drain();
   }
 
   return {

@@ -38,7 +38,9 @@ export async function scopeOf(
   );
   const sets = [
     ...(named.length === 0 ? [] : [await deviceIDsByNames(db, tenant, named, parent, namedDevicesMax)]),
-    ...(products.length === 0 ? [] : [await deviceIDsByProducts(db, tenant, products, parent, namedDevicesMax)]),
+    ...(products.length === 0
+      ? []
+      : [await deviceIDsByProducts(db, tenant, products, parent, namedDevicesMax)]),
     ...(await Promise.all(
       filters
         .filter(({ field }) => field === "deviceIntID")

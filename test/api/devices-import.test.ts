@@ -5,7 +5,17 @@ import { deviceBody, makeDevice, makeProduct, modbus, unique } from "../factorie
 import { assert, until } from "../suite.js";
 import { bookParts, zipOf } from "../transfer/workbooks.js";
 import { refused, worldSuite } from "../world.js";
-import { csvOf, deviceNamed, download, ended, exported, formOf, formType, importFile, taskStatus } from "./transfer.js";
+import {
+  csvOf,
+  deviceNamed,
+  download,
+  ended,
+  exported,
+  formOf,
+  formType,
+  importFile,
+  taskStatus,
+} from "./transfer.js";
 
 worldSuite("devices_import", (test, world) => {
   const errorsOf = async (records: readonly object[]) => {

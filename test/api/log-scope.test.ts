@@ -39,7 +39,8 @@ worldSuite("filters of logs", (test, world) => {
     });
     await world.publish(device, { a: 1 });
     const count = async (path: string) =>
-      (await world.call("GET", `/api/v1/${path}`, undefined, { headers: { "Api-Variant": "B" } })).page.meta.count;
+      (await world.call("GET", `/api/v1/${path}`, undefined, { headers: { "Api-Variant": "B" } })).page.meta
+        .count;
     for (const query of ["deviceName_like=öfen_", "deviceName_like=ÖFEN"]) {
       assert.is(await count(`device_control_logs?${query}`), 1, query);
       assert.is(await count(`device_events?${query}`), 1, query);

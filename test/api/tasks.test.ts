@@ -178,7 +178,9 @@ suite("task runner under strain", (test) => {
       const id = await runner.start(actor, "quick", {});
       await until(async () => (await getTask(db, 1, id)).state === "STARTED", { what: "the task to start" });
       await db.write([{ sql: "drop trigger away" }]);
-      await until(async () => (await getTask(db, 1, id)).state === "SUCCESS", { what: "the end to be saved" });
+      await until(async () => (await getTask(db, 1, id)).state === "SUCCESS", {
+        what: "the end to be saved",
+      });
       assert.is((await getTask(db, 1, id)).msg, "done");
       await runner.close();
     });
