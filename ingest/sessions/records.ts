@@ -85,11 +85,11 @@ export function createSessionRecords(
     else journal.append(input, change);
   }
 
-  function disconnected(input: JournalInput, goodbye: Goodbye): void {
+  function disconnected(input: JournalInput, goodbye: Goodbye, ofEarlierRun: boolean): void {
     const { device, connection } = input;
     const { orderly, sessionExpiry } = goodbye;
     journal.append({ ...input, flag: orderly, extra: disconnectExtra(sessionExpiry) }, () => {
-      spaces.disconnect({ device, connection, at: micros(), orderly, expiry: sessionExpiry });
+      spaces.disconnect({ device, connection, at: micros(), orderly, expiry: sessionExpiry, ofEarlierRun });
       onEnded();
     });
   }
@@ -118,14 +118,14 @@ export function createSessionRecords(
       });
     },
     disconnect: (origin, keepAlive, goodbye) =>
-      disconnected({ ...record(origin, recordKinds.disconnect), messageID: keepAlive }, goodbye),
+      disconnected({ ...record(origin, recordKinds.disconnect), messageID: keepAlive }, goodbye, false),
     disconnectKilled: () => {
       for (const { tenant, device, sessions } of spaces.all()) {
         for (const { connection, session, ip, keepAlive } of sessions.values()) {
           if (connection === 0) continue;
           const ids = { tenant, device, connection, session, ip, messageID: keepAlive };
           const input: JournalInput = { ...blank, kind: recordKinds.disconnect, ...ids };
-          disconnected(input, { orderly: false, sessionExpiry: null });
+          disconnected(input, { orderly: false, sessionExpiry: null }, true);
         }
       }
     },
@@ -193,8 +193,8 @@ export function createSessionRecords(
         extra: messageExtra(properties, true),
       };
       journal.append(input, () => {
-        spaces.willPublished(device, connection);
         spaces.publish({ device, session, topic, payload, qos, retain, properties, at: micros() });
+        spaces.willPublished(device, connection);
       });
     },
   };

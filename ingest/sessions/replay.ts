@@ -38,19 +38,17 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
   },
   [recordKinds.disconnect]: (spaces, { device, connection, receivedAt, flag, extra }) => {
     const expiry = readDisconnectExtra(extra);
-    spaces.disconnect({ device, connection, at: receivedAt, orderly: flag, expiry });
+    spaces.disconnect({ device, connection, at: receivedAt, orderly: flag, expiry, ofEarlierRun: true });
   },
   [recordKinds.uplink]: (spaces, record) => {
     const { device, session, connection, messageID, topic, payload, qos, retain, flag } = record;
     const { properties, isWill } = readMessageExtra(record.extra);
-    if (isWill) spaces.willPublished(device, connection);
-    else if (qos === 2) {
-      const state = spaces.find(device, session);
-      if (state !== undefined) spaces.took(state, messageID);
-    }
-    if (flag) return;
+    const state = qos === 2 && !isWill ? spaces.find(device, session) : undefined;
+    if (state !== undefined) spaces.took(state, messageID);
     const at = record.receivedAt;
-    spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
+    if (!flag) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
+    // Last: a space with nothing left in it goes.
+    if (isWill) spaces.willPublished(device, connection);
   },
   [recordKinds.downlink]: (spaces, { device, topic, payload, qos, receivedAt, extra }) => {
     const { properties } = readMessageExtra(extra);

@@ -52,6 +52,8 @@ export interface Disconnected {
   readonly orderly: boolean;
   /** Said with the goodbye; null: as at CONNECT. */
   readonly expiry: number | null;
+  /** Another run held the connection: whatever was queued may have been sent. */
+  readonly ofEarlierRun: boolean;
 }
 
 /** A message within a device's space, from one of its clients or from us. */
@@ -270,14 +272,15 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       changes.session(state);
       return { state, present };
     },
-    disconnect: ({ device, connection, at, orderly, expiry }) => {
+    disconnect: ({ device, connection, at, orderly, expiry, ofEarlierRun }) => {
       const space = spaces.get(device);
       const state = [...(space?.sessions.values() ?? [])].find((one) => one.connection === connection);
       if (space === undefined || state === undefined) return;
       const { will } = state;
       state.connection = 0;
       state.endedAt = at;
-      state.expiry = expiry ?? state.expiry;
+      // One that ends with its connection cannot be prolonged by its goodbye [MQTT-3.14.2-2].
+      if (state.expiry !== endsWithConnection) state.expiry = expiry ?? state.expiry;
       state.will = null;
       state.link = null;
       if (will !== null && !orderly) {
@@ -288,7 +291,10 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       }
       changes.session(state);
       if (state.expiry === endsWithConnection) drop(space, state);
-      for (const [id, { sent }] of state.outgoing) if (sent) touchMessage(state, id);
+      for (const [id, message] of state.outgoing) {
+        message.sent ||= ofEarlierRun;
+        if (message.sent) touchMessage(state, id);
+      }
       leaveIfEmpty(space);
     },
     subscribe: (state, filter, subscription, at) => {

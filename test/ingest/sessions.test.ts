@@ -41,7 +41,7 @@ function begin() {
       entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
       end: (reason) => {
         session.ended.push(reason);
-        spaces.disconnect({ device, connection, at: 0, orderly: false, expiry: null });
+        spaces.disconnect({ device, connection, at: 0, orderly: false, expiry: null, ofEarlierRun: false });
         sessions.close(session);
       },
     };
