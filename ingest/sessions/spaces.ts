@@ -108,9 +108,11 @@ export interface Spaces {
 
 export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Space> = []): Spaces {
   const spaces = new Map<number, Space>();
+  const withWills = new Set<Space>();
   let heldBytes = 0;
   for (const space of loaded) {
     spaces.set(space.device, space);
+    if (space.wills.length > 0) withWills.add(space);
     heldBytes += space.retainedBytes;
     for (const { outgoingBytes } of space.sessions.values()) heldBytes += outgoingBytes;
   }
@@ -286,6 +288,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       if (will !== null && !orderly) {
         const { session, clientID, ip } = state;
         const dueAt = at + Math.min(will.delay, state.expiry) * 1e6;
+        withWills.add(space);
         space.wills.push({ tenant: space.tenant, device, session, clientID, ip, connection, dueAt, will });
         changes.will(device, connection);
       }
@@ -361,7 +364,10 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     },
     dueWills: (nowMicros) => {
       const due: DueWill[] = [];
-      for (const { wills } of spaces.values()) due.push(...wills.filter(({ dueAt }) => dueAt <= nowMicros));
+      for (const space of withWills) {
+        if (space.wills.length === 0 || spaces.get(space.device) !== space) withWills.delete(space);
+        else due.push(...space.wills.filter(({ dueAt }) => dueAt <= nowMicros));
+      }
       return due;
     },
     expire: (nowMicros) => {
