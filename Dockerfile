@@ -13,5 +13,5 @@ RUN npm run build && mkdir /data && chown node /data
 ENV HOST=0.0.0.0 DATA_DIR=/data
 USER node
 VOLUME /data
-EXPOSE 8080 1883
+EXPOSE 8080 1883 8083 8084 8883 8884
 CMD ["node", "src/tidemark.mjs", "serve"]

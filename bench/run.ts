@@ -11,6 +11,7 @@ const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
   events: async () => (await import("./events.js")).benchEvents,
+  handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
   ingest: async () => (await import("./ingest.js")).benchIngest,
   journal: async () => (await import("./journal.js")).benchJournal,
   loop: async () => (await import("./loop.js")).benchLoop,

@@ -18,11 +18,15 @@ export interface TidemarkOptions {
   readonly influx?: InfluxTarget;
   /** Journal and acknowledge only: the series consumer stands still. */
   readonly holdSeries?: boolean;
+  /** Settings beyond, or instead of, those of every bench. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface Tidemark {
   readonly pid: () => number;
   readonly mqttPort: () => number;
+  /** The port of another listener, by its name in the line "listening"; it must be on. */
+  readonly portOf: (listener: string) => number;
   readonly api: () => Api;
   /** A gauge or counter of /metrics; labels as written there, e.g. `consumer="series"`. */
   metric(name: string, label?: string): Promise<number>;
@@ -43,9 +47,13 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
 
   async function start() {
     const child = startChild(sibling("../src/main.js"), ["serve"], environment(options, dataDir, apiKey));
-    const line = (await child.next("msg", "listening")) as { http: string; mqtt: string };
+    const line = (await child.next("msg", "listening")) as Record<string, string> & {
+      http: string;
+      mqtt: string;
+    };
     const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
-    return { child, mqttPort: Number(new URL(line.mqtt).port), api: createApi(line.http, { authorization }) };
+    const portOf = (listener: string): number => Number(new URL(line[listener] ?? "").port);
+    return { child, portOf, api: createApi(line.http, { authorization }) };
   }
   async function stop(): Promise<void> {
     running.api.close();
@@ -64,7 +72,8 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   }
   return {
     pid: () => running.child.pid,
-    mqttPort: () => running.mqttPort,
+    mqttPort: () => running.portOf("mqtt"),
+    portOf: (listener) => running.portOf(listener),
     api: () => running.api,
     metric,
     stored,
@@ -98,5 +107,6 @@ function environment(options: TidemarkOptions, dataDir: string, apiKey: string):
           INFLUX_ORG: influx.org,
           INFLUX_BUCKET: influx.bucket,
         }),
+    ...options.environment,
   };
 }

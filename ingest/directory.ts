@@ -4,6 +4,12 @@ import { type DataStream, dataStreamsOf } from "../store/data-streams.js";
 import { type Device, type DeviceStore, findDeviceByID, findDeviceByUsername } from "../store/devices.js";
 import type { SeriesRef } from "../store/series.js";
 import { fromJson } from "../store/table.js";
+import {
+  applyCertificateChange,
+  type BoundCertificates,
+  certificatesOf,
+  readCertificateChange,
+} from "./certificates.js";
 import { type Converter, converters } from "./decode/values.js";
 
 /** One data point as the decoder uses it. */
@@ -32,11 +38,12 @@ export interface ProductEntry {
   readonly streams: ReadonlyMap<string, StreamEntry>;
 }
 
-/** A device as the way up uses it. `device` and `product` change when the metadata does. */
+/** A device as the way up uses it. All but `series` changes when the metadata does. */
 export interface DeviceEntry {
   readonly id: number;
   device: Device;
   product: ProductEntry;
+  certificates: BoundCertificates;
   /** The series of one of its data points; the same object each time. */
   series(point: PointEntry): SeriesRef;
 }
@@ -74,14 +81,24 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     return entry;
   }
 
-  function admit(device: Device, loaded: ProductEntry): DeviceEntry {
+  /** The product last, for nothing may come between it and its use. */
+  async function load(device: Device | undefined): Promise<Loaded | undefined> {
+    if (device === undefined) return undefined;
+    const certificates = await certificatesOf(store.db, device);
+    return { device, certificates, loaded: await product(device.productIntID) };
+  }
+
+  function admit(found: Loaded | undefined): DeviceEntry | undefined {
+    if (found === undefined) return undefined;
+    const { device, certificates, loaded } = found;
     const known = devices.get(device.id);
     if (known !== undefined) {
       known.device = device;
       known.product = loaded;
+      known.certificates = certificates;
       return known;
     }
-    const entry = toEntry(device, loaded);
+    const entry = toEntry(device, loaded, certificates);
     devices.set(device.id, entry);
     if (devices.size > devicesMax) evict();
     return entry;
@@ -102,16 +119,14 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   async function admitCurrent(read: () => Promise<Device | undefined>): Promise<DeviceEntry | undefined> {
     for (;;) {
       const begun = generation;
-      const device = await read();
-      const loaded = device && (await product(device.productIntID));
-      if (begun === generation) return device && loaded && admit(device, loaded);
+      const found = await load(await read());
+      if (begun === generation) return admit(found);
     }
   }
 
   async function reloadDevice(id: number): Promise<void> {
     if (!devices.has(id)) return;
-    const device = await findDeviceByID(store, id);
-    const entry = device && admit(device, await product(device.productIntID));
+    const entry = admit(await load(await findDeviceByID(store, id)));
     if (entry === undefined) devices.delete(id);
     for (const listener of listeners) listener(id, entry);
   }
@@ -132,6 +147,20 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
+  /** A certificate may be bound to thousands of devices, so their rows are not read again. */
+  async function reloadCertificate(change: Change): Promise<void> {
+    generation++;
+    const certificate = await readCertificateChange(store.db, change);
+    for (const [i, id] of certificate.devices.entries()) {
+      const entry = devices.get(id);
+      if (entry !== undefined) {
+        applyCertificateChange(entry.certificates, entry.device, certificate);
+        for (const listener of listeners) listener(id, entry);
+      }
+      if (i % devicesPerTurn === devicesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   const appliers: Readonly<Record<string, (change: Change) => Promise<void>>> = {
     device: (change) => {
       if (change.action !== "create") generation++;
@@ -140,6 +169,8 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     product: (change) => reloadProduct(change.recordID),
     data_point: reloadMember,
     data_stream: reloadMember,
+    cert: reloadCertificate,
+    cert_device: reloadCertificate,
   };
 
   return {
@@ -161,12 +192,23 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   };
 }
 
-function toEntry(device: Device, product: ProductEntry): DeviceEntry {
+/** One device with all that its entry is made of. */
+interface Loaded {
+  readonly device: Device;
+  readonly certificates: BoundCertificates;
+  readonly loaded: ProductEntry;
+}
+
+/** Devices whose connections are looked at in one turn of the loop. */
+const devicesPerTurn = 200;
+
+function toEntry(device: Device, product: ProductEntry, certificates: BoundCertificates): DeviceEntry {
   const series = new Map<number, SeriesRef>();
   return {
     id: device.id,
     device,
     product,
+    certificates,
     series: (point) => {
       let found = series.get(point.id);
       // The kind may not change within a field, so a reference stays good for the life of the data point.

@@ -28,6 +28,16 @@ export type DropReason =
   | "expired"
   | "packet_size";
 
+/** Why a socket never came to MQTT; labels of `tidemark_handshakes_failed_total`. */
+export type HandshakeFailure =
+  | "lost" // the peer closed it
+  | "timeout"
+  | "tls" // no version or cipher in common, or bytes that are no TLS
+  | "certificate" // the mutual listener got none, or one of an unknown authority
+  | "http" // no WebSocket upgrade
+  | "subprotocol" // an upgrade that does not offer MQTT
+  | "full"; // more sockets than the endpoint holds
+
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
 export interface Meter {
   messages: number;
@@ -37,6 +47,9 @@ export interface Meter {
   denialsUnrecorded: number;
   pointsStored: number;
   connections: number;
+  /** TLS and WebSocket handshakes under way, or waiting for their turn. */
+  handshakesPending: number;
+  readonly handshakesFailed: Map<HandshakeFailure, number>;
   readonly refused: Map<Reason, number>;
   readonly ended: Map<EndReason, number>;
   readonly dropped: Map<DropReason, number>;
@@ -50,6 +63,8 @@ export function createMeter(): Meter {
     denialsUnrecorded: 0,
     pointsStored: 0,
     connections: 0,
+    handshakesPending: 0,
+    handshakesFailed: new Map(),
     refused: new Map(),
     ended: new Map(),
     dropped: new Map(),

@@ -7,6 +7,11 @@ export interface Config {
   readonly host: string;
   readonly httpPort: number;
   readonly mqttPort: Port;
+  readonly mqttsPort: Port;
+  /** With client certificates. */
+  readonly mqttssPort: Port;
+  readonly wsPort: Port;
+  readonly wssPort: Port;
   readonly dataDir: string;
   readonly apiKey: { readonly appID: string; readonly appSecret: string } | null;
   readonly adminPassword: string | null;
@@ -17,6 +22,8 @@ export interface Config {
   readonly publicHost: string | null;
   /** PEM files of the certificate authority; null: the deployment makes its own. */
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
+  /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
+  readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
@@ -68,6 +75,10 @@ const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
   MQTT_PORT: port.prefault("1883"),
+  MQTTS_PORT: port.prefault("8883"),
+  MQTTSS_PORT: port.prefault("8884"),
+  WS_PORT: port.prefault("8083"),
+  WSS_PORT: port.prefault("8084"),
   DATA_DIR: z.string().min(1).default("./data"),
   API_KEY: z
     .string()
@@ -83,6 +94,8 @@ const schema = z.object({
   PUBLIC_HOST: z.string().min(1).max(255).optional(),
   CA_CERT: z.string().min(1).optional(),
   CA_KEY: z.string().min(1).optional(),
+  TLS_CERT: z.string().min(1).optional(),
+  TLS_KEY: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
@@ -114,6 +127,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: env.HOST,
     httpPort: env.HTTP_PORT,
     mqttPort: env.MQTT_PORT,
+    mqttsPort: env.MQTTS_PORT,
+    mqttssPort: env.MQTTSS_PORT,
+    wsPort: env.WS_PORT,
+    wssPort: env.WSS_PORT,
     dataDir: env.DATA_DIR,
     apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
     adminPassword: env.ADMIN_PASSWORD ?? null,
@@ -121,10 +138,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     timezone: env.TIMEZONE,
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
-    authority:
-      env.CA_CERT === undefined || env.CA_KEY === undefined
-        ? null
-        : { certPath: env.CA_CERT, keyPath: env.CA_KEY },
+    authority: pemFiles(env.CA_CERT, env.CA_KEY),
+    tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
@@ -142,6 +157,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   });
 }
 
+function pemFiles(certPath: string | undefined, keyPath: string | undefined): Config["tls"] {
+  return certPath === undefined || keyPath === undefined ? null : { certPath, keyPath };
+}
+
 /** Settings that make sense only together. */
 function missingTogether(env: z.infer<typeof schema>): string[] {
   const problems: string[] = [];
@@ -152,8 +171,10 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
     if (env.INFLUX_URL !== undefined && env[name] === undefined)
       problems.push(`${name}: is required with INFLUX_URL`);
   }
-  if ((env.CA_CERT === undefined) !== (env.CA_KEY === undefined)) {
-    problems.push("CA_CERT, CA_KEY: are set together or not at all");
+  for (const [cert, key] of [["CA_CERT", "CA_KEY"] as const, ["TLS_CERT", "TLS_KEY"] as const]) {
+    if ((env[cert] === undefined) !== (env[key] === undefined)) {
+      problems.push(`${cert}, ${key}: are set together or not at all`);
+    }
   }
   return problems;
 }

@@ -16,7 +16,6 @@ import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
 import { startWills, type Wills } from "../ingest/sessions/wills.js";
-import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
 import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
@@ -31,7 +30,7 @@ import { openInfluxSeriesStore } from "../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { openSessionStore } from "../store/session-store.js";
 import { createApp } from "./app.js";
-import { openAuthority } from "./authority.js";
+import { openAuthority, trustedRoots } from "./authority.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
@@ -41,14 +40,23 @@ import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import { openMetadata } from "./metadata.js";
+import {
+  type ListenerName,
+  listenerAddresses,
+  type MqttListeners,
+  openMqttListeners,
+} from "./mqtt-listeners.js";
+import { createServerCertificate } from "./server-certificate.js";
 import { createStatus, type Status } from "./status.js";
 import { taskKinds } from "./tasks/kinds.js";
 import { openTasksRunner } from "./tasks/runner.js";
 import { createStamp } from "./views/time.js";
 
-export interface Service {
+/** The addresses of the listeners, null where one is off. */
+export interface Service extends Readonly<Record<ListenerName, string | null>> {
   readonly http: string;
-  readonly mqtt: string | null;
+  /** Reads the TLS certificate again; connections stay. */
+  reload(): Promise<void>;
   /** Stops listening, finishes what is in flight, commits and closes. */
   close(): Promise<void>;
 }
@@ -98,7 +106,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
   const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
-  let mqtt: MqttListener | null = null;
+  let mqtt: MqttListeners | null = null;
   const journal = await openJournal({
     dir: join(dir, "journal"),
     node: config.nodeNumber,
@@ -174,33 +182,36 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     now,
   });
 
-  if (config.mqttPort !== null) {
-    mqtt = await listenMqtt(
-      {
-        accept,
-        sessions,
-        presence,
-        spaces,
-        records,
-        denials: createDenials(accept, meter, now),
-        meter,
-        now,
-        authenticate: (username, token) => authenticate(directory, username, token),
-        takenBefore: async (origin) => {
-          // What the earlier connection sent may still be on its way to the disk, where the history looks.
-          await journal.waitFor(origin.connection - 1);
-          return takenBefore(
-            events.history,
-            { device: origin.device.id, session: origin.session, connection: origin.connection },
-            killedAt,
-          );
-        },
-        hold: directory.hold,
-        release: directory.release,
+  const listeners = await openMqttListeners({
+    ...{ config, meter, log, now },
+    certificate: createServerCertificate({ config, authority, vault }),
+    trusted: () => trustedRoots({ db, vault }, authority, now()),
+    note: (trouble) => status.note("certificate", trouble),
+    context: {
+      accept,
+      sessions,
+      presence,
+      spaces,
+      records,
+      denials: createDenials(accept, meter, now),
+      meter,
+      now,
+      authenticate: (username, token, certificate) =>
+        authenticate(directory, username, { token, certificate }, now()),
+      takenBefore: async (origin) => {
+        // What the earlier connection sent may still be on its way to the disk, where the history looks.
+        await journal.waitFor(origin.connection - 1);
+        return takenBefore(
+          events.history,
+          { device: origin.device.id, session: origin.session, connection: origin.connection },
+          killedAt,
+        );
       },
-      { host: config.host, port: config.mqttPort },
-    );
-  }
+      hold: directory.hold,
+      release: directory.release,
+    },
+  });
+  mqtt = listeners;
   const commands = createCommands({ db, sessions, log, now });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
@@ -209,7 +220,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
   const app = createApp({
     config,
-    brokers: { host: config.publicHost ?? config.host, ports: { mqtt: mqtt?.port ?? null } },
+    brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     tasks,
     commands,
     db,
@@ -229,26 +240,28 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
   const server = await listenHttp(app.fetch, config);
   const http = addressText("http", config.host, (server.address() as AddressInfo).port);
-  const mqttAddress = mqtt === null ? null : addressText("mqtt", config.host, mqtt.port);
+  const addresses = listenerAddresses(config.host, listeners.ports);
   const addressFile = join(dir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
-  log.info("listening", { http, mqtt: mqttAddress });
+  await writeFile(join(dir, "authority.crt"), authority.root);
+  log.info("listening", { http, ...addresses });
 
   return {
     http,
-    mqtt: mqttAddress,
+    ...addresses,
+    reload: listeners.reload,
     close: async () => {
       closing = true;
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
-      await mqtt?.stopListening();
+      listeners.stopListening();
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
       await tasks.close();
       wills?.close();
       await sessions.endAll("shutdown");
-      await mqtt?.close();
+      await listeners.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
       await commands.close();

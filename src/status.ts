@@ -82,6 +82,18 @@ export function createStatus(sources: StatusSources): Status {
         "Refused connections left out of the connect log.",
         one(meter.denialsUnrecorded),
       ),
+      samples(
+        "counter",
+        "tidemark_handshakes_failed_total",
+        "Sockets that never came to MQTT, by reason.",
+        by("reason", meter.handshakesFailed),
+      ),
+      samples(
+        "gauge",
+        "tidemark_handshakes_pending",
+        "TLS and WebSocket handshakes.",
+        one(meter.handshakesPending),
+      ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
       samples(
         "gauge",

@@ -43,6 +43,9 @@ export interface CallOptions {
 export interface World {
   readonly http: string;
   readonly mqtt: string;
+  /** The addresses of every listener, and what signals would ask of the process. */
+  readonly service: Service;
+  readonly dataDir: string;
   /** The credentials of the first start. */
   readonly first: { readonly username: string; readonly password: string; readonly apiKey: string };
   /** A text or binary body goes as it is, anything else as JSON. */
@@ -80,9 +83,19 @@ export function worldSuite(
   });
 }
 
+/** A suite that needs one of them asks for port 0. */
+export const listenersOff = {
+  MQTTS_PORT: "off",
+  MQTTSS_PORT: "off",
+  WS_PORT: "off",
+  WSS_PORT: "off",
+} as const;
+
 interface Opened {
   readonly http: string;
   readonly mqtt: string;
+  readonly service: Service;
+  readonly dataDir: string;
   readonly first: World["first"];
   close(): Promise<void>;
 }
@@ -90,7 +103,7 @@ interface Opened {
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();
   const troubles: unknown[] = [];
-  const ports = { HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0" };
+  const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, FREE_BYTES_MIN: "0" };
   const config = readConfig({ DATA_DIR: dir.path, ...ports, ...environment });
   const log = createLogger("error", (line) => troubles.push(line), Date.now);
   const service: Service = await serve(config, log, (error) => troubles.push(error));
@@ -98,6 +111,8 @@ async function open(environment: Readonly<Record<string, string>>): Promise<Open
   return {
     http: service.http,
     mqtt: service.mqtt ?? "",
+    service,
+    dataDir: dir.path,
     first,
     close: async () => {
       await service.close();
@@ -115,6 +130,12 @@ function createWorld(service: () => Opened): World {
     },
     get mqtt() {
       return service().mqtt;
+    },
+    get service() {
+      return service().service;
+    },
+    get dataDir() {
+      return service().dataDir;
     },
     get first() {
       return service().first;

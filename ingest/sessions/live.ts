@@ -1,3 +1,4 @@
+import { type ClientCertificate, isEntitled } from "../credentials.js";
 import type { DeviceEntry } from "../directory.js";
 import { endsWithConnection } from "../message.js";
 import type { EndReason } from "../meter.js";
@@ -14,6 +15,8 @@ export interface Session {
   readonly entry: DeviceEntry;
   /** Token that it authenticated with; another one throws it out. */
   readonly token: string;
+  /** Certificate that it proved itself with; null where none was asked for. */
+  readonly certificate: ClientCertificate | null;
   /** Null until its CONNECT is on disk. */
   readonly state: SessionState | null;
   end(reason: EndReason): void;
@@ -142,13 +145,10 @@ export function createSessions({ spaces, records, now }: SessionsDeps): Sessions
       return taken;
     },
     check: (device, entry) => {
-      const row = entry?.device;
       for (const session of [...of(device)]) {
-        if (row === undefined || row.blocked === 1 || row.authType !== 1 || row.token !== session.token) {
-          session.end("thrown_out");
-        }
+        if (entry === undefined || !isEntitled(entry, session)) session.end("thrown_out");
       }
-      if (row === undefined) spaces.forget(device);
+      if (entry === undefined) spaces.forget(device);
     },
     endAll: async (reason) => {
       const all = [...live.values()].flatMap((space) => [...space.values()]);

@@ -62,7 +62,7 @@ async function open(dir: string): Promise<Fleet> {
     };
     state.link = { deliver: () => note(), send: ({ settled }) => note(settled) };
     const entry = { id, device: { deviceID: `d${id}` } } as DeviceEntry;
-    sessions.open({ clientID: "c", token: "t", entry, state, end: () => undefined });
+    sessions.open({ clientID: "c", token: "t", certificate: null, entry, state, end: () => undefined });
   }
   return { db, sessions, got, commands: createCommands({ db, sessions, log, now }) };
 }

@@ -37,7 +37,7 @@ function begin() {
       ...{ ...ids, connection, at: 0, cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
     });
     const session: Fake = {
-      ...{ clientID, token, state, slow: false, waiting: [], got: [], ended: [] },
+      ...{ clientID, token, certificate: null, state, slow: false, waiting: [], got: [], ended: [] },
       entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
       end: (reason) => {
         session.ended.push(reason);

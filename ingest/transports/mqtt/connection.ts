@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Socket } from "node:net";
 import mqttPacket, {
   type IConnectPacket,
   type ISubscribePacket,
@@ -8,7 +7,8 @@ import mqttPacket, {
   type Parser,
 } from "mqtt-packet";
 import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accept.js";
-import type { Denied } from "../../credentials.js";
+import type { ClientCertificate, Denied } from "../../credentials.js";
+import { isEntitled, isValidAt } from "../../credentials.js";
 import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory.js";
 import { endsWithConnection, neverExpires, type Subscription, type Will } from "../../message.js";
@@ -25,6 +25,7 @@ import { createDeliveries, type Deliveries, inFlightDefault } from "./deliveries
 import { createFrameWatch } from "./framing.js";
 import { Inbound, type InboundOwner } from "./inbound.js";
 import { createOutbox, type Outbox } from "./outbox.js";
+import { type Wire, WireError } from "./wire.js";
 
 /** What every connection of the endpoint shares. */
 export interface MqttContext {
@@ -37,7 +38,11 @@ export interface MqttContext {
   readonly meter: Meter;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | Denied>;
+  authenticate(
+    username: string | undefined,
+    token: string | undefined,
+    certificate: ClientCertificate | null,
+  ): Promise<DeviceEntry | Denied>;
   takenBefore(origin: Origin): Promise<Taken>;
   hold(device: number): void;
   release(device: number): void;
@@ -69,7 +74,7 @@ const returnCodes: Partial<Record<EndReason, number>> = {
 /** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
 export class MqttConnection implements Session, InboundOwner {
   readonly #context: MqttContext;
-  readonly #socket: Socket;
+  readonly #socket: Wire;
   readonly #parser: Parser;
   readonly #frames = createFrameWatch();
   readonly #outbox: Outbox;
@@ -81,6 +86,9 @@ export class MqttConnection implements Session, InboundOwner {
   #origin: Origin | null = null;
   #clientID = "";
   #token = "";
+  /** Of a connection on the mutual-TLS listener. */
+  readonly certificate: ClientCertificate | null;
+  readonly #ip: string;
   readonly #inbound: Inbound;
   #sessionExpiry: number | null = null;
   #keepAlive = 0;
@@ -90,9 +98,11 @@ export class MqttConnection implements Session, InboundOwner {
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
 
-  constructor(context: MqttContext, socket: Socket) {
+  constructor(context: MqttContext, socket: Wire, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#socket = socket;
+    this.certificate = certificate;
+    this.#ip = socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
     this.#outbox = createOutbox(socket);
     this.#inbound = new Inbound(context, this.#outbox, this);
     this.#parser = mqttPacket.parser({ protocolVersion: 4 });
@@ -100,7 +110,7 @@ export class MqttConnection implements Session, InboundOwner {
     this.#parser.on("packet", (packet: Packet) => this.#take(packet));
     this.#parser.on("error", () => this.end("protocol"));
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    socket.on("error", () => this.#close("lost"));
+    socket.on("error", (error) => this.#close(error instanceof WireError ? error.reason : "lost"));
     socket.on("close", () => this.#close("lost"));
   }
 
@@ -147,9 +157,11 @@ export class MqttConnection implements Session, InboundOwner {
     this.#socket.resume();
   }
 
-  /** Called every second: ends a connection that has been silent too long [MQTT-3.1.2-24]. */
+  /** Called every second: ends a connection whose certificate has run out, or that is silent [MQTT-3.1.2-24]. */
   checkSilence(now: number): void {
-    if (this.#paused || this.#waiting !== null) {
+    if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, now)) {
+      this.end("thrown_out");
+    } else if (this.#paused || this.#waiting !== null) {
       this.#heardAt = now;
     } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
       this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
@@ -265,7 +277,7 @@ export class MqttConnection implements Session, InboundOwner {
     this.holdBack(async () => {
       if (this.#context.accept.full) return this.end("unavailable");
       const token = packet.password?.toString("utf8");
-      const found = await this.#context.authenticate(packet.username, token);
+      const found = await this.#context.authenticate(packet.username, token, this.certificate);
       if (this.#phase !== "connecting") return;
       if ("denial" in found) {
         const { device, denial } = found;
@@ -274,6 +286,8 @@ export class MqttConnection implements Session, InboundOwner {
       }
       this.#clientID = clientID;
       this.#token = token ?? "";
+      // What the feed brought since the answer was given has found no session to throw out.
+      if (!isEntitled(found, this)) return this.end("credentials");
       await this.#open(found, packet);
     });
   }
@@ -334,10 +348,6 @@ export class MqttConnection implements Session, InboundOwner {
     this.#phase = "open";
     this.#connack(0, present);
     deliveries.resume();
-  }
-
-  get #ip(): string {
-    return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
   }
 
   #connack(returnCode: number, sessionPresent = false): void {

@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { Wire } from "./wire.js";
 
 /**
  * Collects the small packets of one connection, so that a commit that acknowledges fifty messages costs one
@@ -16,7 +16,7 @@ export interface Outbox {
 
 const startBytes = 256;
 
-export function createOutbox(socket: Socket): Outbox {
+export function createOutbox(socket: Wire): Outbox {
   let buffer: Buffer | null = null;
   let used = 0;
 

@@ -34,6 +34,7 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
     id: 1,
     device: {} as DeviceEntry["device"],
     product,
+    certificates: new Map(),
     series: (point) => {
       const known = series.get(point.id);
       if (known !== undefined) return known;
