@@ -72,6 +72,8 @@ const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 const embeddedMemtablePointsMax = 500_000;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 const headerBytesMax = 64 * 1024;
+/** Longer than what load balancers keep a connection for: the side that sends next should not find it closed. */
+const idleMs = 75_000;
 const seriesConsumer = "series";
 
 /** Opens every store, wires the pipelines and listens. `fatal` is called when the service cannot go on. */
@@ -346,7 +348,7 @@ function listenHttp(
         fetch,
         hostname: config.host,
         port: config.httpPort,
-        serverOptions: { maxHeaderSize: headerBytesMax },
+        serverOptions: { maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs },
       },
       () => {
         server.off("error", reject);
