@@ -7,11 +7,16 @@ export type EndReason =
   | "keep_alive"
   | "taken_over"
   | "thrown_out" // the device was blocked, changed its credentials, or is gone
-  | "protocol" // malformed or out of order
+  | "malformed"
+  | "protocol" // out of order, or not allowed
+  | "topic_name"
+  | "topic_alias"
+  | "receive_maximum" // more unacknowledged messages than announced
   | "oversize"
   | "unreleased" // too many QoS 2 messages without PUBREL
   | "connect_timeout"
   | "credentials"
+  | "auth_method" // MQTT 5's own authentication, which is not offered
   | "blocked"
   | "client_id"
   | "version"

@@ -31,9 +31,6 @@ interface SubscribeExtra {
 
 type WrittenProperties = Omit<MessageProperties, "correlationData"> & { readonly correlationData?: string };
 
-/** Properties of a message, encoded, are at most this long. */
-export const propertiesBytesMax = 16 * 1024;
-
 /** Null where there is nothing to say: nearly always. */
 export function messageExtra(properties: MessageProperties | null, isWill = false): Uint8Array | null {
   if (properties === null && !isWill) return null;

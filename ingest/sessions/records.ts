@@ -52,7 +52,8 @@ export interface SessionRecords {
   release(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
   /** PUBREC of a message that went down; PUBREL may go once it is done. */
   received(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
-  delivered(origin: Origin, state: SessionState, messageID: number): void;
+  /** `acknowledged`: by the client; otherwise it is given up. */
+  delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
   /** To all sessions of the device that it reaches. */
   send(device: DeviceEntry, message: DownMessage, settled: Settled): void;
   publishWill(due: DueWill): void;
@@ -166,9 +167,9 @@ export function createSessionRecords(
         spaces.received(state, messageID);
         done();
       }),
-    delivered: (origin, state, messageID) =>
-      keep(state, { ...record(origin, recordKinds.delivered), messageID }, () =>
-        spaces.delivered(state, messageID),
+    delivered: (origin, state, messageID, acknowledged) =>
+      keep(state, { ...record(origin, recordKinds.delivered), messageID, flag: acknowledged }, () =>
+        spaces.delivered(state, messageID, acknowledged),
       ),
     send: (device, { topic, payload, qos, properties }, settled) => {
       const input: JournalInput = {

@@ -112,7 +112,7 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
     records.release(origin, state, unreleased, () => undefined);
   }
   if (step.do === "received" && first !== undefined) records.received(origin, state, first, () => undefined);
-  if (step.do === "delivered" && first !== undefined) records.delivered(origin, state, first);
+  if (step.do === "delivered" && first !== undefined) records.delivered(origin, state, first, true);
   return settled(journal);
 }
 

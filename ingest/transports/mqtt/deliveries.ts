@@ -1,4 +1,3 @@
-import mqttPacket from "mqtt-packet";
 import { count, type Meter } from "../../meter.js";
 import {
   isExpired,
@@ -8,36 +7,39 @@ import {
   type SessionState,
 } from "../../sessions/state.js";
 import type { Outbox } from "./outbox.js";
+import type { PublishEncoder } from "./publish-packet.js";
+import { failure } from "./reasons.js";
 
 /** Messages to one connection: the in-flight window over what its session has to deliver. */
 export interface Deliveries extends Link {
   /** Sends what the session still holds, in order [MQTT-4.4.0-1], [MQTT-4.6.0-1]. */
   resume(): void;
-  /** PUBACK and PUBCOMP end a delivery; PUBREC moves it on. Unknown ids are ignored. */
-  acknowledged(messageID: number): void;
-  received(messageID: number): void;
+  /** PUBACK and PUBCOMP end a delivery. Unknown ids are ignored. */
+  acknowledged(messageID: number, code: number): void;
+  /** PUBREC moves it on; false for an id that is not in flight. */
+  received(messageID: number, code: number): boolean;
 }
 
 /** What becomes of a delivery, on record. */
 export interface DeliveryRecords {
-  /** The message needs no more; `done` ends at once or with the next commit. */
-  delivered(messageID: number): void;
+  /** The message needs no more: acknowledged, or given up. */
+  delivered(messageID: number, acknowledged: boolean): void;
   received(messageID: number, done: () => void): void;
 }
 
 export interface DeliveryOptions {
   readonly outbox: Outbox;
+  readonly encoder: PublishEncoder;
   readonly meter: Meter;
   readonly records: DeliveryRecords;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** QoS 1 and 2 messages that the client takes at once. */
-  readonly inFlightMax: number;
 }
 
-export const inFlightDefault = 100;
+/** QoS 1 and 2 messages that a client gets at once, unless it wants fewer. */
+export const inFlightMax = 100;
 /** Beyond this a reader is too slow for messages that nobody acknowledges. */
 export const waitingBytesMax = 1024 * 1024;
 
@@ -45,88 +47,97 @@ const pubrelFirstByte = 0x62;
 
 export function createDeliveries(
   state: Pick<SessionState, "outgoing">,
-  { outbox, meter, records, isClosed, markDirty, now, inFlightMax }: DeliveryOptions,
+  { outbox, encoder, meter, records, isClosed, markDirty, now }: DeliveryOptions,
 ): Deliveries {
+  const window = Math.min(inFlightMax, encoder.receiveMaximum);
   /** Sent on this connection and not settled. */
   const inFlight = new Set<number>();
   /** Packet ids behind the window. */
   let waiting: number[] = [];
 
-  function publish(message: Outgoing): void {
-    const { messageID, topic, qos, retain, sent: dup } = message;
-    inFlight.add(messageID);
-    message.sent = true;
-    outbox.push(
-      mqttPacket.generate({
-        ...{
-          cmd: "publish",
-          topic,
-          payload: Buffer.from(message.payload),
-          qos,
-          messageId: messageID,
-          dup,
-          retain,
-        },
-      }),
-    );
+  /** False where it goes no further: it has expired, or the client takes no packet of that size. */
+  function write(message: Message, messageID: number, dup: boolean): boolean {
+    const nowMicros = now() * 1000;
+    if (isExpired(message, nowMicros)) {
+      count(meter.dropped, "expired");
+      return false;
+    }
+    const { topic, payload, qos, retain, identifiers } = message;
+    const properties = withTimeLeft(message, nowMicros);
+    const bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    if (bytes === null) count(meter.dropped, "packet_size");
+    else outbox.push(bytes);
+    return bytes !== null;
   }
 
   function sendOn(message: Outgoing): void {
+    const { messageID } = message;
     if (message.received) {
-      inFlight.add(message.messageID);
-      outbox.acknowledge(pubrelFirstByte, message.messageID);
-    } else if (isExpired(message, now() * 1000)) {
-      count(meter.dropped, "expired");
-      records.delivered(message.messageID);
+      inFlight.add(messageID);
+      outbox.acknowledge(pubrelFirstByte, messageID);
+    } else if (write(message, messageID, message.sent)) {
+      inFlight.add(messageID);
+      message.sent = true;
     } else {
-      publish(message);
+      records.delivered(messageID, false);
     }
     markDirty();
   }
 
   function fill(): void {
     let taken = 0;
-    for (; taken < waiting.length && inFlight.size < inFlightMax; taken++) {
+    for (; taken < waiting.length && inFlight.size < window; taken++) {
       const message = state.outgoing.get(waiting[taken] as number);
       if (message !== undefined) sendOn(message);
     }
     if (taken > 0) waiting = waiting.slice(taken);
   }
 
+  function finish(messageID: number, code: number): void {
+    if (!inFlight.delete(messageID)) return;
+    records.delivered(messageID, code < failure);
+    fill();
+  }
+
   return {
-    deliver: (message: Message) => {
+    deliver: (message) => {
       if (outbox.waitingBytes > waitingBytesMax) {
         count(meter.dropped, "slow_reader");
         return false;
       }
-      const { topic, retain } = message;
-      const payload = Buffer.from(message.payload);
-      outbox.push(mqttPacket.generate({ cmd: "publish", topic, payload, qos: 0, dup: false, retain }));
-      markDirty();
-      return true;
+      const isWritten = write(message, 0, false);
+      if (isWritten) markDirty();
+      return isWritten;
     },
     send: (message) => {
-      if (waiting.length === 0 && inFlight.size < inFlightMax) sendOn(message);
+      if (waiting.length === 0 && inFlight.size < window) sendOn(message);
       else waiting.push(message.messageID);
     },
     resume: () => {
       waiting = [...state.outgoing.keys()];
       fill();
     },
-    acknowledged: (messageID) => {
-      if (!inFlight.delete(messageID)) return;
-      records.delivered(messageID);
-      fill();
-    },
-    received: (messageID) => {
-      const message = state.outgoing.get(messageID);
-      if (message?.qos !== 2 || !inFlight.has(messageID)) return;
+    acknowledged: finish,
+    received: (messageID, code) => {
+      if (!inFlight.has(messageID)) return false;
+      // The client does not want it [MQTT-4.3.3-4].
+      if (code >= failure) finish(messageID, code);
       // Once the client may forget the id, the message must never go again: that has to be on disk first.
-      records.received(messageID, () => {
-        if (isClosed()) return;
-        outbox.acknowledge(pubrelFirstByte, messageID);
-        markDirty();
-      });
+      else {
+        records.received(messageID, () => {
+          if (isClosed()) return;
+          outbox.acknowledge(pubrelFirstByte, messageID);
+          markDirty();
+        });
+      }
+      return true;
     },
   };
+}
+
+/** Its expiry less the time that it has waited [MQTT-3.3.2-6]. */
+function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
+  const seconds = properties?.messageExpiryInterval;
+  if (seconds === undefined) return properties;
+  return { ...properties, messageExpiryInterval: Math.ceil(seconds - (nowMicros - at) / 1e6) };
 }

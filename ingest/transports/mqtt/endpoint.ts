@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import type { ClientCertificate } from "../../credentials.js";
 import { count } from "../../meter.js";
-import { MqttConnection, type MqttContext } from "./connection.js";
+import { MqttConnection } from "./connection.js";
+import type { MqttContext } from "./context.js";
 import type { Wire } from "./wire.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */

@@ -1,0 +1,30 @@
+import type { ClientCertificate, Denied } from "../../credentials.js";
+import type { Denials } from "../../denials.js";
+import type { DeviceEntry } from "../../directory.js";
+import type { Presence } from "../../presence.js";
+import type { Sessions } from "../../sessions/live.js";
+import type { MqttConnection } from "./connection.js";
+import type { InboundContext } from "./inbound.js";
+
+/** What every connection of the endpoint shares. */
+export interface MqttContext extends InboundContext {
+  readonly sessions: Sessions;
+  readonly presence: Presence;
+  readonly denials: Denials;
+  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Absent: its own stands. */
+  readonly keepAliveMax?: number;
+  authenticate(
+    username: string | undefined,
+    token: string | undefined,
+    certificate: ClientCertificate | null,
+  ): Promise<DeviceEntry | Denied>;
+  hold(device: number): void;
+  release(device: number): void;
+  /** Whether the device may not read what the filter covers; absent: it may read its whole space. */
+  refusesFilter?(device: DeviceEntry, filter: string): boolean;
+  /** The connection has bytes to flush at the end of the commit. */
+  markDirty(connection: MqttConnection): void;
+  /** The connection has stopped reading until the journal has room. */
+  markPaused(connection: MqttConnection): void;
+  onClosed(connection: MqttConnection): void;
+}

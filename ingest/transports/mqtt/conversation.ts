@@ -1,0 +1,173 @@
+import type { Origin } from "../../accept.js";
+import { endsWithConnection, type Subscription } from "../../message.js";
+import type { EndReason } from "../../meter.js";
+import type { Goodbye } from "../../sessions/records.js";
+import type { SessionState } from "../../sessions/state.js";
+import * as answers from "./answers.js";
+import type { MqttContext } from "./context.js";
+import { createDeliveries, type Deliveries } from "./deliveries.js";
+import { Inbound, type InboundOwner } from "./inbound.js";
+import type { Outbox } from "./outbox.js";
+import type {
+  AckPacket,
+  ClientPacket,
+  ConnectRequest,
+  DisconnectPacket,
+  SubscribePacket,
+  UnsubscribePacket,
+} from "./packets.js";
+import { createPublishEncoder } from "./publish-packet.js";
+import { protocolError } from "./reader.js";
+import { code, failure } from "./reasons.js";
+import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
+
+/** The connection that a conversation goes over. */
+export interface ConversationOwner extends Omit<InboundOwner, "state"> {
+  readonly origin: Origin;
+  end(reason: EndReason, detail?: string): void;
+  /** The client has said DISCONNECT. */
+  leave(): void;
+}
+
+const pingresp = Buffer.from([0xd0, 0]);
+
+/** What follows CONNACK: each packet of the client, and what its session has for it. */
+export class Conversation {
+  readonly #context: MqttContext;
+  readonly #owner: ConversationOwner;
+  readonly #outbox: Outbox;
+  readonly #request: ConnectRequest;
+  readonly #state: SessionState;
+  readonly #inbound: Inbound;
+  readonly #deliveries: Deliveries;
+  /** What DISCONNECT said; until then nothing. */
+  #goodbye: Goodbye = { orderly: false, sessionExpiry: null };
+
+  constructor(
+    context: MqttContext,
+    owner: ConversationOwner,
+    outbox: Outbox,
+    request: ConnectRequest,
+    state: SessionState,
+  ) {
+    const { meter, now, records } = context;
+    this.#context = context;
+    this.#owner = owner;
+    this.#outbox = outbox;
+    this.#request = request;
+    this.#state = state;
+    this.#inbound = new Inbound(context, outbox, owner, state);
+    this.#deliveries = createDeliveries(state, {
+      ...{ outbox, meter, now, encoder: createPublishEncoder(request) },
+      records: {
+        delivered: (messageID, acknowledged) =>
+          records.delivered(owner.origin, state, messageID, acknowledged),
+        received: (messageID, done) => records.received(owner.origin, state, messageID, done),
+      },
+      isClosed: () => owner.isClosed,
+      markDirty: () => owner.markDirty(),
+    });
+    state.link = this.#deliveries;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get goodbye(): Goodbye {
+    return this.#goodbye;
+  }
+
+  /** Sends what the session still holds; CONNACK has gone before. */
+  resume(): void {
+    this.#deliveries.resume();
+  }
+
+  /** The connection has ended. */
+  close(): void {
+    if (this.#state.link === this.#deliveries) this.#state.link = null;
+  }
+
+  isFull(share: number): boolean {
+    return this.#inbound.isFull(share);
+  }
+
+  handle(packet: ClientPacket): void {
+    switch (packet.cmd) {
+      case "publish":
+        return this.#inbound.publish(packet);
+      case "puback":
+      case "pubcomp":
+        return this.#deliveries.acknowledged(packet.messageID, packet.code);
+      case "pubrec":
+        return this.#received(packet);
+      case "pubrel":
+        return this.#inbound.release(packet.messageID);
+      case "subscribe":
+        return this.#subscribe(packet);
+      case "unsubscribe":
+        return this.#unsubscribe(packet);
+      case "pingreq":
+        return this.#outbox.push(pingresp);
+      case "disconnect":
+        return this.#disconnect(packet);
+    }
+  }
+
+  /** An answer that the client cannot take ends the connection. */
+  #answer(bytes: Buffer | null): void {
+    if (bytes === null) this.#owner.end("oversize", "the answer is larger than the client allows");
+    else this.#outbox.push(bytes);
+  }
+
+  #received({ messageID, code: reasonCode }: AckPacket): void {
+    if (this.#deliveries.received(messageID, reasonCode)) return;
+    if (this.#request.version < 5 || reasonCode >= failure) return;
+    const text = "no message with this packet id is in flight";
+    this.#answer(answers.negativeAck(this.#request, "pubrel", messageID, code.packetIDNotFound, text));
+  }
+
+  /** SUBACK once the subscriptions are on disk, before what they bring. */
+  #subscribe(packet: SubscribePacket): void {
+    const { device } = this.#owner.origin;
+    const refuses = (filter: string): boolean => this.#context.refusesFilter?.(device, filter) ?? false;
+    const { codes, granted } = judge(this.#state, packet, refuses);
+    this.#context.records.subscribe(this.#owner.origin, this.#state, granted, () => {
+      if (this.#owner.isClosed) return;
+      this.#answer(answers.suback(this.#request, packet.messageID, codes, refusal(codes)));
+      for (const [filter, subscription] of granted) if (filter === "$time") this.#tellTime(subscription);
+      this.#owner.markDirty();
+    });
+  }
+
+  #tellTime({ identifier }: Subscription): void {
+    const now = this.#context.now();
+    this.#deliveries.deliver({
+      ...{ topic: "$time", payload: clock(now), qos: 0, retain: false, properties: null },
+      ...{ identifiers: identifier === null ? [] : [identifier], at: now * 1000 },
+    });
+  }
+
+  #unsubscribe({ messageID, filters }: UnsubscribePacket): void {
+    const { origin } = this.#owner;
+    const codes = unsubscribeCodes(this.#state, origin.device.device.deviceID, filters);
+    this.#context.records.unsubscribe(origin, this.#state, filters, () => {
+      if (this.#owner.isClosed) return;
+      this.#answer(answers.unsuback(this.#request, messageID, codes));
+      this.#owner.markDirty();
+    });
+  }
+
+  #disconnect({ code: reasonCode, sessionExpiry }: DisconnectPacket): void {
+    if (sessionExpiry !== null && sessionExpiry > 0 && this.#state.expiry === endsWithConnection) {
+      throw protocolError("a session that ends with its connection cannot be kept after all");
+    }
+    this.#goodbye = { orderly: reasonCode === code.success, sessionExpiry };
+    this.#owner.leave();
+  }
+}
+
+/** The clock as topic `$time` serves it: milliseconds since 1970. */
+function clock(now: number): Buffer {
+  return Buffer.from(JSON.stringify({ time: now }));
+}
