@@ -20,6 +20,8 @@ export interface TidemarkOptions {
   readonly holdSeries?: boolean;
   /** Settings beyond, or instead of, those of every bench. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** With every limit set, far above the load. */
+  readonly limited?: boolean;
 }
 
 export interface Tidemark {
@@ -89,6 +91,16 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   };
 }
 
+const limits = {
+  ...{
+    DEVICE_CONNECTIONS_MAX: "8",
+    DEVICE_MESSAGES_PER_SECOND: "1000000",
+    DEVICE_BYTES_PER_SECOND: "1000000000",
+  },
+  ...{ TENANT_CONNECTIONS_MAX: "100000", TENANT_MESSAGES_PER_SECOND: "100000000" },
+  TENANT_BYTES_PER_SECOND: "100000000000",
+};
+
 function environment(options: TidemarkOptions, dataDir: string, apiKey: string): Record<string, string> {
   const { influx } = options;
   const off = ["MQTTS_PORT", "MQTTSS_PORT", "WS_PORT", "WSS_PORT", "COAP_PORT", "COAPS_PORT"];
@@ -98,6 +110,7 @@ function environment(options: TidemarkOptions, dataDir: string, apiKey: string):
     MQTT_PORT: "0",
     API_KEY: apiKey,
     ...Object.fromEntries(off.map((name) => [name, "off"])),
+    ...(options.limited ? limits : {}),
     ...(options.holdSeries ? { TIDEMARK_HOLD_SERIES: "1" } : {}),
     ...(influx === undefined
       ? {}

@@ -1,7 +1,7 @@
 import { crc32c } from "../store/crc32c.js";
 import type { Journal } from "../store/journal.js";
 import { recordKinds } from "../store/journal-record.js";
-import type { DeviceEntry } from "./directory.js";
+import type { DeviceEntry } from "./directory-entries.js";
 import type { MessageProperties } from "./message.js";
 import type { Meter } from "./meter.js";
 import { messageExtra } from "./sessions/record-extras.js";
@@ -30,8 +30,11 @@ export interface Uplink {
 
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
 export interface Accept {
-  /** `done` is called when the message is kept; until then nothing may be acknowledged. */
-  uplink(origin: Origin, uplink: Uplink, done?: () => void): void;
+  /**
+   * `done` is called when the message is kept; until then nothing may be acknowledged. One that is refused by a
+   * policy is kept as an event, without points.
+   */
+  uplink(origin: Origin, uplink: Uplink, refused: boolean, done?: () => void): void;
   /** Records that a known device was refused. */
   deny(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
   /** Resolves once everything taken so far is on disk, or the journal closes. */
@@ -52,7 +55,7 @@ export function sessionOf(clientID: string): number {
 /** `backlogFull`: what consumers have not taken yet fills its bound on disk. */
 export function createAccept(journal: Journal, meter: Meter, backlogFull: () => boolean): Accept {
   return {
-    uplink: (origin, uplink, done) => {
+    uplink: (origin, uplink, refused, done) => {
       meter.messages++;
       meter.messageBytes += uplink.payload.length;
       journal.append(
@@ -66,7 +69,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           qos: uplink.qos,
           dup: uplink.dup,
           retain: uplink.retain,
-          flag: false,
+          flag: refused,
           ip: origin.ip,
           topic: uplink.topic,
           extra: messageExtra(uplink.properties),

@@ -1,5 +1,6 @@
 import { equalText } from "../store/secrets.js";
-import type { DeviceEntry, Directory } from "./directory.js";
+import type { Directory } from "./directory.js";
+import type { DeviceEntry } from "./directory-entries.js";
 
 /** A client certificate whose key the client has proved to hold; dates are milliseconds since 1970. */
 export interface ClientCertificate {
@@ -19,7 +20,7 @@ export interface Proof {
 
 /** Why a client may not connect, and as which device it tried: null for a user name that nobody has. */
 export interface Denied {
-  readonly denial: "credentials" | "blocked" | "unavailable";
+  readonly denial: "credentials" | "back_off" | "blocked" | "unavailable";
   readonly device: DeviceEntry | null;
 }
 

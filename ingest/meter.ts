@@ -17,10 +17,13 @@ export type EndReason =
   | "connect_timeout"
   | "credentials"
   | "auth_method" // MQTT 5's own authentication, which is not offered
+  | "back_off" // guessing: too many wrong credentials from there
   | "blocked"
   | "client_id"
   | "version"
   | "sessions" // too many of one device
+  | "connections" // as many of the device or tenant as its limit allows
+  | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
   | "shutdown";
 
@@ -42,6 +45,11 @@ export type HandshakeFailure =
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
   | "full"; // more sockets than the endpoint holds
+/** What a policy has refused; labels of `tidemark_policy_refused_total`. */
+export type PolicyRefusal =
+  | "publish" // kept as a refused event, or answered so
+  | "subscribe"
+  | "receive"; // a delivery withheld
 
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
 export interface Meter {
@@ -58,6 +66,9 @@ export interface Meter {
   readonly refused: Map<Reason, number>;
   readonly ended: Map<EndReason, number>;
   readonly dropped: Map<DropReason, number>;
+  readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Messages that waited for their limit. */
+  slowedDown: number;
 }
 
 export function createMeter(): Meter {
@@ -73,6 +84,8 @@ export function createMeter(): Meter {
     refused: new Map(),
     ended: new Map(),
     dropped: new Map(),
+    policyRefused: new Map(),
+    slowedDown: 0,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { LimitSettings } from "../ingest/limits.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
 export type Port = number | null;
@@ -38,6 +39,8 @@ export interface Config {
     readonly org: string;
     readonly bucket: string;
   } | null;
+  /** What devices, and tenants, may use of the service; 0 = no limit. */
+  readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
 }
@@ -109,6 +112,12 @@ const schema = z.object({
   INFLUX_TOKEN: z.string().min(1).optional(),
   INFLUX_ORG: z.string().min(1).optional(),
   INFLUX_BUCKET: z.string().min(1).default("tidemark"),
+  DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
+  DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
+  DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
+  TENANT_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
+  TENANT_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
+  TENANT_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
@@ -153,6 +162,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
         ? null
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    limits: {
+      device: {
+        connectionsMax: env.DEVICE_CONNECTIONS_MAX,
+        messagesPerSecond: env.DEVICE_MESSAGES_PER_SECOND,
+        bytesPerSecond: env.DEVICE_BYTES_PER_SECOND,
+      },
+      tenant: {
+        connectionsMax: env.TENANT_CONNECTIONS_MAX,
+        messagesPerSecond: env.TENANT_MESSAGES_PER_SECOND,
+        bytesPerSecond: env.TENANT_BYTES_PER_SECOND,
+      },
+    },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
 }

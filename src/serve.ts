@@ -4,12 +4,16 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
+import { createBackOff } from "../ingest/back-off.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
 import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
+import { freeFailures, guardGuessing } from "../ingest/guessing.js";
+import { createLimits } from "../ingest/limits.js";
 import { createMeter } from "../ingest/meter.js";
+import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
 import { createSessions } from "../ingest/sessions/live.js";
@@ -130,10 +134,19 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const { spaces } = saved;
   let wills: Wills | null = null;
   const records = createSessionRecords(journal, spaces, now, () => wills?.look());
-  records.disconnectKilled();
-  wills = startWills(spaces, records, now);
+  records.disconnectKilled(killedAt);
+  wills = startWills({
+    ...{ spaces, records, now, onTrouble: trouble("wills") },
+    refuses: async (device, topic) => {
+      const entry = await directory.get(device);
+      return entry !== undefined && !mayPublish(entry, topic);
+    },
+  });
   const sessions = createSessions({ spaces, records, now });
   directory.onDevice((id, entry) => sessions.check(id, entry));
+  directory.onSubscriptions((entry) =>
+    sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
+  );
   const presence = createPresence(db, config.nodeNumber);
   const series = await openSeries(config, db, fatal);
 
@@ -184,6 +197,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     now,
   });
 
+  const guesses = createBackOff(now, freeFailures);
   const listeners = await openMqttListeners({
     ...{ config, meter, log, now },
     certificate: createServerCertificate({ config, authority, vault }),
@@ -198,8 +212,12 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       denials: createDenials(accept, meter, now),
       meter,
       now,
-      authenticate: (username, token, certificate) =>
-        authenticate(directory, username, { token, certificate }, now()),
+      limits: createLimits(config.limits, () => performance.now()),
+      authenticate: (username, token, certificate, address) =>
+        guardGuessing(guesses, address, username, () =>
+          authenticate(directory, username, { token, certificate }, now()),
+        ),
+      platformSubscriptions: directory.platformSubscriptions,
       takenBefore: async (origin) => {
         // What the earlier connection sent may still be on its way to the disk, where the history looks.
         await journal.waitFor(origin.connection - 1);

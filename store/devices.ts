@@ -166,12 +166,20 @@ async function findOne(store: DeviceStore, condition: string, value: SqlValue): 
   return row && toDevice(store, row);
 }
 
-/** By the user name that it connects with; over all tenants, for user names are unique. */
-export function findDeviceByUsername(
+/**
+ * By the user names that they connect with; over all tenants, for user names are unique. Rows as they are stored
+ * (`toDevice`), so that one that cannot be opened harms no other.
+ */
+export async function findRowsByUsername(
   store: DeviceStore,
-  deviceUsername: string,
-): Promise<Device | undefined> {
-  return findOne(store, "r.deviceUsername = ?", deviceUsername);
+  names: readonly string[],
+): Promise<ReadonlyMap<string, DeviceRow>> {
+  // One bound parameter a text: json_each must never decode text from outside.
+  const rows = await store.db.all<DeviceRow>(
+    `select ${everyKind.select} from ${everyKind.from} where r.deviceUsername in (${names.map(() => "?").join(", ")})`,
+    names,
+  );
+  return new Map(rows.map((row) => [row.deviceUsername, row]));
 }
 
 /** By record id, over all tenants: the way up has no caller. */

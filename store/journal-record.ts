@@ -16,6 +16,8 @@ export const recordKinds = {
   received: 9,
   /** PUBACK or PUBCOMP of a message that went down, or the end of its use. */
   delivered: 10,
+  /** What the platform subscribes a session to, from now on. */
+  platform: 11,
 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 

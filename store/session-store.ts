@@ -29,6 +29,7 @@ export interface SessionRow extends OfSpace {
   readonly lastMessageID: number;
   /** JSON texts. */
   readonly subscriptions: string;
+  readonly platform: string | null;
   readonly unreleased: string;
   readonly will: string | null;
   readonly willPayload: Uint8Array | null;
@@ -91,7 +92,7 @@ const schema = [
   `create table if not exists session (
     tenant integer not null, device integer not null, deviceID text not null, clientID text not null,
     session integer not null, connection integer not null, ip text not null, keepAlive integer not null, endedAt real not null, expiry integer not null, hasInbox integer not null,
-    lastMessageID integer not null, subscriptions text not null, unreleased text not null,
+    lastMessageID integer not null, subscriptions text not null, platform text, unreleased text not null,
     will text, willPayload blob, primary key (device, clientID)
   ) strict, without rowid`,
   `create table if not exists message (

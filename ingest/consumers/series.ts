@@ -5,7 +5,8 @@ import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journ
 import type { Point } from "../../store/series.js";
 import { type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
-import type { DeviceEntry, Directory } from "../directory.js";
+import type { Directory } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
 import { count } from "../meter.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
 import { createStopper, type Stopper } from "./stopper.js";

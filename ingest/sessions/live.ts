@@ -1,7 +1,9 @@
 import { type ClientCertificate, isEntitled } from "../credentials.js";
-import type { DeviceEntry } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection } from "../message.js";
 import type { EndReason } from "../meter.js";
+import type { PlatformSubscription } from "../platform-subscriptions.js";
+import { mayReceive } from "../policies.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { DownMessage, SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
@@ -20,6 +22,8 @@ export interface Session {
   /** Null until its CONNECT is on disk. */
   readonly state: SessionState | null;
   end(reason: EndReason): void;
+  /** Brings it up to what the platform subscribes the device to. */
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void;
 }
 
 /** A message of ours to one device. */
@@ -48,6 +52,8 @@ export interface Sessions {
   send(device: number, message: Downlink, settled: Settled): Sent;
   /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
+  /** Brings every session of the device up to what the platform subscribes it to. */
+  subscribeByPlatform(device: number, wanted: readonly PlatformSubscription[]): void;
   /** Throws out whoever no longer fits the device's row. */
   check(device: number, entry: DeviceEntry | undefined): void;
   /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
@@ -72,7 +78,8 @@ export function createSessions({ spaces, records, now }: SessionsDeps): Sessions
 
   /** At which QoS a message would reach a live session; null: not at all. */
   function reach({ state, entry }: Session, topic: string): number | null {
-    return state === null ? null : (routeTo(state, entry.device.deviceID, topic)?.qos ?? null);
+    if (state === null || !mayReceive(entry, topic)) return null;
+    return routeTo(state, entry.device.deviceID, topic)?.qos ?? null;
   }
 
   function send(device: number, { topic, payload, qos }: Downlink, settled: Settled): Sent {
@@ -143,6 +150,9 @@ export function createSessions({ spaces, records, now }: SessionsDeps): Sessions
         if (state?.link?.deliver(message)) taken = true;
       }
       return taken;
+    },
+    subscribeByPlatform: (device, wanted) => {
+      for (const session of of(device)) session.subscribeByPlatform(wanted);
     },
     check: (device, entry) => {
       for (const session of [...of(device)]) {

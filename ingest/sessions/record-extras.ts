@@ -1,4 +1,5 @@
 import type { MessageProperties, Subscription, Will } from "../message.js";
+import type { PlatformSubscription } from "../platform-subscriptions.js";
 
 /**
  * What records of sessions say beside their fixed fields, as JSON text (members are short: there are many records).
@@ -78,13 +79,31 @@ export function readSubscribeExtra(
   return { retainHandling: h, identifier: i };
 }
 
-/** Session expiry that a DISCONNECT brought; null: none. */
-export function disconnectExtra(expiry: number | null): Uint8Array | null {
-  return expiry === null ? null : written({ e: expiry });
+/** What the platform subscribes a session to. */
+export function platformExtra(wanted: readonly PlatformSubscription[]): Uint8Array {
+  return written(wanted.map(({ topic, qos }) => ({ topic, qos })));
 }
 
-export function readDisconnectExtra(extra: Uint8Array | null): number | null {
-  return extra === null ? null : (parsed<{ e?: number }>(extra).e ?? null);
+export function readPlatformExtra(extra: Uint8Array | null): readonly PlatformSubscription[] {
+  return extra === null ? [] : parsed<PlatformSubscription[]>(extra);
+}
+
+/** What a disconnect record may say. */
+export interface DisconnectExtra {
+  /** Session expiry that DISCONNECT brought, seconds; null: none. */
+  readonly expiry: number | null;
+  /** When it was, where the record is written later, microseconds since 1970. */
+  readonly endedAt: number | null;
+}
+
+const noDisconnectExtra: DisconnectExtra = { expiry: null, endedAt: null };
+
+export function disconnectExtra(said: DisconnectExtra): Uint8Array | null {
+  return said.expiry === null && said.endedAt === null ? null : written(said);
+}
+
+export function readDisconnectExtra(extra: Uint8Array | null): DisconnectExtra {
+  return extra === null ? noDisconnectExtra : parsed<DisconnectExtra>(extra);
 }
 
 export function writeProperties(from: MessageProperties): WrittenProperties {

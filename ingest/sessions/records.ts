@@ -1,9 +1,17 @@
 import type { Journal } from "../../store/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal-record.js";
 import type { Origin } from "../accept.js";
-import type { DeviceEntry } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
-import { connectExtra, disconnectExtra, messageExtra, subscribeExtra } from "./record-extras.js";
+import type { EndReason } from "../meter.js";
+import type { PlatformSubscription } from "../platform-subscriptions.js";
+import {
+  connectExtra,
+  disconnectExtra,
+  messageExtra,
+  platformExtra,
+  subscribeExtra,
+} from "./record-extras.js";
 import { firstOf } from "./settling.js";
 import type { Spaces } from "./spaces.js";
 import type { DueWill, SessionState, Settled } from "./state.js";
@@ -19,6 +27,8 @@ export interface SessionRequest {
 }
 
 export interface Goodbye {
+  /** Why the connection has ended, for the log. */
+  readonly reason: EndReason | "killed";
   readonly orderly: boolean;
   /** A session expiry that DISCONNECT brought, seconds; null: as at CONNECT. */
   readonly sessionExpiry: number | null;
@@ -44,8 +54,10 @@ export interface SessionRecords {
     done: (state: SessionState, present: boolean) => void,
   ): number;
   disconnect(origin: Origin, keepAlive: number, goodbye: Goodbye): void;
-  /** Closes what a killed run left open. */
-  disconnectKilled(): void;
+  /** Closes what a killed run left open; it had ended by `killedAt`, microseconds since 1970. */
+  disconnectKilled(killedAt: number): void;
+  /** Brings the session up to what the platform subscribes it to. */
+  subscribeByPlatform(origin: Origin, state: SessionState, wanted: readonly PlatformSubscription[]): void;
   subscribe(origin: Origin, state: SessionState, filters: Filters, done: () => void): void;
   unsubscribe(origin: Origin, state: SessionState, filters: readonly string[], done: () => void): void;
   /** PUBREL of a message that came up. */
@@ -56,7 +68,8 @@ export interface SessionRecords {
   delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
   /** To all sessions of the device that it reaches. */
   send(device: DeviceEntry, message: DownMessage, settled: Settled): void;
-  publishWill(due: DueWill): void;
+  /** `refused`: by a policy; then it is an event only. */
+  publishWill(due: DueWill, refused: boolean): void;
 }
 
 export type Filters = readonly (readonly [filter: string, subscription: Subscription])[];
@@ -86,11 +99,14 @@ export function createSessionRecords(
     else journal.append(input, change);
   }
 
-  function disconnected(input: JournalInput, goodbye: Goodbye, ofEarlierRun: boolean): void {
+  /** `killedAt`: when it was, if another run held the connection. */
+  function disconnected(input: JournalInput, goodbye: Goodbye, killedAt: number | null): void {
     const { device, connection } = input;
-    const { orderly, sessionExpiry } = goodbye;
-    journal.append({ ...input, flag: orderly, extra: disconnectExtra(sessionExpiry) }, () => {
-      spaces.disconnect({ device, connection, at: micros(), orderly, expiry: sessionExpiry, ofEarlierRun });
+    const { orderly, sessionExpiry: expiry, reason } = goodbye;
+    const extra = disconnectExtra({ expiry, endedAt: killedAt });
+    journal.append({ ...input, flag: orderly, topic: reason, extra }, () => {
+      const at = killedAt ?? micros();
+      spaces.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: killedAt !== null });
       onEnded();
     });
   }
@@ -119,16 +135,21 @@ export function createSessionRecords(
       });
     },
     disconnect: (origin, keepAlive, goodbye) =>
-      disconnected({ ...record(origin, recordKinds.disconnect), messageID: keepAlive }, goodbye, false),
-    disconnectKilled: () => {
+      disconnected({ ...record(origin, recordKinds.disconnect), messageID: keepAlive }, goodbye, null),
+    disconnectKilled: (killedAt) => {
       for (const { tenant, device, sessions } of spaces.all()) {
         for (const { connection, session, ip, keepAlive } of sessions.values()) {
           if (connection === 0) continue;
           const ids = { tenant, device, connection, session, ip, messageID: keepAlive };
           const input: JournalInput = { ...blank, kind: recordKinds.disconnect, ...ids };
-          disconnected(input, { orderly: false, sessionExpiry: null }, true);
+          disconnected(input, { reason: "killed", orderly: false, sessionExpiry: null }, killedAt);
         }
       }
+    },
+    subscribeByPlatform: (origin, state, wanted) => {
+      if (!spaces.differsFromPlatform(state, wanted)) return;
+      const input = { ...record(origin, recordKinds.platform), extra: platformExtra(wanted) };
+      keep(state, input, () => spaces.subscribeByPlatform(state, wanted, micros()));
     },
     subscribe: (origin, state, filters, done) => {
       const last = filters.length - 1;
@@ -186,15 +207,16 @@ export function createSessionRecords(
         if (awaited === 0) settled(false);
       });
     },
-    publishWill: ({ tenant, device, session, connection, ip, will }) => {
+    publishWill: ({ tenant, device, session, connection, ip, will }, refused) => {
       const { topic, payload, qos, retain, properties } = will;
       const input: JournalInput = {
         ...blank,
         ...{ kind: recordKinds.uplink, tenant, device, session, connection, ip, topic, payload, qos, retain },
-        extra: messageExtra(properties, true),
+        ...{ flag: refused, extra: messageExtra(properties, true) },
       };
       journal.append(input, () => {
-        spaces.publish({ device, session, topic, payload, qos, retain, properties, at: micros() });
+        const at = micros();
+        if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
         spaces.willPublished(device, connection);
       });
     },

@@ -4,6 +4,7 @@ import {
   readConnectExtra,
   readDisconnectExtra,
   readMessageExtra,
+  readPlatformExtra,
   readSubscribeExtra,
 } from "./record-extras.js";
 import type { Spaces } from "./spaces.js";
@@ -37,8 +38,9 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
     });
   },
   [recordKinds.disconnect]: (spaces, { device, connection, receivedAt, flag, extra }) => {
-    const expiry = readDisconnectExtra(extra);
-    spaces.disconnect({ device, connection, at: receivedAt, orderly: flag, expiry, ofEarlierRun: true });
+    const { expiry, endedAt } = readDisconnectExtra(extra);
+    const at = endedAt ?? receivedAt;
+    spaces.disconnect({ device, connection, at, orderly: flag, expiry, ofEarlierRun: true });
   },
   [recordKinds.uplink]: (spaces, record) => {
     const { device, session, connection, messageID, topic, payload, qos, retain, flag } = record;
@@ -58,6 +60,9 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
     const subscription = { qos: qos as 0 | 1 | 2, noLocal: flag, retainAsPublished: retain };
     spaces.subscribe(state, topic, { ...subscription, ...readSubscribeExtra(extra) }, receivedAt);
   }),
+  [recordKinds.platform]: ofSession((spaces, state, { extra, receivedAt }) =>
+    spaces.subscribeByPlatform(state, readPlatformExtra(extra), receivedAt),
+  ),
   [recordKinds.unsubscribe]: ofSession((spaces, state, { topic }) => spaces.unsubscribe(state, topic)),
   [recordKinds.release]: ofSession((spaces, state, { messageID }) => spaces.released(state, messageID)),
   [recordKinds.received]: ofSession((spaces, state, { messageID }) => spaces.received(state, messageID)),

@@ -7,6 +7,7 @@ import type {
   WillRow,
 } from "../../store/session-store.js";
 import type { MessageProperties, Subscription, Will } from "../message.js";
+import type { PlatformPart } from "../platform-subscriptions.js";
 import type { Marked } from "./changes.js";
 import { readProperties, writeProperties } from "./record-extras.js";
 import type { Spaces } from "./spaces.js";
@@ -103,6 +104,7 @@ function sessionRow(state: SessionState): Omit<SessionRow, "tenant" | "device" |
     ...{ clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID },
     hasInbox: state.hasInbox ? 1 : 0,
     subscriptions: JSON.stringify([...state.subscriptions]),
+    platform: state.platform === null ? null : JSON.stringify([...state.platform]),
     unreleased: JSON.stringify([...state.unreleased]),
     will: will === null ? null : willText(will),
     willPayload: will?.payload ?? null,
@@ -117,6 +119,7 @@ function toSession(row: SessionRow): SessionState {
     ...{ lastMessageID: row.lastMessageID, hasInbox: row.hasInbox === 1 },
     will: row.will === null ? null : toWill(row.will, row.willPayload ?? new Uint8Array(0)),
     subscriptions: new Map(JSON.parse(row.subscriptions) as [string, Subscription][]),
+    platform: row.platform === null ? null : (new Map(JSON.parse(row.platform)) as PlatformPart),
     unreleased: new Set(JSON.parse(row.unreleased) as number[]),
   });
 }

@@ -1,5 +1,11 @@
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
 import { count, type Meter } from "../meter.js";
+import {
+  decidedByClient,
+  differs,
+  type PlatformSubscription,
+  platformSteps,
+} from "../platform-subscriptions.js";
 import { covers } from "../topics.js";
 import {
   heldBytesMax,
@@ -89,6 +95,9 @@ export interface Spaces {
   find(device: number, session: number): SessionState | undefined;
   subscribe(state: SessionState, filter: string, subscription: Subscription, at: number): void;
   unsubscribe(state: SessionState, filter: string): void;
+  /** Whether the platform wants other subscriptions of the session than it was last brought up to. */
+  differsFromPlatform(state: SessionState, wanted: readonly PlatformSubscription[]): boolean;
+  subscribeByPlatform(state: SessionState, wanted: readonly PlatformSubscription[], at: number): void;
   publish(published: Published): void;
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(published: Published, settled?: Settled): Reached;
@@ -196,6 +205,8 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     state.outgoingBytes += bytes;
     heldBytes += bytes;
     touchMessage(state, messageID);
+    // Its last packet id has changed.
+    touch(state);
     state.link?.send(outgoing);
     return true;
   }
@@ -246,6 +257,22 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       }
     }
     return { sent, awaited };
+  }
+
+  /** Subscribes, and hands over the retained messages that are asked for. */
+  function put(state: SessionState, filter: string, subscription: Subscription, at: number): void {
+    const known = state.subscriptions.has(filter);
+    state.subscriptions.set(filter, subscription);
+    touch(state);
+    if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
+    const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
+    for (const [topic, retained] of spaces.get(state.device)?.retained ?? []) {
+      if (!covers(filter, topic) || isExpired(retained, at)) continue;
+      const qos = Math.min(retained.qos, subscription.qos) as 0 | 1 | 2;
+      const message: Message = { ...retained, topic, qos, retain: true, identifiers };
+      if (qos > 0) queue(state, message);
+      else state.link?.deliver(message);
+    }
   }
 
   return {
@@ -300,25 +327,23 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       }
       leaveIfEmpty(space);
     },
-    subscribe: (state, filter, subscription, at) => {
-      const known = state.subscriptions.has(filter);
-      state.subscriptions.set(filter, subscription);
+    differsFromPlatform: (state, wanted) => differs(state.platform, wanted),
+    subscribeByPlatform: (state, wanted, at) => {
+      const { part, subscribe, unsubscribe } = platformSteps(state.platform, state.subscriptions, wanted);
+      state.platform = part;
+      for (const filter of unsubscribe) state.subscriptions.delete(filter);
+      for (const { topic, qos } of subscribe) put(state, topic, { ...byPlatform, qos: qos as 0 | 1 | 2 }, at);
       touch(state);
+    },
+    subscribe: (state, filter, subscription, at) => {
       const space = spaces.get(state.device);
-      if (space === undefined) return;
-      if (isInboxOf(space.deviceID, filter)) state.hasInbox = false;
-      if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
-      const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
-      for (const [topic, retained] of space.retained) {
-        if (!covers(filter, topic) || isExpired(retained, at)) continue;
-        const qos = Math.min(retained.qos, subscription.qos) as 0 | 1 | 2;
-        const message: Message = { ...retained, topic, qos, retain: true, identifiers };
-        if (qos > 0) queue(state, message);
-        else state.link?.deliver(message);
-      }
+      if (space !== undefined && isInboxOf(space.deviceID, filter)) state.hasInbox = false;
+      decidedByClient(state.platform, filter, "owned");
+      put(state, filter, subscription, at);
     },
     unsubscribe: (state, filter) => {
       state.subscriptions.delete(filter);
+      decidedByClient(state.platform, filter, "declined");
       const space = spaces.get(state.device);
       if (space !== undefined && isInboxOf(space.deviceID, filter)) state.hasInbox = false;
       touch(state);
@@ -400,6 +425,9 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
 }
 
 const none = new Uint8Array(0);
+
+/** What a client gets of a subscription that it has not made; retained messages once. */
+const byPlatform = { noLocal: false, retainAsPublished: false, retainHandling: 1, identifier: null } as const;
 
 /** Ids follow each other; one that is in use is passed over [MQTT-2.2.1-4]. */
 function nextID(state: SessionState): number {

@@ -1,4 +1,5 @@
 import { type MessageProperties, neverExpires, type Subscription, type Will } from "../message.js";
+import type { PlatformPart } from "../platform-subscriptions.js";
 
 /**
  * What the endpoint remembers of a client (MQTT 5.0 §4.1). It is a function of the journal: whatever changes it is a
@@ -22,6 +23,8 @@ export interface SessionState {
   /** Published unless the client says goodbye. */
   will: Will | null;
   subscriptions: Map<string, Subscription>;
+  /** Which filters the platform wants of it; null: none, as nearly always. */
+  platform: PlatformPart | null;
   /** Whether the subscription to the inbox that every session begins with still stands. */
   hasInbox: boolean;
   /** Packet id given last. */
@@ -117,6 +120,7 @@ export function createSessionState(device: number, clientID: string, session: nu
     expiry: 0,
     will: null,
     subscriptions: new Map(),
+    platform: null,
     hasInbox: true,
     lastMessageID: 0,
     outgoing: new Map(),

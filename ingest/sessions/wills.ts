@@ -1,5 +1,6 @@
 import type { SessionRecords } from "./records.js";
 import type { Spaces } from "./spaces.js";
+import type { DueWill } from "./state.js";
 
 /** Publishes wills when they are due. */
 export interface Wills {
@@ -8,14 +9,20 @@ export interface Wills {
   close(): void;
 }
 
+export interface WillsDeps {
+  readonly spaces: Pick<Spaces, "dueWills">;
+  readonly records: Pick<SessionRecords, "publishWill">;
+  /** Whether a policy forbids the device the topic now. */
+  refuses(device: number, topic: string): Promise<boolean>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly onTrouble: (error: Error) => void;
+}
+
 const lookMs = 1000;
 
-export function startWills(
-  spaces: Spaces,
-  records: Pick<SessionRecords, "publishWill">,
-  now: () => number,
-): Wills {
-  /** On their way to the disk: each goes once. */
+export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDeps): Wills {
+  /** On their way to the disk, by connection: each goes once. */
   const published = new Set<number>();
   let planned = false;
 
@@ -27,8 +34,16 @@ export function startWills(
     for (const will of due) {
       if (published.has(will.connection)) continue;
       published.add(will.connection);
-      records.publishWill(will);
+      publish(will).catch((error: Error) => {
+        // It is looked at again.
+        published.delete(will.connection);
+        onTrouble(error);
+      });
     }
+  }
+
+  async function publish(due: DueWill): Promise<void> {
+    records.publishWill(due, await refuses(due.device, due.will.topic));
   }
 
   const timer = setInterval(publishDue, lookMs);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { DeviceEntry } from "../../ingest/directory.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
@@ -62,7 +62,15 @@ async function open(dir: string): Promise<Fleet> {
     };
     state.link = { deliver: () => note(), send: ({ settled }) => note(settled) };
     const entry = { id, device: { deviceID: `d${id}` } } as DeviceEntry;
-    sessions.open({ clientID: "c", token: "t", certificate: null, entry, state, end: () => undefined });
+    sessions.open({
+      clientID: "c",
+      token: "t",
+      certificate: null,
+      entry,
+      state,
+      end: () => undefined,
+      subscribeByPlatform: () => undefined,
+    });
   }
   return { db, sessions, got, commands: createCommands({ db, sessions, log, now }) };
 }

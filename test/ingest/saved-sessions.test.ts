@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { createAccept, type Origin, sessionOf } from "../../ingest/accept.js";
-import type { DeviceEntry } from "../../ingest/directory.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import type { Will } from "../../ingest/message.js";
 import { createMeter } from "../../ingest/meter.js";
 import { openSpaces, type SavedSpaces } from "../../ingest/sessions/open.js";
@@ -50,6 +50,7 @@ type Step =
       text: string;
       type: boolean;
     }
+  | { do: "platform"; client: string; wanted: readonly { topic: string; qos: number }[] }
   | { do: "release" | "received" | "delivered"; client: string }
   | { do: "command" | "wills" | "save" };
 
@@ -75,6 +76,11 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     do: fc.constant("publish" as const),
     ...{ client, topic, qos, retain: fc.boolean(), text: fc.constantFrom("", "m", "n"), type: fc.boolean() },
   }),
+  fc.record({
+    do: fc.constant("platform" as const),
+    client,
+    wanted: fc.uniqueArray(fc.record({ topic: filter, qos }), { selector: ({ topic }) => topic }),
+  }),
   fc.record({ do: fc.constantFrom("release" as const, "received" as const, "delivered" as const), client }),
   fc.record({ do: fc.constantFrom("command" as const, "wills" as const, "save" as const) }),
 );
@@ -85,7 +91,8 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   const { spaces } = saved;
   const link = "client" in step ? links.get(step.client) : undefined;
   if (step.do === "save") return saved.save();
-  if (step.do === "wills") for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due);
+  if (step.do === "wills")
+    for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due, false);
   if (step.do === "command") {
     records.send(
       device,
@@ -97,7 +104,7 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   if (link === undefined) return settled(journal);
   const { origin, state } = link;
   if (step.do === "disconnect") {
-    records.disconnect(origin, 30, { orderly: step.orderly, sessionExpiry: step.expiry });
+    records.disconnect(origin, 30, { reason: "lost", orderly: step.orderly, sessionExpiry: step.expiry });
     links.delete(step.client);
   }
   if (step.do === "subscribe") {
@@ -105,6 +112,7 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
     records.subscribe(origin, state, [[step.filter, subscription({ qos, identifier })]], () => undefined);
   }
   if (step.do === "unsubscribe") records.unsubscribe(origin, state, [step.filter], () => undefined);
+  if (step.do === "platform") records.subscribeByPlatform(origin, state, step.wanted);
   if (step.do === "publish") publish(run, origin, state, step, nth);
   const [first] = state.outgoing.keys();
   const [unreleased] = state.unreleased;
@@ -142,12 +150,17 @@ function publish(
   const payload = Buffer.from(text);
   const userProperties = [["k", "v"]] as const;
   const properties = type ? { userProperties, correlationData: Buffer.from([255, 0]) } : null;
-  accept.uplink(origin, { topic, payload, qos, retain, dup: false, messageID: nth, properties }, () => {
-    if (qos === 2) saved.spaces.took(state, nth);
-    const at = Date.now() * 1000;
-    const { device, session } = origin;
-    saved.spaces.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
-  });
+  accept.uplink(
+    origin,
+    { topic, payload, qos, retain, dup: false, messageID: nth, properties },
+    false,
+    () => {
+      if (qos === 2) saved.spaces.took(state, nth);
+      const at = Date.now() * 1000;
+      const { device, session } = origin;
+      saved.spaces.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
+    },
+  );
 }
 
 /** All of the state that has to come back. Times differ by what lies between a record and its commit. */
@@ -213,7 +226,7 @@ suite("saved sessions", (test) => {
           await third.kill();
         });
       });
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: 150 });
     },
     { timeoutMs: 60_000 },
   );
@@ -229,7 +242,7 @@ suite("saved sessions", (test) => {
       }
       await run.kill();
       const { saved, records, journal, kill } = await open(dir);
-      records.disconnectKilled();
+      records.disconnectKilled(Date.now() * 1000);
       await settled(journal);
       const space = saved.spaces.get(7);
       assert.equal([...(space?.sessions.keys() ?? [])], ["b"]);

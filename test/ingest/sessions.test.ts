@@ -1,4 +1,4 @@
-import type { DeviceEntry } from "../../ingest/directory.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
@@ -44,6 +44,7 @@ function begin() {
         spaces.disconnect({ device, connection, at: 0, orderly: false, expiry: null, ofEarlierRun: false });
         sessions.close(session);
       },
+      subscribeByPlatform: () => undefined,
     };
     state.link = {
       deliver: (message) => {

@@ -3,6 +3,7 @@ import { Duplex } from "node:stream";
 import mqttPacket from "mqtt-packet";
 import type { Accept, Uplink } from "../../ingest/accept.js";
 import { createMeter } from "../../ingest/meter.js";
+import { compilePolicies } from "../../ingest/policies.js";
 import { createSessionState } from "../../ingest/sessions/state.js";
 import * as answers from "../../ingest/transports/mqtt/answers.js";
 import { MqttConnection } from "../../ingest/transports/mqtt/connection.js";
@@ -15,12 +16,17 @@ const termsOf = (version: Version, packetBytesMax = Number.POSITIVE_INFINITY): T
   ...{ version, receiveMaximum: 10, packetBytesMax, topicAliasMax: 0, problemInformation: version === 5 },
 });
 
+const denied = compilePolicies([{ id: 1, topic: "no/#", access: 0, allow: 0 }], {
+  deviceID: "d",
+  deviceUsername: "u",
+});
+
 /** An inbound side whose device may not publish below `no/`; what it keeps and what it answers. */
 function guarded(version: Version) {
   const kept: Uplink[] = [];
   const answered: string[] = [];
   const accept = {
-    uplink: (_origin: unknown, uplink: Uplink, done?: () => void) => {
+    uplink: (_origin: unknown, uplink: Uplink, _refused: boolean, done?: () => void) => {
       kept.push(uplink);
       done?.();
     },
@@ -32,10 +38,9 @@ function guarded(version: Version) {
     spaces: { publish: () => undefined, took: (_: unknown, id: number) => state.unreleased.add(id) },
     now: Date.now,
     takenBefore: () => Promise.resolve(new Set<string>()),
-    refuses: (_device: unknown, topic: string) => topic.startsWith("no/"),
   } as unknown as InboundContext;
   const owner = {
-    origin: { device: { id: 1 }, connection: 1, session: 1, ip: "" },
+    origin: { device: { id: 1, access: denied }, connection: 1, session: 1, ip: "" },
     ...{ terms: termsOf(version), isClosed: false },
     end: (reason: string) => answered.push(`end ${reason}`),
     holdBack: () => answered.push("held back"),

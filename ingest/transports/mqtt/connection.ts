@@ -1,9 +1,11 @@
 import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../credentials.js";
-import type { DeviceEntry } from "../../directory.js";
+import type { DeviceEntry } from "../../directory-entries.js";
+import type { Limits } from "../../limits.js";
 import { count, type EndReason } from "../../meter.js";
+import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
-import type { Session } from "../../sessions/live.js";
+import type { Session, Sessions } from "../../sessions/live.js";
 import type { SessionState } from "../../sessions/state.js";
 import { readConnect, readProtocol } from "./connect.js";
 import type { MqttContext } from "./context.js";
@@ -196,7 +198,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     if (this.#paused || this.#phase === "closed") return;
     this.#paused = true;
     this.#wire.pause();
-    this.#context.markPaused(this);
+    // One that holds packets back reads on when it has taken them.
+    if (this.#waiting === null) this.#context.markPaused(this);
   }
 
   #take(packet: ClientPacket): void {
@@ -216,6 +219,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
         this.#guard(() => this.#takeAll(waiting));
         this.#outbox.flush();
         this.resumeIfRoom();
+        if (this.isPaused && this.#waiting === null) this.#context.markPaused(this);
       });
   }
 
@@ -244,7 +248,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   async #enter(request: ConnectRequest): Promise<void> {
     const { accept, authenticate, denials } = this.#context;
     if (accept.full) return this.end("unavailable");
-    const found = await authenticate(request.username, request.token, this.certificate);
+    const found = await authenticate(request.username, request.token, this.certificate, this.#ip);
     if (this.#phase !== "connecting") return;
     if ("denial" in found) {
       const { device, denial } = found;
@@ -258,16 +262,17 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   /** CONNACK waits for the disk: then the session is what the journal says it is. */
   #open(device: DeviceEntry, request: ConnectRequest): Promise<void> {
-    const { sessions, records, keepAliveMax, hold } = this.#context;
+    const { sessions, records, keepAliveMax, hold, limits } = this.#context;
     const ids = { device, session: sessionOf(request.clientID), ip: this.#ip };
     const keepAlive = agreedKeepAlive(request, keepAliveMax);
     const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
     this.#keepAlive = keepAlive;
     this.#origin = { ...ids, connection: 0 };
     // The session that this one takes over ends before this one is on record.
-    if (!sessions.open(this)) {
+    const refusal = this.#refusalOf(sessions, limits);
+    if (refusal !== null) {
       this.#origin = null;
-      this.end("sessions");
+      this.end(refusal);
       return Promise.resolve();
     }
     hold(device.id);
@@ -283,8 +288,16 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     });
   }
 
+  /** Counts it among the device's connections, or says why there is no place for it. */
+  #refusalOf(sessions: Sessions, limits: Limits | null): EndReason | null {
+    if (!sessions.open(this)) return "sessions";
+    if (limits?.enter(this.entry) !== false) return null;
+    sessions.close(this);
+    return "connections";
+  }
+
   #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
-    const { presence, meter, now } = this.#context;
+    const { presence, meter, now, platformSubscriptions } = this.#context;
     const conversation = new Conversation(this.#context, this, this.#outbox, request, state);
     this.#conversation = conversation;
     this.#keepAliveMs = this.#keepAlive * 1500;
@@ -296,6 +309,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
     this.#outbox.push(connack);
+    this.subscribeByPlatform(platformSubscriptions(this.entry));
     conversation.resume();
   }
 
@@ -308,7 +322,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     const wasOpen = this.#phase === "open";
     this.#phase = "closed";
     count(this.#context.meter.ended, reason);
-    if (this.#isOnRecord) this.#leaveRecord();
+    if (this.#isOnRecord) this.#leaveRecord(reason);
     if (wasOpen) {
       this.#context.presence.disconnected(this.entry.id);
       this.#context.meter.connections--;
@@ -316,10 +330,15 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#context.onClosed(this);
   }
 
-  #leaveRecord(): void {
-    const { sessions, records, release } = this.#context;
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
+    this.#conversation?.subscribeByPlatform(wanted);
+  }
+
+  #leaveRecord(reason: EndReason): void {
+    const { sessions, records, release, limits } = this.#context;
     const goodbye = this.#conversation?.goodbye ?? { orderly: false, sessionExpiry: null };
-    records.disconnect(this.origin, this.#keepAlive, goodbye);
+    records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
+    limits?.leave(this.entry);
     sessions.close(this);
     this.#conversation?.close();
     release(this.origin.device.id);

@@ -1,6 +1,8 @@
 import type { ClientCertificate, Denied } from "../../credentials.js";
 import type { Denials } from "../../denials.js";
-import type { DeviceEntry } from "../../directory.js";
+import type { DeviceEntry } from "../../directory-entries.js";
+import type { Limits } from "../../limits.js";
+import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import type { Presence } from "../../presence.js";
 import type { Sessions } from "../../sessions/live.js";
 import type { MqttConnection } from "./connection.js";
@@ -11,17 +13,19 @@ export interface MqttContext extends InboundContext {
   readonly sessions: Sessions;
   readonly presence: Presence;
   readonly denials: Denials;
+  /** Null: nothing is limited. */
+  readonly limits: Limits | null;
   /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Absent: its own stands. */
   readonly keepAliveMax?: number;
   authenticate(
     username: string | undefined,
     token: string | undefined,
     certificate: ClientCertificate | null,
+    address: string,
   ): Promise<DeviceEntry | Denied>;
+  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
   hold(device: number): void;
   release(device: number): void;
-  /** Whether the device may not read what the filter covers; absent: it may read its whole space. */
-  refusesFilter?(device: DeviceEntry, filter: string): boolean;
   /** The connection has bytes to flush at the end of the commit. */
   markDirty(connection: MqttConnection): void;
   /** The connection has stopped reading until the journal has room. */

@@ -1,6 +1,10 @@
+import { setTimeout } from "node:timers/promises";
 import type { Origin } from "../../accept.js";
+import type { Limiter } from "../../limits.js";
 import { endsWithConnection, type Subscription } from "../../message.js";
-import type { EndReason } from "../../meter.js";
+import { count, type EndReason } from "../../meter.js";
+import type { PlatformSubscription } from "../../platform-subscriptions.js";
+import { mayReceive, maySubscribe } from "../../policies.js";
 import type { Goodbye } from "../../sessions/records.js";
 import type { SessionState } from "../../sessions/state.js";
 import * as answers from "./answers.js";
@@ -13,6 +17,7 @@ import type {
   ClientPacket,
   ConnectRequest,
   DisconnectPacket,
+  PublishPacket,
   SubscribePacket,
   UnsubscribePacket,
 } from "./packets.js";
@@ -40,8 +45,12 @@ export class Conversation {
   readonly #state: SessionState;
   readonly #inbound: Inbound;
   readonly #deliveries: Deliveries;
+  /** Null: nothing is limited. */
+  readonly #limiter: Limiter | null;
+  /** The message that has waited for its limit. */
+  #charged: ClientPacket | null = null;
   /** What DISCONNECT said; until then nothing. */
-  #goodbye: Goodbye = { orderly: false, sessionExpiry: null };
+  #goodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
 
   constructor(
     context: MqttContext,
@@ -64,23 +73,30 @@ export class Conversation {
           records.delivered(owner.origin, state, messageID, acknowledged),
         received: (messageID, done) => records.received(owner.origin, state, messageID, done),
       },
+      mayReceive: (topic) => mayReceive(owner.origin.device, topic),
       isClosed: () => owner.isClosed,
       markDirty: () => owner.markDirty(),
     });
     state.link = this.#deliveries;
+    this.#limiter = context.limits?.limiter(owner.origin.device) ?? null;
   }
 
   get state(): SessionState {
     return this.#state;
   }
 
-  get goodbye(): Goodbye {
+  get goodbye(): Omit<Goodbye, "reason"> {
     return this.#goodbye;
   }
 
   /** Sends what the session still holds; CONNACK has gone before. */
   resume(): void {
     this.#deliveries.resume();
+  }
+
+  /** Brings the session up to what the platform subscribes it to. */
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
+    this.#context.records.subscribeByPlatform(this.#owner.origin, this.#state, wanted);
   }
 
   /** The connection has ended. */
@@ -95,6 +111,7 @@ export class Conversation {
   handle(packet: ClientPacket): void {
     switch (packet.cmd) {
       case "publish":
+        if (this.#limiter !== null && !this.#isWithin(this.#limiter, packet)) return;
         return this.#inbound.publish(packet);
       case "puback":
       case "pubcomp":
@@ -114,6 +131,20 @@ export class Conversation {
     }
   }
 
+  /** Slows down what is over its limit, and ends the connection where that is not enough. */
+  #isWithin(limiter: Limiter, packet: PublishPacket): boolean {
+    if (this.#charged === packet) return true;
+    const waitMs = limiter.take(packet.topic.length + packet.payload.length);
+    if (waitMs === 0) return true;
+    if (waitMs === null) this.#owner.end("rate");
+    else {
+      this.#charged = packet;
+      this.#context.meter.slowedDown++;
+      this.#owner.holdBack(() => setTimeout(waitMs, undefined, { ref: false }), packet);
+    }
+    return false;
+  }
+
   /** An answer that the client cannot take ends the connection. */
   #answer(bytes: Buffer | null): void {
     if (bytes === null) this.#owner.end("oversize", "the answer is larger than the client allows");
@@ -130,7 +161,11 @@ export class Conversation {
   /** SUBACK once the subscriptions are on disk, before what they bring. */
   #subscribe(packet: SubscribePacket): void {
     const { device } = this.#owner.origin;
-    const refuses = (filter: string): boolean => this.#context.refusesFilter?.(device, filter) ?? false;
+    const refuses = (filter: string): boolean => {
+      if (maySubscribe(device, filter)) return false;
+      count(this.#context.meter.policyRefused, "subscribe");
+      return true;
+    };
     const { codes, granted } = judge(this.#state, packet, refuses);
     this.#context.records.subscribe(this.#owner.origin, this.#state, granted, () => {
       if (this.#owner.isClosed) return;

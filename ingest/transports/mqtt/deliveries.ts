@@ -32,6 +32,8 @@ export interface DeliveryOptions {
   readonly encoder: PublishEncoder;
   readonly meter: Meter;
   readonly records: DeliveryRecords;
+  /** Whether the device's policies let it read the topic now. */
+  readonly mayReceive: (topic: string) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
   /** Milliseconds since 1970. */
@@ -47,7 +49,7 @@ const pubrelFirstByte = 0x62;
 
 export function createDeliveries(
   state: Pick<SessionState, "outgoing">,
-  { outbox, encoder, meter, records, isClosed, markDirty, now }: DeliveryOptions,
+  { outbox, encoder, meter, records, mayReceive, isClosed, markDirty, now }: DeliveryOptions,
 ): Deliveries {
   const window = Math.min(inFlightMax, encoder.receiveMaximum);
   /** Sent on this connection and not settled. */
@@ -55,8 +57,12 @@ export function createDeliveries(
   /** Packet ids behind the window. */
   let waiting: number[] = [];
 
-  /** False where it goes no further: it has expired, or the client takes no packet of that size. */
+  /** False where it goes no further: forbidden, expired, or larger than what the client takes. */
   function write(message: Message, messageID: number, dup: boolean): boolean {
+    if (!mayReceive(message.topic)) {
+      count(meter.policyRefused, "receive");
+      return false;
+    }
     const nowMicros = now() * 1000;
     if (isExpired(message, nowMicros)) {
       count(meter.dropped, "expired");

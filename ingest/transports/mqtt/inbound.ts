@@ -1,6 +1,6 @@
 import { type Accept, type Origin, payloadBytesMax } from "../../accept.js";
-import type { DeviceEntry } from "../../directory.js";
-import type { EndReason, Meter } from "../../meter.js";
+import { count, type EndReason, type Meter } from "../../meter.js";
+import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
 import { unreleasedMax } from "../../sessions/bounds.js";
 import type { SessionRecords } from "../../sessions/records.js";
@@ -32,8 +32,6 @@ export interface InboundContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   takenBefore(origin: Origin): Promise<Taken>;
-  /** Whether the device may not publish to the topic; absent: it may publish everywhere. */
-  refuses?(device: DeviceEntry, topic: string): boolean;
 }
 
 /** The connection that the messages come on. */
@@ -114,10 +112,11 @@ export class Inbound {
   /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */
   #isRefused(topic: string): boolean {
     const { terms, origin } = this.#owner;
-    return terms.version === 5 && (this.#context.refuses?.(origin.device, topic) ?? false);
+    return terms.version === 5 && !mayPublish(origin.device, topic);
   }
 
   #refuse(packet: PublishPacket, answer: Answer): void {
+    count(this.#context.meter.policyRefused, "publish");
     if (packet.qos === 0) return;
     this.#countUnacknowledged(packet);
     this.#answerInTurn(answer, packet.messageID, code.notAuthorized);
@@ -162,12 +161,16 @@ export class Inbound {
     this.#appended++;
     this.#inFlightMessages++;
     this.#inFlightBytes += payload.length;
-    this.#context.accept.uplink(origin, packet, () => {
+    // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
+    const refused = !mayPublish(origin.device, topic);
+    if (refused) count(this.#context.meter.policyRefused, "publish");
+    this.#context.accept.uplink(origin, packet, refused, () => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= payload.length;
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
+      if (refused) return;
       const at = this.#context.now() * 1000;
       const { device, session } = origin;
       this.#context.spaces.publish({
