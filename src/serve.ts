@@ -16,6 +16,7 @@ import { createMeter } from "../ingest/meter.js";
 import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
+import { createDownlinks } from "../ingest/sessions/downlinks.js";
 import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
@@ -38,6 +39,9 @@ import { openAuthority, trustedRoots } from "./authority.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
+import { settleIssued, startExpiry } from "./control/issued.js";
+import { createReceipts } from "./control/receipts.js";
+import { type Scheduler, startScheduler } from "./control/scheduler.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
@@ -100,11 +104,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
   const credentialEntities = new Set(["user", "api_key"]);
+  let scheduler: Scheduler | null = null;
   const feed = await openChangeFeed(
     db,
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      if (change.entity === "schedule") void scheduler?.look();
       return directory.apply(change);
     },
     changePollMs,
@@ -142,7 +148,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       return entry !== undefined && !mayPublish(entry, topic);
     },
   });
-  const sessions = createSessions({ spaces, records, now });
+  const sessions = createSessions({ spaces, now });
+  const receipts = createReceipts({ db, log, now });
   directory.onDevice((id, entry) => sessions.check(id, entry));
   directory.onSubscriptions((entry) =>
     sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
@@ -191,7 +198,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     presence,
-    sessions: saved,
+    sessions: {
+      save: () => saved.save(receipts.stored),
+      end: () => {
+        spaces.expire(now() * 1000);
+        records.expireMessages();
+      },
+      savedID: () => saved.savedID,
+    },
     settledID,
     log,
     now,
@@ -232,12 +246,17 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     },
   });
   mqtt = listeners;
-  const commands = createCommands({ db, sessions, log, now });
+  const node = config.nodeNumber;
+  const downlinks = createDownlinks({ spaces, records, directory, now });
+  const commands = createCommands({ db, node, sessions, downlinks, directory, receipts, now });
+  await settleIssued({ db, now, node, held: saved.held, receipts });
+  const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
     kinds: taskKinds({ config, db, commands, now }),
   });
+  scheduler = startScheduler({ db, node, zone: place, commands, tasks, log, now });
   const app = createApp({
     config,
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
@@ -278,19 +297,22 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
+      await scheduler?.close();
       await tasks.close();
       wills?.close();
       await sessions.endAll("shutdown");
       await listeners.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
-      await commands.close();
+      // Ends of connections settle what they held.
       await allCommitted(journal);
+      await expiry.close();
+      await receipts.close();
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();
       await journal.close();
       await maintenance?.close();
-      await saved.save().catch(trouble("sessions"));
+      await saved.save(receipts.stored).catch(trouble("sessions"));
       sessionStore.close();
       feed.close();
       await series.close();
