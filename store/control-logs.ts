@@ -156,13 +156,23 @@ export async function moveControlLogs(db: Db, now: number, changes: readonly Sta
   }
   const statements = [...parts.values()].flatMap((part) => {
     const [{ groupLogIntID, publishStatus }] = part as [StatusChange];
-    return moved(now, groupLogIntID, publishStatus, part.map(({ id }) => id));
+    return moved(
+      now,
+      groupLogIntID,
+      publishStatus,
+      part.map(({ id }) => id),
+    );
   });
   await db.write(statements);
 }
 
 /** `changes()` counts the rows that were moved in fact: whoever comes second changes nothing. */
-function moved(now: number, group: number | null, status: PublishStatus, ids: readonly number[]): Statement[] {
+function moved(
+  now: number,
+  group: number | null,
+  status: PublishStatus,
+  ids: readonly number[],
+): Statement[] {
   const move = (from: PublishStatus): Statement => ({
     sql: `update control_log set publishStatus = ?, updateAt = ?
       where id in (select value from json_each(?)) and publishStatus = ?`,

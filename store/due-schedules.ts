@@ -86,7 +86,10 @@ export async function nextDueAt(db: Db): Promise<number | null> {
 }
 
 /** Takes one run, and says when the next is due, null: never. Of several processes one changes the row. */
-export function claimRun({ scheduleIntID, nextAt }: Pick<Due, "scheduleIntID" | "nextAt">, next: number | null): Statement {
+export function claimRun(
+  { scheduleIntID, nextAt }: Pick<Due, "scheduleIntID" | "nextAt">,
+  next: number | null,
+): Statement {
   return {
     sql: `update schedule set nextAt = ?1, scheduleType = iif(?1 is null, ${scheduleTypes.ended}, scheduleType)
       where id = ?2 and nextAt = ?3`,

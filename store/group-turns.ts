@@ -1,6 +1,6 @@
 import type { Actor } from "./changes.js";
-import { insertLog, type NewControlLog, publishStatuses, settleGroupLog } from "./control-logs.js";
 import { type CommandTarget, commandTargetColumns } from "./command-targets.js";
+import { insertLog, type NewControlLog, publishStatuses, settleGroupLog } from "./control-logs.js";
 import type { Db } from "./db.js";
 import { insertInto, notFound } from "./table.js";
 

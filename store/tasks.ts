@@ -35,7 +35,17 @@ export function newTask(
   { id, kind, input, node }: Pick<Task, "id" | "kind" | "input" | "node">,
 ): { readonly task: Task; readonly statement: Statement } {
   const { tenant, userIntID, username } = actor;
-  const row = { id, tenant, kind, state: "PENDING", input, node, userIntID, username, createAt: now } as const;
+  const row = {
+    id,
+    tenant,
+    kind,
+    state: "PENDING",
+    input,
+    node,
+    userIntID,
+    username,
+    createAt: now,
+  } as const;
   return {
     task: { ...row, current: 0, msg: null, file: null },
     statement: insertInto("task", { ...row, input: JSON.stringify(input) }),

@@ -21,8 +21,8 @@ export interface Downlink {
 /** How far a message would come now. */
 export interface Reach {
   readonly entry: DeviceEntry;
-  /** The highest that a subscription grants. */
-  readonly qos: 0 | 1 | 2;
+  /** What subscriptions grant of the QoS that was asked for. */
+  readonly qos: 0 | 1;
   /** A session has it that outlives its connection: it waits there, also through a restart. */
   readonly outlives: boolean;
   /** A client is there now. */
@@ -35,7 +35,7 @@ export type Sent = "none" | "sent" | "awaited";
 /** Messages of ours on their way to sessions, connected or not. */
 export interface Downlinks {
   /** Null: no session of the device is there that it would reach. */
-  reach(device: number, topic: string): Promise<Reach | null>;
+  reach(device: number, topic: string, qos: 0 | 1): Promise<Reach | null>;
   /**
    * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
    * first acknowledgement, or when nobody holds it any more. `kept` is called when a kill would not lose it to a
@@ -56,7 +56,7 @@ export interface DownlinksDeps {
 }
 
 export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
-  function reachOf(entry: DeviceEntry, topic: string): Reach | null {
+  function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     const space = spaces.get(entry.id);
     if (space === undefined || entry.device.blocked === 1 || !mayReceive(entry, topic)) return null;
     let qos = -1;
@@ -65,26 +65,27 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
     for (const state of space.sessions.values()) {
       const route = routeTo(state, space.deviceID, topic);
       if (route === null) continue;
-      const queues = route.qos > 0 && state.expiry !== endsWithConnection;
+      const granted = Math.min(route.qos, asked);
+      const queues = granted > 0 && state.expiry !== endsWithConnection;
       if (state.link === null && (!queues || expiresAt(state) <= now() * 1000)) continue;
-      qos = Math.max(qos, route.qos);
+      qos = Math.max(qos, granted);
       outlives ||= queues;
       isLive ||= state.link !== null;
     }
-    return qos < 0 ? null : { entry, qos: qos as 0 | 1 | 2, outlives, isLive };
+    return qos < 0 ? null : { entry, qos: qos as 0 | 1, outlives, isLive };
   }
 
   return {
-    reach: async (device, topic) => {
+    reach: async (device, topic, qos) => {
       if (spaces.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
-      return entry === undefined ? null : reachOf(entry, topic);
+      return entry === undefined ? null : reachOf(entry, topic, qos);
     },
     send: (to, { ttl, ...downlink }, settled, kept) => {
-      const found = reachOf(to, downlink.topic);
+      const found = reachOf(to, downlink.topic, downlink.qos);
       if (found === null) return "none";
       const message = { ...downlink, properties: expiry(ttl) };
-      if (found.outlives && downlink.qos > 0) {
+      if (found.outlives) {
         // A queue that outlives its connection is the journal's.
         records.send(to, message, settled, kept);
         return "awaited";

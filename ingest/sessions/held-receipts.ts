@@ -1,6 +1,6 @@
 import { type Copies, firstOf } from "./settling.js";
-import type { Settled } from "./state.js";
 import type { Spaces } from "./spaces.js";
+import type { Settled } from "./state.js";
 
 /**
  * Commands of earlier runs that sessions still held at the last save, or were given behind it: what has become of

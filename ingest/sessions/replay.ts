@@ -1,5 +1,6 @@
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import { endsWithConnection, neverExpires } from "../message.js";
+import type { HeldReceipts } from "./held-receipts.js";
 import {
   readConnectExtra,
   readDisconnectExtra,
@@ -7,7 +8,6 @@ import {
   readPlatformExtra,
   readSubscribeExtra,
 } from "./record-extras.js";
-import type { HeldReceipts } from "./held-receipts.js";
 import type { Spaces } from "./spaces.js";
 import type { SessionState } from "./state.js";
 

@@ -90,18 +90,18 @@ export function createCommands(deps: CommandsDeps): Commands {
 
   const wayTo: Commands["wayTo"] = async (target, { topic, qos }) => {
     if (target.blocked === 1) return null;
-    const granted = (most: number): 0 | 1 => (Math.min(qos, most) === 0 ? 0 : 1);
     if (carries(target)) {
       if (!(await mayBeCarried(target, topic))) return null;
-      const reach = await downlinks.reach(target.carrier, inboxTopic);
+      const reach = await downlinks.reach(target.carrier, inboxTopic, qos);
       if (reach !== null) {
-        const { entry: to, isLive } = reach;
-        return { to, carried: target.deviceID, qos: granted(reach.qos), isLive };
+        const { entry: to, ...found } = reach;
+        return { ...found, to, carried: target.deviceID };
       }
     }
-    const reach = await downlinks.reach(target.id, topic);
+    const reach = await downlinks.reach(target.id, topic, qos);
     if (reach === null) return null;
-    return { to: reach.entry, carried: null, qos: granted(reach.qos), isLive: reach.isLive };
+    const { entry: to, ...found } = reach;
+    return { ...found, to, carried: null };
   };
 
   const logOf: Commands["logOf"] = (target, way, groupLogIntID, command) => ({

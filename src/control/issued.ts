@@ -25,9 +25,13 @@ export interface IssuedDeps {
  * At start: what an earlier run of this process has issued is confirmed if its receipt had come, stays issued while
  * a session holds it, and has failed otherwise, for nobody is left who could bring it.
  */
-export async function settleIssued(
-  { db, now, node, held, receipts }: IssuedDeps & { node: number; held: HeldReceipts; receipts: Receipts },
-): Promise<void> {
+export async function settleIssued({
+  db,
+  now,
+  node,
+  held,
+  receipts,
+}: IssuedDeps & { node: number; held: HeldReceipts; receipts: Receipts }): Promise<void> {
   for (let after = 0; ; ) {
     const logs = await issuedLogs(db, node, after, logsPerStep);
     const lost = logs.filter(({ id }) => !held.known.has(id));

@@ -1,5 +1,5 @@
-import { connectPacket, rawClient, rawConnected } from "../ingest/support.js";
 import { makeDevice, makeGateway, makeProduct } from "../factories.js";
+import { connectPacket, rawClient, rawConnected } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
 import { type Rec, worldSuite } from "../world.js";
 
@@ -42,10 +42,10 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
   test("a session that is away keeps it, and its PUBACK confirms it", async () => {
     const device = await makeDevice(world, product);
     await leave(device, "cmd/+");
-    assert.equal([await publish(device), await publish(device, { topic: "cmd/x", payload: "2" })], [
-      "successful",
-      "successful",
-    ]);
+    assert.equal(
+      [await publish(device), await publish(device, { topic: "cmd/x", payload: "2" })],
+      ["successful", "successful"],
+    );
     assert.is(await publish(device, { topic: "other" }), "failed", "no subscription covers it");
     assert.is(await publish(device, { qos: 0 }), "failed", "nothing waits at QoS 0");
     await becomes(device, 0, 0, 1, 1);
@@ -112,7 +112,7 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     const policy = await world.make("/api/v1/policies", {
       ...{ name: "no doors", topic: "door/#", access: 1, allow: 0 },
     });
-    await world.make(`/api/v1/policies/${policy.id}/devices`, { ids: [device.id] });
+    await world.make(`/api/v1/policies/${policy.id}/devices`, { devicesIntID: [device.id] });
     assert.is(await publish(device, { topic: "door/1" }), "failed");
     assert.is(await publish(device, { topic: "lamp/1" }), "successful");
     const client = await world.connect(device);
@@ -150,7 +150,7 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     const policy = await world.make("/api/v1/policies", {
       ...{ name: "no valves", topic: "valve", access: 1, allow: 0 },
     });
-    await world.make(`/api/v1/policies/${policy.id}/devices`, { ids: [child.id] });
+    await world.make(`/api/v1/policies/${policy.id}/devices`, { devicesIntID: [child.id] });
     assert.is(await publish(child, { topic: "valve" }), "failed");
     await world.call("PUT", `/api/v1/devices/${child.id}`, { blocked: 1 });
     assert.is(await publish(child), "failed");

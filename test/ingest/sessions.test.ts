@@ -165,7 +165,8 @@ suite("sessions", (test) => {
         (acknowledged) => ends.push(acknowledged),
         () => undefined,
       );
-    const reaches = async (device: number, topic: string) => (await downlinks.reach(device, topic)) !== null;
+    const reaches = async (device: number, topic: string) =>
+      (await downlinks.reach(device, topic, 1)) !== null;
     assert.equal([await reaches(1, "x"), send("x")], [false, "none"]);
     assert.equal([await reaches(3, "inbox"), sessions.has(3), sessions.has(1)], [false, false, true]);
     assert.equal([await reaches(1, "inbox"), send("inbox")], [true, "awaited"]);
