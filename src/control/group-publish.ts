@@ -29,10 +29,11 @@ export interface GroupPublishInput {
 
 export const groupPublish = "group_publish";
 
-/** Members of one turn: one write, and at most so many packets at once. */
-const membersPerTurn = 50;
+const membersPerTurnDefault = 200;
 
 export interface GroupPublishDeps {
+  /** Members of one turn: one write, and at most so many packets at once. */
+  readonly membersPerTurn?: number;
   readonly db: Db;
   readonly commands: Commands;
   /** Milliseconds since 1970. */
@@ -41,7 +42,7 @@ export interface GroupPublishDeps {
 
 /** One message to every member of a group. A turn is committed before it is sent, so no device gets it twice. */
 export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
-  const { db, now } = deps;
+  const { db, now, membersPerTurn = membersPerTurnDefault } = deps;
   return {
     resumes: true,
     run: async ({ task, signal, progress }) => {

@@ -35,7 +35,7 @@ export interface SchedulerDeps {
   readonly now: () => number;
 }
 
-const runsPerStep = 50;
+const runsPerStep = 100;
 const missedPerStep = 500;
 /** A clock that is set forward is noticed after so long at the latest. */
 const sleepMsMax = 60_000;

@@ -119,7 +119,7 @@ interface Run {
 
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
   const closing = new AbortController();
-  return groupPublishKind({ ...fleet, ...rest, now }).run({
+  return groupPublishKind({ ...fleet, ...rest, now, membersPerTurn: 50 }).run({
     ...{ task: task(needAck), signal: closing.signal, dir: "" },
     progress: async (current) => onProgress?.(current, closing),
   });
