@@ -9,7 +9,9 @@ type Program = (options: BenchOptions) => Promise<Figure[]>;
 
 const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
+  broker: async () => (await import("./broker.js")).benchBroker,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  commands: async () => (await import("./commands.js")).benchCommands,
   events: async () => (await import("./events.js")).benchEvents,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
   ingest: async () => (await import("./ingest.js")).benchIngest,

@@ -2,13 +2,16 @@ export interface ScannerEvents {
   acked(packetId: number): void;
   /** The CONNACK return code; 0 is accepted [MQTT-3.2.2.3]. */
   connected(code: number): void;
+  /** A message of QoS 1. */
+  published?(packetId: number): void;
 }
 
 const connack = 0x20;
+const publish = 0x30;
 const puback = 0x40;
 
 /**
- * Walks the bytes a broker sends, packet by packet, and reports CONNACK and PUBACK; other packets are passed
+ * Walks the bytes a broker sends, packet by packet, and reports CONNACK, PUBACK and PUBLISH; other packets are passed
  * over whole. A chunk is only read during the call, so that one receive buffer serves every connection.
  */
 export function createScanner(events: ScannerEvents): (chunk: Buffer) => void {
@@ -23,10 +26,18 @@ export function createScanner(events: ScannerEvents): (chunk: Buffer) => void {
       const type = bytes.readUInt8(at) & 0xf0;
       if (type === puback) events.acked(bytes.readUInt16BE(at + 2));
       else if (type === connack) events.connected(bytes.readUInt8(at + 3));
+      else if (type === publish) events.published?.(messageID(bytes, at));
       at = end;
     }
     kept = at < bytes.length ? Buffer.from(bytes.subarray(at)) : null;
   };
+}
+
+/** Behind a length of up to four bytes and the topic. */
+function messageID(bytes: Buffer, at: number): number {
+  let topicAt = at + 2;
+  while ((bytes[topicAt - 1] ?? 0) >= 0x80) topicAt++;
+  return bytes.readUInt16BE(topicAt + 2 + bytes.readUInt16BE(topicAt));
 }
 
 /** Where the packet that starts at `at` ends; -1 while its length is not there yet. */

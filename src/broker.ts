@@ -1,10 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { type Accept, sessionOf } from "../ingest/accept.js";
+import type { ClientCertificate } from "../ingest/credentials.js";
 import type { Directory } from "../ingest/directory.js";
 import type { DeviceHistory } from "../ingest/redelivery.js";
 import { type Broker, type BrokerDeps, openBroker } from "../ingest/transports/broker/broker.js";
 import { type EarlierRun, takenByEarlierRun } from "../ingest/transports/broker/redelivery.js";
 import type { BrokerSettings } from "../ingest/transports/broker/settings.js";
+import { findCertByName } from "../store/certs.js";
+import type { Db } from "../store/db.js";
 import { type Config, ConfigError } from "./config.js";
 
 /** The settings with the files that they name. @throws ConfigError for one that cannot be read */
@@ -49,4 +52,16 @@ export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, par
     takenBefore: (device) => takenByEarlierRun(history, device, session, earlier),
     onTrouble: (error) => log.warn("broker: a device cannot be looked up yet", { error }),
   });
+}
+
+/** Who Tidemark is at the broker, where it has a password there. */
+export function ownCredentials({ broker }: Config): { username: string; password: string } | null {
+  const { username = null, password = null } = broker ?? {};
+  return username === null || password === null ? null : { username, password };
+}
+
+/** What a broker has verified, as the endpoint knows certificates. */
+export async function certificateNamed(db: Db, commonName: string): Promise<ClientCertificate | undefined> {
+  const found = await findCertByName(db, commonName);
+  return found && { fingerprint: found.fingerprint, validFrom: 0, validTo: found.expiresAt };
 }

@@ -1,5 +1,4 @@
 import type { Presence } from "../ingest/presence.js";
-import type { SavedSpaces } from "../ingest/sessions/open.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
@@ -23,7 +22,13 @@ export interface MaintenanceDeps {
   readonly events: EventLog;
   readonly series: SeriesStore;
   readonly presence: Presence;
-  readonly sessions: SavedSpaces;
+  readonly sessions: {
+    save(): Promise<void>;
+    /** Drops sessions and messages whose time is over. */
+    end(): void;
+    /** The journal id that the saved state stands for. */
+    savedID(): number;
+  };
   readonly settledID: () => number;
   readonly log: Logger;
   readonly now: () => number;
@@ -50,7 +55,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
     every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
-    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.spaces.expire(deps.now() * 1000)),
+    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.end()),
     every(backlogMs, "measure the backlog", deps.log, () => {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
@@ -119,7 +124,7 @@ function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
   const { config, journal, events, series, sessions, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID);
+  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID());
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
 import { createBackOff } from "../ingest/back-off.js";
+import { createBrokerAccess } from "../ingest/broker-access.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
@@ -16,6 +17,7 @@ import { createMeter } from "../ingest/meter.js";
 import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
+import { createDownlinks } from "../ingest/sessions/downlinks.js";
 import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
@@ -36,11 +38,14 @@ import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { openSessionStore } from "../store/session-store.js";
 import { createApp } from "./app.js";
 import { openAuthority, trustedRoots } from "./authority.js";
-import { connectBroker, readBrokerSettings } from "./broker.js";
+import { certificateNamed, connectBroker, ownCredentials, readBrokerSettings } from "./broker.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
-import { throughBroker } from "./control/through-broker.js";
+import { settleIssued, startExpiry } from "./control/issued.js";
+import { createReceipts } from "./control/receipts.js";
+import { type Scheduler, startScheduler } from "./control/scheduler.js";
+import { elsewhereOf, throughBroker } from "./control/through-broker.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
@@ -104,11 +109,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
   const credentialEntities = new Set(["user", "api_key"]);
+  let scheduler: Scheduler | null = null;
   const feed = await openChangeFeed(
     db,
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      if (change.entity === "schedule") void scheduler?.look();
       return directory.apply(change);
     },
     changePollMs,
@@ -151,7 +158,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       return entry !== undefined && !mayPublish(entry, topic);
     },
   });
-  const sessions = createSessions({ spaces, records, now });
+  const sessions = createSessions({ spaces, now });
+  const receipts = createReceipts({ db, log, now });
   directory.onDevice((id, entry) => sessions.check(id, entry));
   directory.onSubscriptions((entry) =>
     sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
@@ -200,7 +208,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     presence,
-    sessions: saved,
+    sessions: {
+      save: () => saved.save(receipts.stored),
+      end: () => {
+        spaces.expire(now() * 1000);
+        records.expireMessages();
+      },
+      savedID: () => saved.savedID,
+    },
     settledID,
     log,
     now,
@@ -208,6 +223,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 
   const guesses = createBackOff(now, freeFailures);
   const limits = createLimits(config.limits, () => performance.now());
+  const denials = createDenials(accept, meter, now);
   const listeners = await openMqttListeners({
     ...{ config, meter, log, now },
     certificate: createServerCertificate({ config, authority, vault }),
@@ -219,7 +235,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       presence,
       spaces,
       records,
-      denials: createDenials(accept, meter, now),
+      denials,
       meter,
       now,
       limits,
@@ -248,15 +264,29 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       note: (trouble) => status.note("broker", trouble),
     });
   }
-  const down = broker === null ? sessions : throughBroker(sessions, broker.outbound, directory);
-  const commands = createCommands({ db, sessions: down, log, now });
+  const node = config.nodeNumber;
+  const here = createDownlinks({ spaces, records, directory, now });
+  const downlinks = broker === null ? here : throughBroker(here, broker.outbound, directory);
+  const elsewhere = broker === null ? {} : { elsewhere: elsewhereOf(broker.outbound, directory) };
+  const commands = createCommands({
+    ...{ db, node, sessions, downlinks, directory, receipts, now },
+    ...elsewhere,
+  });
+  await settleIssued({ db, now, node, held: saved.held, receipts });
+  const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
     kinds: taskKinds({ config, db, commands, now }),
   });
+  scheduler = startScheduler({ db, node, zone: place, commands, tasks, log, now });
   const app = createApp({
     config,
+    brokerAccess: createBrokerAccess({
+      ...{ directory, guesses, denials, now },
+      own: ownCredentials(config),
+      certificate: (commonName) => certificateNamed(db, commonName),
+    }),
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     tasks,
     commands,
@@ -296,6 +326,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
+      await scheduler?.close();
       await tasks.close();
       broker?.close();
       wills?.close();
@@ -303,13 +334,15 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await listeners.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
-      await commands.close();
+      // Ends of connections settle what they held.
       await allCommitted(journal);
+      await expiry.close();
+      await receipts.close();
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();
       await journal.close();
       await maintenance?.close();
-      await saved.save().catch(trouble("sessions"));
+      await saved.save(receipts.stored).catch(trouble("sessions"));
       sessionStore.close();
       feed.close();
       await series.close();

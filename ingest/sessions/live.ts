@@ -1,15 +1,10 @@
 import { type ClientCertificate, isEntitled } from "../credentials.js";
 import type { DeviceEntry } from "../directory-entries.js";
-import { endsWithConnection } from "../message.js";
 import type { EndReason } from "../meter.js";
 import type { PlatformSubscription } from "../platform-subscriptions.js";
-import { mayReceive } from "../policies.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
-import type { DownMessage, SessionRecords } from "./records.js";
-import { routeTo } from "./routing.js";
-import { firstOf } from "./settling.js";
 import type { Spaces } from "./spaces.js";
-import type { SessionState, Settled } from "./state.js";
+import type { SessionState } from "./state.js";
 
 /** One live connection of a device, whatever its transport. */
 export interface Session {
@@ -26,30 +21,13 @@ export interface Session {
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void;
 }
 
-/** A message of ours to one device. */
-export interface Downlink {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly qos: 0 | 1;
-}
-
-/** none: nobody is there for it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
-export type Sent = "none" | "sent" | "awaited";
-
 /** The live sessions, by device and client id. */
 export interface Sessions {
   /** Takes over a session of the same client id; false when the device has too many. */
   open(session: Session): boolean;
   close(session: Session): void;
-  /** Whether a client is there that a message on the topic would reach. */
-  reaches(device: number, topic: string): boolean;
   /** Whether any client of the device is there. */
   has(device: number): boolean;
-  /**
-   * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called at most once:
-   * at the first acknowledgement, or when nobody is left that could give one.
-   */
-  send(device: number, message: Downlink, settled: Settled): Sent;
   /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
   /** Brings every session of the device up to what the platform subscribes it to. */
@@ -62,54 +40,18 @@ export interface Sessions {
 }
 
 export interface SessionsDeps {
-  readonly spaces: Pick<Spaces, "get" | "send" | "forget">;
-  readonly records: Pick<SessionRecords, "send">;
+  readonly spaces: Pick<Spaces, "forget">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 const endsPerTurn = 200;
 
-export function createSessions({ spaces, records, now }: SessionsDeps): Sessions {
+export function createSessions({ spaces, now }: SessionsDeps): Sessions {
   const live = new Map<number, Map<string, Session>>();
   let size = 0;
 
   const of = (device: number): Iterable<Session> => live.get(device)?.values() ?? [];
-
-  /** At which QoS a message would reach a live session; null: not at all. */
-  function reach({ state, entry }: Session, topic: string): number | null {
-    if (state === null || !mayReceive(entry, topic)) return null;
-    return routeTo(state, entry.device.deviceID, topic)?.qos ?? null;
-  }
-
-  function send(device: number, { topic, payload, qos }: Downlink, settled: Settled): Sent {
-    let best = -1;
-    let outlives = false;
-    let entry: DeviceEntry | null = null;
-    for (const session of of(device)) {
-      const granted = reach(session, topic);
-      if (granted === null) continue;
-      entry = session.entry;
-      best = Math.max(best, granted);
-      outlives ||= session.state?.expiry !== endsWithConnection;
-    }
-    if (entry === null) return "none";
-    const message: DownMessage = { topic, payload, qos, properties: null };
-    if (outlives && Math.min(best, qos) > 0) {
-      // A queue that outlives its connection is the journal's.
-      records.send(entry, message, settled);
-      return "awaited";
-    }
-    const outcome = firstOf(settled);
-    const at = now() * 1000;
-    const { sent, awaited } = spaces.send(
-      { ...message, device, session: -1, retain: false, at },
-      outcome.settled,
-    );
-    outcome.begin(awaited);
-    if (awaited > 0) return "awaited";
-    return sent > 0 ? "sent" : "none";
-  }
 
   return {
     open: (session) => {
@@ -128,12 +70,7 @@ export function createSessions({ spaces, records, now }: SessionsDeps): Sessions
       size--;
       if (space.size === 0) live.delete(session.entry.id);
     },
-    reaches: (device, topic) => {
-      for (const session of of(device)) if (reach(session, topic) !== null) return true;
-      return false;
-    },
     has: (device) => live.has(device),
-    send,
     sendToAll: (device, topic, payload) => {
       const at = now() * 1000;
       let taken = false;

@@ -73,6 +73,8 @@ export interface Published {
   readonly retain: boolean;
   readonly properties: MessageProperties | null;
   readonly at: number;
+  /** Of a command: record id of its control log. */
+  readonly receipt?: number | null;
 }
 
 /** How many of a downlink's copies wait for an acknowledgement, and whether any was taken at all. */
@@ -188,7 +190,12 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     drop(space, longest);
   }
 
-  function queue(state: SessionState, message: Message, settled?: Settled): boolean {
+  function queue(
+    state: SessionState,
+    message: Message,
+    receipt: number | null = null,
+    settled?: Settled,
+  ): boolean {
     const bytes = bytesOf(message);
     const full =
       state.outgoing.size >= outgoingMessagesMax ||
@@ -200,7 +207,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     }
     const messageID = nextID(state);
     const qos = message.qos === 2 ? 2 : 1;
-    const outgoing: Outgoing = { ...message, qos, messageID, sent: false, received: false, settled };
+    const outgoing: Outgoing = { ...message, qos, messageID, sent: false, received: false, receipt, settled };
     state.outgoing.set(messageID, outgoing);
     state.outgoingBytes += bytes;
     heldBytes += bytes;
@@ -235,7 +242,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     let sent = 0;
     let awaited = 0;
     if (space === undefined) return { sent, awaited };
-    const { topic, session, properties, at } = published;
+    const { topic, session, properties, at, receipt = null } = published;
     let kept: Uint8Array | null = null;
     for (const state of space.sessions.values()) {
       const route = routeTo(state, space.deviceID, topic, state.session === session);
@@ -253,7 +260,8 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       } else {
         // The bytes that came in belong to a larger buffer.
         kept ??= Uint8Array.from(published.payload);
-        if (queue(state, { ...envelope, payload: kept, qos, identifiers, at }, settled)) awaited++;
+        const message: Message = { ...envelope, payload: kept, qos, identifiers, at };
+        if (queue(state, message, receipt, settled)) awaited++;
       }
     }
     return { sent, awaited };

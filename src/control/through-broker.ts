@@ -1,34 +1,55 @@
 import type { Directory } from "../../ingest/directory.js";
 import { mayReceive } from "../../ingest/policies.js";
-import type { Sessions } from "../../ingest/sessions/live.js";
+import type { Downlinks } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { Elsewhere } from "./commands.js";
 
-/** What goes to a device that has no session here goes through the broker, which knows whether it is there. */
+type Entries = Pick<Directory, "peek" | "get">;
+
+/**
+ * What reaches no session here goes through the broker, which says whether anybody has it: its PUBACK is the
+ * receipt. Nothing waits here for a broker that is away.
+ */
 export function throughBroker(
-  sessions: Sessions,
+  downlinks: Downlinks,
   broker: Broker["outbound"],
-  directory: Pick<Directory, "peek" | "get">,
-): Sessions {
+  directory: Entries,
+): Downlinks {
   return {
-    ...sessions,
-    reaches: (device, topic) => {
-      if (sessions.reaches(device, topic)) return true;
-      const entry = directory.peek(device);
-      return broker.isUp && (entry === undefined || mayReceive(entry, topic));
+    reach: async (device, topic, qos) => {
+      const here = await downlinks.reach(device, topic, qos);
+      if (here !== null || !broker.isUp) return here;
+      const entry = directory.peek(device) ?? (await directory.get(device));
+      if (entry === undefined || entry.device.blocked === 1 || !mayReceive(entry, topic)) return null;
+      return { entry, qos, outlives: false, isLive: true };
     },
-    has: (device) => sessions.has(device) || broker.isUp,
-    send: (device, message, settled) => {
-      const sent = sessions.send(device, message, settled);
-      if (sent !== "none" || !broker.isUp) return sent;
-      void directory.get(device).then(
-        (entry) => {
-          const goes = entry !== undefined && mayReceive(entry, message.topic);
-          const done = goes ? broker.send(entry.device.deviceID, { ...message, ttl: 3600 }, settled) : "none";
-          if (done === "none") settled(false);
-        },
-        () => settled(false),
-      );
-      return message.qos === 0 ? "sent" : "awaited";
+    send: (to, message, settled, kept) => {
+      const here = downlinks.send(to, message, settled, kept);
+      if (here !== "none" || to.device.blocked === 1 || !mayReceive(to, message.topic)) return here;
+      const there = broker.send(to.device.deviceID, message, settled);
+      if (there !== "none") kept();
+      return there;
     },
   };
 }
+
+/** Messages without a receipt, to devices that may be at the broker. */
+export function elsewhereOf(broker: Broker["outbound"], directory: Entries): Elsewhere {
+  return {
+    get isUp() {
+      return broker.isUp;
+    },
+    send: (device, topic, payload) => {
+      if (!broker.isUp) return false;
+      const entry = directory.peek(device);
+      const message = { topic, payload, qos: 0, ttl: 0 } as const;
+      if (entry !== undefined) return broker.send(entry.device.deviceID, message, noReceipt) !== "none";
+      void directory
+        .get(device)
+        .then((found) => found && broker.send(found.device.deviceID, message, noReceipt), noReceipt);
+      return true;
+    },
+  };
+}
+
+const noReceipt = (): void => undefined;

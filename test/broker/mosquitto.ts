@@ -34,10 +34,13 @@ export interface MosquittoOptions {
   readonly lines?: readonly string[];
   /** Lets anybody in, unless the lines say otherwise. */
   readonly anonymous?: boolean;
+  /** Where it is to listen; absent: any free port. */
+  readonly port?: number;
 }
 
-export async function startMosquitto({ dir, lines = [], anonymous = true }: MosquittoOptions): Promise<Mosquitto> {
-  const port = await freePort();
+export async function startMosquitto(options: MosquittoOptions): Promise<Mosquitto> {
+  const { dir, lines = [], anonymous = true } = options;
+  const port = options.port ?? (await freePort());
   const config = join(dir, "mosquitto.conf");
   // As root it becomes a user of its own, who must get at its folder.
   await chmod(dir, 0o777);
@@ -69,7 +72,13 @@ export async function startMosquitto({ dir, lines = [], anonymous = true }: Mosq
       await until(
         () => {
           if (started.exitCode !== null) throw new Error(`mosquitto ended: ${output}`);
-          return / mosquitto version \S+ running\n[^]*$/.test(output) && broker.connect().then((one) => one.endAsync(), isDenied).then(() => true);
+          return (
+            / mosquitto version \S+ running\n[^]*$/.test(output) &&
+            broker
+              .connect()
+              .then((one) => one.endAsync(), isDenied)
+              .then(() => true)
+          );
         },
         { what: "mosquitto to listen" },
       );

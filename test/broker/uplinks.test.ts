@@ -19,7 +19,9 @@ brokerSuite("uplinks through the broker", (test, world) => {
   async function isRefused(reason: string, action: () => Promise<unknown>, times = 1): Promise<void> {
     const before = await refused(reason);
     await action();
-    await until(async () => (await refused(reason)) === before + times, { what: `${times} refused: ${reason}` });
+    await until(async () => (await refused(reason)) === before + times, {
+      what: `${times} refused: ${reason}`,
+    });
   }
   const hasEvents = (device: Rec, expected: readonly string[]) =>
     until(async () => JSON.stringify(await payloadsOf(world.service, device)) === JSON.stringify(expected), {
@@ -56,7 +58,11 @@ brokerSuite("uplinks through the broker", (test, world) => {
     await isRefused("device", publish("devices/nobody/up/data"));
     await isRefused("device", publish("devices/nobody/up/data"));
     await isRefused("device", publish("devices/\ud83e\udd89/up/data"));
-    await isRefused("device", () => Promise.all(Array.from({ length: 50 }, (_, i) => publish(`devices/nobody-${i}/up/x`)())), 50);
+    await isRefused(
+      "device",
+      () => Promise.all(Array.from({ length: 50 }, (_, i) => publish(`devices/nobody-${i}/up/x`)())),
+      50,
+    );
     await passes(device);
   });
 

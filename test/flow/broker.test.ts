@@ -25,7 +25,8 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
   const forNobody = new Set<number>();
   // It is not told by the callback.
   client.on("packetreceive", (packet) => {
-    if (packet.cmd === "puback" && packet.reasonCode === noMatchingSubscribers) forNobody.add(packet.messageId ?? 0);
+    if (packet.cmd === "puback" && packet.reasonCode === noMatchingSubscribers)
+      forNobody.add(packet.messageId ?? 0);
   });
 
   function publish(n: number, topic: string, payload: string): void {
@@ -94,7 +95,12 @@ suite("two processes on one broker", (test) => {
 
   async function withPair(
     protocolVersion: 4 | 5,
-    use: (pair: Pair, services: [RunningService, RunningService], devices: Rec[], load: Load) => Promise<void>,
+    use: (
+      pair: Pair,
+      services: [RunningService, RunningService],
+      devices: Rec[],
+      load: Load,
+    ) => Promise<void>,
   ): Promise<void> {
     await withTempDir(async (dir) => {
       const pair = createPair(dir, { BROKER_URL: broker.url });
@@ -123,21 +129,28 @@ suite("two processes on one broker", (test) => {
     const found: number[] = [];
     for (const service of services) {
       for (const device of devices) {
-        found.push(...(await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n));
+        found.push(
+          ...(await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n),
+        );
       }
     }
     return found.sort((a, b) => a - b);
   }
 
   /** Waits until every acknowledged number is an event and a point somewhere. */
-  async function allThere(services: readonly RunningService[], devices: readonly Rec[], load: Load): Promise<number[]> {
+  async function allThere(
+    services: readonly RunningService[],
+    devices: readonly Rec[],
+    load: Load,
+  ): Promise<number[]> {
     let events: number[] = [];
     await until(
       async () => {
         events = await eventsOf(services, devices);
         const seen = new Set(events);
         const lost = [...load.acknowledged].filter((n) => !seen.has(n));
-        if (lost.length > 0) throw new Error(`${lost.length} of ${load.acknowledged.size} missing: ${lost.slice(0, 10)}`);
+        if (lost.length > 0)
+          throw new Error(`${lost.length} of ${load.acknowledged.size} missing: ${lost.slice(0, 10)}`);
         return true;
       },
       { what: "all that was acknowledged", timeoutMs: 40_000 },

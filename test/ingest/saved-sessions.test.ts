@@ -96,7 +96,8 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   if (step.do === "command") {
     records.send(
       device,
-      { topic: "inbox", payload: Buffer.from(`c${nth}`), qos: 1, properties: null },
+      { topic: "inbox", payload: Buffer.from(`c${nth}`), qos: 1, properties: null, receipt: nth },
+      () => undefined,
       () => undefined,
     );
   }
