@@ -10,6 +10,7 @@ COPY store store
 COPY test test
 COPY bench bench
 RUN npm run build && mkdir /data && chown node /data
+# Whoever runs the image sets PUBLIC_HOST, the name that devices reach it by: nobody can connect to 0.0.0.0.
 ENV HOST=0.0.0.0 DATA_DIR=/data
 USER node
 VOLUME /data

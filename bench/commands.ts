@@ -31,7 +31,11 @@ export async function benchCommands(options: BenchOptions): Promise<Figure[]> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function startListeners(service: Tidemark, dir: string, devices: readonly DeviceRecord[]): Promise<Child> {
+async function startListeners(
+  service: Tidemark,
+  dir: string,
+  devices: readonly DeviceRecord[],
+): Promise<Child> {
   const options: ListenersOptions = {
     port: service.mqttPort(),
     credentialsFile: await writeCredentials(dir, devices),
@@ -134,8 +138,18 @@ async function group({ dir }: BenchOptions, count: number): Promise<Figure[]> {
   await service.close();
   const name = `group of ${count}`;
   return [
-    { name: `${name}, all confirmed`, value: tookSeconds, unit: "s", detail: { "target s": 10, "task s": taskSeconds, "cpu s": cpu } },
-    { name: `${name}, memory over idle`, value: peakMB - idleMB, unit: "MB", detail: { "target MB": 100, "idle MB": idleMB } },
+    {
+      name: `${name}, all confirmed`,
+      value: tookSeconds,
+      unit: "s",
+      detail: { "target s": 10, "task s": taskSeconds, "cpu s": cpu },
+    },
+    {
+      name: `${name}, memory over idle`,
+      value: peakMB - idleMB,
+      unit: "MB",
+      detail: { "target MB": 100, "idle MB": idleMB },
+    },
   ];
 }
 
@@ -172,7 +186,12 @@ async function schedules({ dir, seconds }: BenchOptions, pending: number, due: n
     { name: `${name}, logged`, value: fired / 1000, unit: "s", detail: { "target s": 3 } },
     { name: `${name}, confirmed`, value: done / 1000, unit: "s" },
     { name: "CPU at rest without schedules", value: idle.cpu, unit: "%", detail: { MB: idle.mb } },
-    { name: `CPU at rest with ${pending} pending`, value: waiting.cpu, unit: "%", detail: { MB: waiting.mb } },
+    {
+      name: `CPU at rest with ${pending} pending`,
+      value: waiting.cpu,
+      unit: "%",
+      detail: { MB: waiting.mb },
+    },
   ];
 }
 

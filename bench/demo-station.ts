@@ -3,6 +3,7 @@ import type { Api } from "./api.js";
 
 /** A weather station as the service knows it. */
 export interface Station {
+  readonly productID: string;
   readonly deviceID: string;
   readonly username: string;
   readonly token: string;
@@ -79,5 +80,5 @@ export async function createStation(api: Api): Promise<Station> {
     },
   );
   const { deviceID, deviceUsername: username, token } = device;
-  return { deviceID, username, token, metrics: metricIDs };
+  return { productID: product.productID, deviceID, username, token, metrics: metricIDs };
 }

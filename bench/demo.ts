@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { createApi } from "./api.js";
 import { ask, requestOf } from "./demo-answers.js";
+import { archive } from "./demo-archive.js";
 import { publishYear, settled } from "./demo-edge.js";
 import { createProgress, thousands } from "./demo-print.js";
 import { questionsFor } from "./demo-questions.js";
@@ -23,6 +24,7 @@ const service = givenService(process.env) ?? (await startService(process.env));
 try {
   const station = await load(service);
   await askAll(service, station);
+  await archive(service, station, say);
 } catch (error) {
   await service.close();
   throw error;

@@ -78,7 +78,7 @@ async function contender(
 }
 
 /** A P-256 certificate, as the deployment's authority issues them. */
-async function serverCertificate(dir: string): Promise<{ cert: string; key: string }> {
+export async function serverCertificate(dir: string): Promise<{ cert: string; key: string }> {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const notBefore = Math.floor(Date.now() / 1000) * 1000 - 60_000;
   const cert = await signCertificate(

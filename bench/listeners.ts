@@ -22,7 +22,8 @@ function listen(port: number, credential: Credential, index: number): Promise<vo
     const scan = createScanner({
       connected: (code) => (code === 0 ? resolve() : reject(new Error(`CONNACK ${code}`))),
       acked: () => undefined,
-      published: (packetId) => {
+      message: (packetId) => {
+        if (packetId === null) return;
         answer.writeUInt16BE(packetId, 2);
         socket.write(Buffer.from(answer));
       },
@@ -44,7 +45,8 @@ const { port, credentialsFile } = JSON.parse(process.argv[2] ?? "{}") as Listene
 const credentials = JSON.parse(readFileSync(credentialsFile, "utf8")) as Credential[];
 let next = 0;
 const lane = async (): Promise<void> => {
-  for (let i = next++; i < credentials.length; i = next++) await listen(port, credentials[i] as Credential, i);
+  for (let i = next++; i < credentials.length; i = next++)
+    await listen(port, credentials[i] as Credential, i);
 };
 await Promise.all(Array.from({ length: connectingMax }, lane));
 process.stdout.write(`${JSON.stringify({ event: "connected", connections: credentials.length })}\n`);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Api, createApi } from "./api.js";
-import { startChild } from "./child.js";
+import { type Child, startChild } from "./child.js";
 import { sibling } from "./generator.js";
 
 export interface InfluxTarget {
@@ -26,10 +26,15 @@ export interface TidemarkOptions {
 
 export interface Tidemark {
   readonly pid: () => number;
+  /** Its process as it runs now. */
+  readonly child: () => Child;
   readonly mqttPort: () => number;
   /** The port of another listener, by its name in the line "listening"; it must be on. */
   readonly portOf: (listener: string) => number;
   readonly api: () => Api;
+  readonly http: () => string;
+  /** The header's value of the service's key. */
+  readonly authorization: string;
   /** A gauge or counter of /metrics; labels as written there, e.g. `consumer="series"`. */
   metric(name: string, label?: string): Promise<number>;
   /** Resolves when the series consumer has nothing left to store. */
@@ -45,6 +50,7 @@ const storedPollMs = 20;
 export async function startTidemark(options: TidemarkOptions): Promise<Tidemark> {
   const dataDir = await mkdtemp(join(options.dir, "tidemark-bench-"));
   const apiKey = `bench:${randomBytes(24).toString("hex")}`;
+  const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
   let running = await start();
 
   async function start() {
@@ -53,9 +59,8 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
       http: string;
       mqtt: string;
     };
-    const authorization = `Basic ${Buffer.from(apiKey).toString("base64")}`;
     const portOf = (listener: string): number => Number(new URL(line[listener] ?? "").port);
-    return { child, portOf, api: createApi(line.http, { authorization }) };
+    return { child, portOf, http: line.http, api: createApi(line.http, { authorization }) };
   }
   async function stop(): Promise<void> {
     running.api.close();
@@ -74,9 +79,12 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   }
   return {
     pid: () => running.child.pid,
+    child: () => running.child,
     mqttPort: () => running.portOf("mqtt"),
     portOf: (listener) => running.portOf(listener),
     api: () => running.api,
+    http: () => running.http,
+    authorization,
     metric,
     stored,
     async restart(between) {

@@ -1,7 +1,7 @@
 import { certBindings, enabledCertsOf } from "../store/certs.js";
 import type { Change } from "../store/changes.js";
 import type { Db } from "../store/db.js";
-import type { Device } from "../store/devices.js";
+import type { Device } from "../store/device-record.js";
 import { fromJson } from "../store/table.js";
 
 /** Fingerprints of the enabled certificates bound to a device, by the certificates' record ids. */

@@ -6,7 +6,8 @@ import {
   type PolicyRule,
   subscriptionsOfProduct,
 } from "../store/device-access.js";
-import type { Device, DeviceStore } from "../store/devices.js";
+import type { DeviceIdentity } from "../store/device-identity.js";
+import type { DeviceStore } from "../store/devices.js";
 import type { SeriesRef } from "../store/series.js";
 import type { BoundCertificates } from "./certificates.js";
 import { type Converter, converters } from "./decode/values.js";
@@ -44,7 +45,7 @@ export interface ProductEntry {
 /** A device as the way up uses it. All but the id changes when the metadata does. */
 export interface DeviceEntry {
   readonly id: number;
-  device: Device;
+  device: DeviceIdentity;
   product: ProductEntry;
   /** The policies that it is bound to. */
   rules: readonly PolicyRule[];
@@ -60,7 +61,7 @@ export interface DeviceEntry {
 
 /** What an entry is made of. */
 export interface Loaded {
-  readonly device: Device;
+  readonly device: DeviceIdentity;
   readonly product: ProductEntry;
   readonly access: DeviceAccess;
   readonly certificates: BoundCertificates;
@@ -70,7 +71,8 @@ export const noAccess: DeviceAccess = { rules: [], subscriptions: [] };
 
 /** Without access: that is compiled when it is set. */
 export function toEntry({ device, product, certificates }: Loaded): DeviceEntry {
-  const series = new Map<number, SeriesRef>();
+  // Not before its first message: most of many devices are silent.
+  let series: Map<number, SeriesRef> | null = null;
   return {
     id: device.id,
     device,
@@ -80,6 +82,7 @@ export function toEntry({ device, product, certificates }: Loaded): DeviceEntry 
     certificates,
     subscriptions: noAccess.subscriptions,
     series: (point) => {
+      series ??= new Map();
       let found = series.get(point.id);
       // The kind may not change within a field, so a reference stays good for the life of the data point.
       if (found === undefined) {

@@ -7,13 +7,13 @@ import {
   type PolicyRule,
 } from "../store/device-access.js";
 import {
-  type Device,
-  type DeviceStore,
-  findDeviceByID,
+  type DeviceIdentity,
+  findIdentity,
   findRowsByDeviceID,
   findRowsByUsername,
-  toDevice,
-} from "../store/devices.js";
+  toIdentity,
+} from "../store/device-identity.js";
+import type { DeviceStore } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
 import { createDeviceIDs } from "./device-ids.js";
@@ -153,14 +153,14 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     const begun = byDeviceID.begin();
     const entry = await admitCurrent(async () => {
       const row = await readByDeviceID(deviceID);
-      return row && toDevice(store, row);
+      return row && toIdentity(store, row);
     });
     if (entry === undefined) byDeviceID.addUnknown(deviceID, begun);
     return entry;
   }
 
   /** All that an entry is made of. */
-  async function load(read: () => Promise<Device | undefined>): Promise<Loaded | undefined> {
+  async function load(read: () => Promise<DeviceIdentity | undefined>): Promise<Loaded | undefined> {
     const device = await read();
     if (device === undefined) return undefined;
     const access = (await readAccess(device.id)) ?? noAccess;
@@ -169,7 +169,9 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   }
 
   /** What was read while the feed moved on may be older than what the feed brought: it is read again. */
-  async function admitCurrent(read: () => Promise<Device | undefined>): Promise<DeviceEntry | undefined> {
+  async function admitCurrent(
+    read: () => Promise<DeviceIdentity | undefined>,
+  ): Promise<DeviceEntry | undefined> {
     for (;;) {
       const begun = generation;
       const loaded = await load(read);
@@ -177,9 +179,10 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
-  async function reloadDevice(id: number): Promise<void> {
-    if (!devices.has(id)) return;
-    const loaded = await load(() => findDeviceByID(store, id));
+  async function reloadDevice(id: number, gone: boolean): Promise<void> {
+    // One that is gone may have left a session though nobody has asked for it since the start.
+    if (!devices.has(id) && !gone) return;
+    const loaded = gone ? undefined : await load(() => findIdentity(store, id));
     const entry = loaded && admit(loaded);
     if (entry === undefined) forget(id);
     for (const listener of listeners) listener(id, entry);
@@ -285,7 +288,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     device: (change) => {
       if (change.action === "create") byDeviceID.forgetUnknown();
       else generation++;
-      return reloadDevice(change.recordID);
+      return reloadDevice(change.recordID, change.action === "delete");
     },
     policy: (change) => {
       generation++;
@@ -319,7 +322,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     findByUsername: (deviceUsername) =>
       admitCurrent(async () => {
         const row = await readByUsername(deviceUsername);
-        return row && toDevice(store, row);
+        return row && toIdentity(store, row);
       }),
     peek: (id) => devices.get(id),
     peekByDeviceID: (deviceID) => {
@@ -327,7 +330,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
       return id === null || id === undefined ? id : devices.get(id);
     },
     findByDeviceID,
-    get: async (id) => devices.get(id) ?? admitCurrent(() => findDeviceByID(store, id)),
+    get: async (id) => devices.get(id) ?? admitCurrent(() => findIdentity(store, id)),
     apply: async (change) => appliers[change.entity]?.(change),
     onDevice: (listener) => {
       listeners.push(listener);

@@ -13,12 +13,20 @@ export type PlatformPart = Map<
   { readonly state: "applied" | "owned" | "declined"; readonly qos: number }
 >;
 
-/** Of several with one filter the highest QoS counts. */
+/** Of the filters that the platform may want of one session, as JSON: they go into one record of the journal. */
+export const platformBytesMax = 256 * 1024;
+
+/** Of several with one filter the highest QoS counts; filters beyond the bound are left out. */
 export function mergeSubscriptions(all: readonly PlatformSubscription[]): PlatformSubscription[] {
   const merged = new Map<string, PlatformSubscription>();
-  for (const one of all) {
-    const known = merged.get(one.topic);
-    if (known === undefined || known.qos < one.qos) merged.set(one.topic, { topic: one.topic, qos: one.qos });
+  let bytes = 0;
+  for (const { topic, qos } of all) {
+    const known = merged.get(topic);
+    if (known === undefined) {
+      bytes += Buffer.byteLength(JSON.stringify({ topic, qos })) + 1;
+      if (bytes > platformBytesMax) break;
+    }
+    if (known === undefined || known.qos < qos) merged.set(topic, { topic, qos });
   }
   return [...merged.values()];
 }

@@ -71,7 +71,8 @@ export function compilePolicies(rules: readonly PolicyRule[], names: RuleNames):
       const depthMax = Math.max(0, ...denied.map((levels) => levels.length)) + 1;
       return common.some((levels) =>
         instances(levels, depthMax).some(
-          (topic) => !denied.some((rule) => matchesTopic(rule, topic)) && passesAsInbox(topic),
+          (topic) =>
+            isTopic(topic) && !denied.some((rule) => matchesTopic(rule, topic)) && passesAsInbox(topic),
         ),
       );
     }),
@@ -166,6 +167,11 @@ function instances(filter: Levels, depthMax: number): string[][] {
     ...fixed,
     ...Array<string>(more + least).fill(anyOther),
   ]);
+}
+
+/** `/#` covers an empty name too, which no message can have [MQTT-4.7.3-1]. */
+function isTopic(levels: readonly string[]): boolean {
+  return levels.length > 1 || levels[0] !== "";
 }
 
 /** What carries the rules of a device; absent or null: there are none. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JournalRecord } from "../store/journal-record.js";
 import { recordKinds } from "../store/journal-record.js";
-import { readDisconnectExtra } from "./sessions/record-extras.js";
+import { readDisconnectExtra, readMessageExtra } from "./sessions/record-extras.js";
 
 /** Newest-first records of a device, of every kind, read as they are wanted. */
 export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
@@ -51,6 +51,8 @@ export async function takenBefore(
   for await (const record of history(own.device, recordsMax)) {
     const connection = connectionOf(record);
     if (record.session !== own.session || connection >= own.connection) continue;
+    // A will carries its connection's number and may come hours after its end.
+    if (record.kind === recordKinds.uplink && readMessageExtra(record.extra).isWill) continue;
     if (walk === null) {
       const ended = record.kind === recordKinds.disconnect;
       if (ended && record.flag) return taken;

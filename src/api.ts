@@ -15,6 +15,7 @@ import { controlLogRoutes } from "./routes/control-logs.js";
 import { dataRoutes } from "./routes/data.js";
 import { dataPointRoutes } from "./routes/data-points.js";
 import { dataStreamRoutes } from "./routes/data-streams.js";
+import { deviceLiveRoutes } from "./routes/device-live.js";
 import { devicePlaceRoutes } from "./routes/device-place.js";
 import { deviceRoutes } from "./routes/devices.js";
 import { devicesTransferRoutes } from "./routes/devices-transfer.js";
@@ -23,6 +24,7 @@ import { gatewayDataRoutes } from "./routes/gateway-data.js";
 import { gatewayRoutes } from "./routes/gateways.js";
 import { groupMemberRoutes } from "./routes/group-members.js";
 import { groupRoutes } from "./routes/groups.js";
+import { historyRoutes } from "./routes/history.js";
 import { metricRoutes } from "./routes/metrics.js";
 import { platformSelectRoutes } from "./routes/platform-select.js";
 import { policyRoutes } from "./routes/policies.js";
@@ -54,6 +56,8 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...metricRoutes(deps),
     ...eventRoutes(deps),
     ...dataRoutes(deps),
+    ...deviceLiveRoutes(deps),
+    ...historyRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),
     ...groupMemberRoutes(deps),

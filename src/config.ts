@@ -32,6 +32,8 @@ export interface Config {
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
+  /** Of one uploaded history file, unpacked. */
+  readonly importBytesMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
   readonly influx: {
     readonly url: string;
@@ -41,6 +43,8 @@ export interface Config {
   } | null;
   /** An MQTT broker that is already there; null: none. */
   readonly broker: BrokerConfig | null;
+  /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
+  readonly keepAliveMax: number | null;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
@@ -126,6 +130,7 @@ const schema = z.object({
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
+  IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
   INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -139,6 +144,7 @@ const schema = z.object({
   BROKER_CA: z.string().min(1).optional(),
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
+  KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
@@ -183,6 +189,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
+    importBytesMax: env.IMPORT_BYTES_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
     influx:
@@ -190,6 +197,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         ? null
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
+    keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
     limits: {
       device: {
         connectionsMax: env.DEVICE_CONNECTIONS_MAX,

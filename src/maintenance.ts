@@ -30,6 +30,8 @@ export interface MaintenanceDeps {
     savedID(): number;
   };
   readonly settledID: () => number;
+  /** Resolves when no import writes any more what has been deleted. */
+  readonly historySettled: () => Promise<void>;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -40,7 +42,7 @@ const sessionExpiryMs = 60_000;
 const backlogMs = 1000;
 const retentionMs = 10_000;
 const removalMs = 500;
-const pointRetentionMs = 3_600_000;
+const pointRetentionMs = 10_000;
 const controlLogsMs = 60_000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
@@ -61,7 +63,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     }),
     every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
     every(removalMs, "remove points", deps.log, () => removeOne(deps)),
-    every(pointRetentionMs, "apply the points' retention", deps.log, () => dropPoints(deps)),
+    every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps)),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
   ];
   return {
@@ -139,7 +141,7 @@ async function dropSegments(deps: MaintenanceDeps): Promise<void> {
 }
 
 /** One deleted device or data point: its points go once everything sent before has been settled. */
-async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): Promise<void> {
+async function removeOne({ db, series, journal, settledID, historySettled }: MaintenanceDeps): Promise<void> {
   const removal = await nextRemoval(db);
   if (removal === undefined) return;
   // Taken before the deletion was known; what comes later finds no device.
@@ -148,6 +150,7 @@ async function removeOne({ db, series, journal, settledID }: MaintenanceDeps): P
     if (waitedMs >= settleWaitMs) return;
     await new Promise((resolve) => setTimeout(resolve, settleLookMs));
   }
+  await historySettled();
   const { tenant, productID, deviceID, field } = removal;
   if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
   else if (field !== null) await series.removeField({ tenant, productID, field });
@@ -161,7 +164,28 @@ async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<vo
   }
 }
 
-async function dropPoints({ config, series, now }: MaintenanceDeps): Promise<void> {
-  if (config.pointRetentionDays === 0) return;
-  await series.removeBefore((now() - config.pointRetentionDays * dayMs) * 1000);
+/**
+ * Whole days of UTC: points go once a day, up to a day late, so that the store goes over its series once a day. It
+ * takes as long as it takes, beside everything else, and the end of the service does not wait for it: the store
+ * stops it as it closes.
+ */
+function createPointRetention({ config, series, now, log }: MaintenanceDeps): () => Promise<void> {
+  let done = Number.NEGATIVE_INFINITY;
+  let running = false;
+  const remove = async (limitMs: number): Promise<void> => {
+    try {
+      await series.removeBefore(limitMs * 1000);
+      done = limitMs;
+    } catch (error) {
+      log.warn("cannot apply the points' retention", { error });
+    } finally {
+      running = false;
+    }
+  };
+  return async () => {
+    const limitMs = Math.floor(now() / dayMs - config.pointRetentionDays) * dayMs;
+    if (config.pointRetentionDays === 0 || running || limitMs === done) return;
+    running = true;
+    void remove(limitMs);
+  };
 }

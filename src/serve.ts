@@ -13,10 +13,12 @@ import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
 import { freeFailures, guardGuessing } from "../ingest/guessing.js";
 import { createLimits } from "../ingest/limits.js";
+import { createLiveFeed } from "../ingest/live.js";
 import { createMeter } from "../ingest/meter.js";
 import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
+import { forgetDeparted } from "../ingest/sessions/departed.js";
 import { createDownlinks } from "../ingest/sessions/downlinks.js";
 import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
@@ -28,6 +30,7 @@ import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db } from "../store/db.js";
+import { existingDevices } from "../store/device-access.js";
 import { clearPresence } from "../store/device-presence.js";
 import { openEventLog } from "../store/events.js";
 import { type Journal, openJournal } from "../store/journal.js";
@@ -47,6 +50,7 @@ import { createReceipts } from "./control/receipts.js";
 import { type Scheduler, startScheduler } from "./control/scheduler.js";
 import { elsewhereOf, throughBroker } from "./control/through-broker.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
+import { createHistoryGate } from "./history/gate.js";
 import { createAuthenticator } from "./http/auth.js";
 import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
@@ -108,6 +112,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const directory = createDirectory(devices, directoryDevicesMax);
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
+  const gate = createHistoryGate();
   const credentialEntities = new Set(["user", "api_key"]);
   let scheduler: Scheduler | null = null;
   const feed = await openChangeFeed(
@@ -115,6 +120,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      gate.changed(change);
       if (change.entity === "schedule") void scheduler?.look();
       return directory.apply(change);
     },
@@ -148,6 +154,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const sessionStore = await openSessionStore(join(dir, "sessions.db"));
   const saved = await openSpaces(sessionStore, journal, meter);
   const { spaces } = saved;
+  await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
   let wills: Wills | null = null;
   const records = createSessionRecords(journal, spaces, now, () => wills?.look());
   records.disconnectKilled(killedAt);
@@ -167,6 +174,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const presence = createPresence(db, config.nodeNumber);
   const series = await openSeries(config, db, fatal);
 
+  const live = createLiveFeed();
   let consumer: SeriesConsumer | null = null;
   let maintenance: Maintenance | null = null;
   let closing = false;
@@ -197,6 +205,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       rules: () => ({ local, oldest: oldest() }),
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
+      onStored: live.publish,
       onTrouble: (error) => status.note("series", error?.message ?? null),
       onFailure: fatal,
     });
@@ -217,6 +226,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       savedID: () => saved.savedID,
     },
     settledID,
+    historySettled: gate.settled,
     log,
     now,
   });
@@ -238,6 +248,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       denials,
       meter,
       now,
+      keepAliveMax: config.keepAliveMax,
       limits,
       authenticate: (username, token, certificate, address) =>
         guardGuessing(guesses, address, username, () =>
@@ -264,12 +275,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       note: (trouble) => status.note("broker", trouble),
     });
   }
+  const refs = createSeriesRefs();
   const node = config.nodeNumber;
   const here = createDownlinks({ spaces, records, directory, now });
   const downlinks = broker === null ? here : throughBroker(here, broker.outbound, directory);
   const elsewhere = broker === null ? {} : { elsewhere: elsewhereOf(broker.outbound, directory) };
   const commands = createCommands({
     ...{ db, node, sessions, downlinks, directory, receipts, now },
+    stopped: () => accept.stopped,
     ...elsewhere,
   });
   await settleIssued({ db, now, node, held: saved.held, receipts });
@@ -277,7 +290,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const tasks = await openTasksRunner({
     ...{ db, now, log, node: config.nodeNumber },
     dir: join(dir, "tasks"),
-    kinds: taskKinds({ config, db, commands, now }),
+    kinds: taskKinds({
+      ...{ config, db, commands, now },
+      history: {
+        ...{ db, series, refs, gate, events, directory, oldest, now, timezone: config.timezone },
+        rules: () => ({ local, oldest: oldest() }),
+      },
+    }),
   });
   scheduler = startScheduler({ db, node, zone: place, commands, tasks, log, now });
   const app = createApp({
@@ -294,7 +313,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     devices,
     events,
     series,
-    refs: createSeriesRefs(),
+    live,
+    refs,
     catalog,
     authenticator,
     authority,
@@ -319,6 +339,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     reload: listeners.reload,
     close: async () => {
       closing = true;
+      live.close();
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       listeners.stopListening();
@@ -363,7 +384,7 @@ async function allCommitted(journal: Journal): Promise<void> {
   }
 }
 
-function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
+export function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
   if (config.influx === null) {
     return openLibsqlSeriesStore({
       dir: join(config.dataDir, "series"),

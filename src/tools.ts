@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brokerDevices } from "../store/broker-devices.js";
 import type { Db } from "../store/db.js";
@@ -10,8 +9,10 @@ import { type DynamicSecurity, dynamicSecurity } from "./brokers/mosquitto.js";
 import { writeMosquittoConfig } from "./brokers/mosquitto-file.js";
 import type { Config } from "./config.js";
 import { createTenantWithAdmin, masterKey } from "./first-start.js";
+import { exportTool, importTool, redecodeTool } from "./history/tools.js";
 import { lockDataDir } from "./lock.js";
 import { openMetadata } from "./metadata.js";
+import { findService } from "./service-address.js";
 
 /**
  * Commands of `tidemark` beside serve. They go through the running service; where none runs, those that need
@@ -55,6 +56,9 @@ export const tools: Readonly<Record<string, Tool>> = {
     if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
     return call("POST", "/api/v1/resettle", { startTime });
   },
+  import: importTool,
+  export: exportTool,
+  redecode: redecodeTool,
 };
 
 /** Opens the metadata for one action, the data folder being held meanwhile. */
@@ -83,7 +87,8 @@ export async function runTool(name: string, args: readonly string[], config: Con
   }
   try {
     const answer = await tool(args, config);
-    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+    // What has written its answer by itself, as an export has, says nothing more.
+    if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   } catch (error) {
     process.stderr.write(`tidemark: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -91,26 +96,14 @@ export async function runTool(name: string, args: readonly string[], config: Con
   }
 }
 
-/**
- * Calls the service that holds the data folder, with the configured key or that of the first start; null where
- * none runs.
- */
+/** Calls the service that holds the data folder; null where none runs. */
 async function callerOf(config: Config): Promise<Call | null> {
-  const read = async (name: string): Promise<Record<string, string>> =>
-    JSON.parse(await readFile(join(config.dataDir, name), "utf8").catch(() => "{}")) as Record<
-      string,
-      string
-    >;
-  const { http } = await read("service.json");
-  if (http === undefined || !(await answers(http))) return null;
-  const key =
-    config.apiKey === null
-      ? (await read("first-start.json")).apiKey
-      : `${config.apiKey.appID}:${config.apiKey.appSecret}`;
+  const service = await findService(config);
+  if (service === null) return null;
   return async (method, path, body) => {
-    const response = await fetch(`${http}${path}`, {
+    const response = await fetch(`${service.http}${path}`, {
       method,
-      headers: { Authorization: `Bearer ${key ?? ""}`, "Content-Type": "application/json" },
+      headers: { Authorization: service.authorization, "Content-Type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const answer = (await response.json()) as { message?: string; errors?: object };
@@ -118,12 +111,4 @@ async function callerOf(config: Config): Promise<Call | null> {
       throw new Error(`${answer.message ?? response.status} ${JSON.stringify(answer.errors ?? {})}`);
     return answer;
   };
-}
-
-/** A killed service leaves its address behind. */
-function answers(http: string): Promise<boolean> {
-  return fetch(`${http}/healthz`).then(
-    (response) => response.ok,
-    () => false,
-  );
 }

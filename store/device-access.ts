@@ -54,6 +54,15 @@ export async function accessOfDevices(
   return found;
 }
 
+/** Those of the devices that are there. */
+export async function existingDevices(db: Db, devices: readonly number[]): Promise<ReadonlySet<number>> {
+  const rows = await db.all<{ id: number }>(
+    "select id from device where id in (select value from json_each(?))",
+    [devices],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 export function findRule(db: Db, id: number): Promise<PolicyRule | undefined> {
   return db.first("select id, topic, access, allow from policy where id = ?", [id]);
 }

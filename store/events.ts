@@ -18,6 +18,8 @@ export interface EventLog {
   list(query: EventQuery): Promise<EventPage>;
   /** The newest records of a device of every log, newest first. */
   history(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
+  /** The messages of a device received in [start, stop), microseconds; newest first, read as they are wanted. */
+  kept(device: number, start: number, stop: number): AsyncIterable<JournalRecord>;
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
@@ -131,6 +133,7 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
         [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], [log]))),
         recordsMax,
       ),
+    kept: (device, start, stop) => keptBetween(() => sources("device", [device], [logs.events]), start, stop),
     onRecord: (segment, position, record) => {
       liveOf(segment).add(position, record.kind, record.device, record.tenant);
     },
@@ -226,6 +229,29 @@ async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalR
     const { items: records } = await takeNewest(found, skip, rowsPerRead);
     yield* records;
     if (records.length < rowsPerRead) return;
+  }
+}
+
+/** A clock that was set moves receipts within a segment by no more than that. */
+const clockSlackMicros = 3_600e6;
+
+/** Of segments that hold the time, each asked for its offsets once: a device may have a million records in it. */
+async function* keptBetween(
+  find: () => Promise<Source[]>,
+  start: number,
+  stop: number,
+): AsyncGenerator<JournalRecord> {
+  for (const source of await find()) {
+    const begun = source.segment.createdAt * 1000;
+    if (begun - clockSlackMicros >= stop) continue;
+    const offsets = await source.offsets(0, source.count);
+    for (let at = 0; at < offsets.length; at += rowsPerRead) {
+      const records = await readAt(source.segment, offsets.slice(at, at + rowsPerRead));
+      for (const record of records) {
+        if (record.receivedAt >= start && record.receivedAt < stop) yield record;
+      }
+    }
+    if (begun + clockSlackMicros < start) return;
   }
 }
 

@@ -1,10 +1,14 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 import { StoreError } from "./errors.js";
+import { pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
+import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
 import { deletePredicate, deleteRange } from "./influx/flux.js";
-import { encodeLines, timeMax, timeMin } from "./influx/lines.js";
+import { encodeLines, timeMax } from "./influx/lines.js";
 import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { createRetention } from "./influx/retention.js";
+import { scanColumns } from "./influx/scan.js";
 import { settleLines } from "./influx/settle.js";
 import type { SeriesStore } from "./series.js";
 
@@ -31,6 +35,8 @@ export interface InfluxSeriesOptions {
 export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {
   const { bucket, nodeNumber, timeoutMs = 30_000, connectionsMax = 16 } = options;
   const client = createInfluxClient({ ...options, timeoutMs, connectionsMax });
+  const closed = new AbortController();
+  const removeBefore = createRetention(client, closed.signal);
   const tracker = createCheckpointTracker(options.checkpoint);
   const watched = async <T>(call: Promise<T>): Promise<T> => {
     try {
@@ -56,19 +62,27 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
         if (through > 0) tracker.end(through, succeeded);
       }
     },
+    async writeBatch(batch) {
+      const points = pointsOfBatch(batch);
+      const { lines, refused } = encodeLines(points, nodeNumber);
+      refused.push(...(await watched(settleLines(client.write, lines, nodeNumber))));
+      return refusedPlaces(points, refused);
+    },
     flush: () => tracker.persist(),
     read: (series, range) => watched(readColumns(client, bucket, series, range)),
+    scan: (series, range, pointsMax) => scanColumns(client, bucket, series, range, pointsMax),
     aggregate: (query) => watched(aggregateWindows(client, bucket, query)),
+    aggregateArithmetic: (query) => watched(aggregateArithmetic(client, bucket, query)),
+    extremes: (query) => watched(readExtremes(client, bucket, query)),
     latest: (series) => watched(latestPoints(client, bucket, series)),
     removeDevice: ({ productID, deviceID }) =>
       watched(client.remove(deleteRange(timeMax + 1), deletePredicate(productID, deviceID))),
     // InfluxDB cannot delete by field: the points stay unseen until retention or the device's deletion.
     removeField: async () => {},
     // Not the bucket's own retention: the bucket may be the operator's, with rules that are not ours to change.
-    removeBefore: async (time) => {
-      if (time > timeMin) await watched(client.remove(deleteRange(time)));
-    },
+    removeBefore: (time) => watched(removeBefore(time)),
     async close() {
+      closed.abort();
       try {
         await tracker.persist();
       } finally {

@@ -5,6 +5,8 @@
  * (embedded files). Times are integer microseconds since 1970-01-01T00:00:00Z everywhere.
  */
 
+import type { Arithmetic } from "./arithmetic.js";
+
 /** What a series holds; fixed by its data point, never by a value (booleans are read as 1/0 by aggregates). */
 export type Kind = "number" | "boolean" | "text";
 
@@ -63,10 +65,50 @@ export interface AggregateQuery {
   readonly aggregate: Aggregate;
 }
 
+/** An aggregate over a result of arithmetic at each point. */
+export interface ArithmeticQuery extends AggregateQuery {
+  readonly arithmetic: Arithmetic;
+}
+
+export interface ArithmeticAnswer {
+  /** One entry a window; null where no point has a result. */
+  readonly values: (number | null)[];
+  /** Points whose result is not a finite number: they count as none. */
+  readonly errors: number;
+}
+
+export interface ExtremesQuery {
+  /** Of numbers or booleans. */
+  readonly series: SeriesRef;
+  readonly start: number;
+  readonly stop: number;
+  /** Microseconds: bucket k holds the times [k × width, (k + 1) × width). */
+  readonly width: number;
+}
+
 export type WindowUnit = "minute" | "hour" | "day" | "week" | "month" | "year";
 
 export interface RefusedPoint {
   readonly point: Point;
+  readonly reason: string;
+}
+
+/**
+ * Points as columns: point i belongs to `series[seriesAt[i]]`. `values[i]` is the number, 1 or 0 of a boolean, and
+ * of a text its place in `texts`. The times are the caller's own, not server stamps. The engine takes the columns
+ * over: they must not be used again.
+ */
+export interface PointBatch {
+  readonly series: readonly SeriesRef[];
+  readonly seriesAt: Int32Array;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly texts: readonly string[];
+}
+
+/** A point of a batch that the engine will never take. */
+export interface RefusedAt {
+  readonly index: number;
   readonly reason: string;
 }
 
@@ -81,11 +123,34 @@ export interface SeriesStore {
    * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
    */
   write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
+  /**
+   * Stores points that no journal holds, with the promises of `write`; they are durable after the next `flush`.
+   * Calls must follow one another where their points may fall together.
+   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be made anew
+   */
+  writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
   /** Makes everything written durable and moves the checkpoint. */
   flush(): Promise<void>;
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
+  /**
+   * The points of [start, stop) in ascending pieces of about `pointsMax` points, read as they are asked for: of any
+   * range no more than a few pieces are in memory. Points written meanwhile may be missed or met. A piece is its
+   * taker's own.
+   */
+  scan(
+    series: SeriesRef,
+    range: Pick<ReadRange, "start" | "stop">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns>;
   /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */
   aggregate(query: AggregateQuery): Promise<(number | null)[]>;
+  /** Null where the engine cannot compute this itself: the caller then reads the points. */
+  aggregateArithmetic(query: ArithmeticQuery): Promise<ArithmeticAnswer | null>;
+  /**
+   * The first and the last point of the range, and of each bucket the lowest and the highest (of equal ones the
+   * earlier): what a drawn line shows of any number of points.
+   */
+  extremes(query: ExtremesQuery): Promise<Columns>;
   /** The newest point of each series, null where there is none; same order as asked. */
   latest(series: readonly SeriesRef[]): Promise<({ time: number; value: number | string } | null)[]>;
   /** Removes every point of a device; restartable, safe to repeat. */

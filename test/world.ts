@@ -6,7 +6,7 @@ import { readConfig } from "../src/config.js";
 import { createLogger } from "../src/log.js";
 import { type Service, serve } from "../src/serve.js";
 import { checkAnswer } from "./conformance/answers.js";
-import { assert, openTempDir, suite, type Test, until } from "./suite.js";
+import { assert, influxSuite, openTempDir, suite, type Test, until } from "./suite.js";
 
 /** A record of the interface. */
 export interface Rec {
@@ -69,18 +69,35 @@ export function worldSuite(
   define: (test: Test, world: World) => void,
   environment: Readonly<Record<string, string>> = {},
 ): void {
-  suite(name, (test) => {
-    let opened: Opened | undefined;
-    const service = (): Opened => {
-      if (opened === undefined) throw new Error("the service is not open");
-      return opened;
-    };
-    test.before(async () => {
-      opened = await open(environment);
-    });
-    test.after(async () => opened?.close());
-    define(test, createWorld(service));
+  suite(name, (test) => defineWorld(test, define, async () => environment));
+}
+
+/** The same suite on each engine for the points. */
+export function worldSuites(name: string, define: (test: Test, world: World) => void): void {
+  worldSuite(`${name}, embedded`, define);
+  influxSuite(`${name}, InfluxDB`, (test, influx) =>
+    defineWorld(test, define, async () => {
+      const { url, token, org, bucket } = await influx();
+      return { INFLUX_URL: url, INFLUX_TOKEN: token, INFLUX_ORG: org, INFLUX_BUCKET: bucket };
+    }),
+  );
+}
+
+function defineWorld(
+  test: Test,
+  define: (test: Test, world: World) => void,
+  environment: () => Promise<Readonly<Record<string, string>>>,
+): void {
+  let opened: Opened | undefined;
+  const service = (): Opened => {
+    if (opened === undefined) throw new Error("the service is not open");
+    return opened;
+  };
+  test.before(async () => {
+    opened = await open(await environment());
   });
+  test.after(async () => opened?.close());
+  define(test, createWorld(service));
 }
 
 /** A suite that needs one of them asks for port 0. */

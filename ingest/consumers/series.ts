@@ -17,6 +17,8 @@ export interface SeriesConsumerOptions extends LanesOptions {
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   /** Points wait so long for company: a store that syncs each write likes few large ones. */
   readonly lingerMs: number;
+  /** Told of points once they can be read; not of those that `resettle` writes anew. */
+  readonly onStored?: (points: readonly Point[]) => void;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
 }
@@ -56,8 +58,9 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
 
   async function follow(reader: JournalReader): Promise<void> {
     const gathered = createGathering(options, stopper, false, (points, through) =>
-      writer.write(points, through, () => {
+      writer.write(points, through, (refused) => {
         settledID = Math.max(settledID, through);
+        options.onStored?.(refused.size === 0 ? points : points.filter((point) => !refused.has(point)));
       }),
     );
     while (!stopper.stopped) {

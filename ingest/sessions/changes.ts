@@ -40,7 +40,10 @@ export function createChanges(): Changes {
       marked = empty();
       return taken;
     },
-    putBack: ({ sessions, messages, retained, wills }) => {
+    putBack: (unsaved) => {
+      // The older marks first: messages are saved in the order in which they were marked.
+      const { sessions, messages, retained, wills } = marked;
+      marked = unsaved;
       for (const state of sessions) marked.sessions.add(state);
       for (const [state, ids] of messages) for (const id of ids) add(marked.messages, state, id);
       for (const [device, topics] of retained)

@@ -80,7 +80,10 @@ export type Filters = readonly (readonly [filter: string, subscription: Subscrip
 
 const nothing = new Uint8Array(0);
 
-/** `now` is in milliseconds; `onEnded` is called after a disconnect has been applied: a will may be due. */
+/**
+ * The times that a change goes by are those of its record, not of its commit, so that a replay comes to the same.
+ * `now` is in milliseconds; `onEnded` is called after a disconnect has been applied: a will may be due.
+ */
 export function createSessionRecords(
   journal: Journal,
   spaces: Spaces,
@@ -103,13 +106,16 @@ export function createSessionRecords(
     else journal.append(input, change);
   }
 
+  /** What sessions were asked to be brought up to and are not yet. */
+  const asked = new WeakMap<SessionState, number>();
+
   /** `killedAt`: when it was, if another run held the connection. */
   function disconnected(input: JournalInput, goodbye: Goodbye, killedAt: number | null): void {
     const { device, connection } = input;
     const { orderly, sessionExpiry: expiry, reason } = goodbye;
     const extra = disconnectExtra({ expiry, endedAt: killedAt });
+    const at = killedAt ?? micros();
     journal.append({ ...input, flag: orderly, topic: reason, extra }, () => {
-      const at = killedAt ?? micros();
       spaces.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: killedAt !== null });
       onEnded();
     });
@@ -127,10 +133,11 @@ export function createSessionRecords(
         extra: connectExtra(deviceID, sessionExpiry, will),
         payload: will?.payload ?? nothing,
       };
+      const at = micros();
       return journal.append(input, (connection) => {
         const { tenant, device, session, ip } = input;
         const { state, present } = spaces.connect({
-          ...{ tenant, device, deviceID, clientID, session, connection, at: micros() },
+          ...{ tenant, device, deviceID, clientID, session, connection, at },
           ...{ cleanStart, expiry: sessionExpiry, will, ip, keepAlive },
         });
         // What it left behind may be a will.
@@ -151,12 +158,20 @@ export function createSessionRecords(
       }
     },
     subscribeByPlatform: (origin, state, wanted) => {
-      if (!spaces.differsFromPlatform(state, wanted)) return;
+      // What is on its way to the disk may differ from both.
+      const pending = asked.get(state) ?? 0;
+      if (pending === 0 && !spaces.differsFromPlatform(state, wanted)) return;
       const input = { ...record(origin, recordKinds.platform), extra: platformExtra(wanted) };
-      keep(state, input, () => spaces.subscribeByPlatform(state, wanted, micros()));
+      const at = micros();
+      asked.set(state, pending + 1);
+      keep(state, input, () => {
+        asked.set(state, (asked.get(state) ?? 1) - 1);
+        spaces.subscribeByPlatform(state, wanted, at);
+      });
     },
     subscribe: (origin, state, filters, done) => {
       const last = filters.length - 1;
+      const at = micros();
       for (const [i, [filter, subscription]] of filters.entries()) {
         const { qos, noLocal, retainAsPublished } = subscription;
         const input: JournalInput = {
@@ -167,7 +182,7 @@ export function createSessionRecords(
         keep(state, input, () => {
           // The answer goes before the retained messages.
           if (i === last) done();
-          spaces.subscribe(state, filter, subscription, micros());
+          spaces.subscribe(state, filter, subscription, at);
         });
       }
       if (filters.length === 0) done();
@@ -202,8 +217,8 @@ export function createSessionRecords(
         ...{ kind: recordKinds.downlink, tenant: device.device.tenant, device: device.id },
         ...{ topic, payload, qos, extra: messageExtra(properties, { receipt }) },
       };
+      const at = micros();
       journal.append(input, () => {
-        const at = micros();
         const message = { topic, payload, qos, properties, receipt, retain: false, at };
         const copies = firstOf(settled);
         const { awaited } = spaces.send({ ...message, device: device.id, session: -1 }, copies.settled);
@@ -234,8 +249,8 @@ export function createSessionRecords(
         ...{ kind: recordKinds.uplink, tenant, device, session, connection, ip, topic, payload, qos, retain },
         ...{ flag: refused, extra: messageExtra(properties, { isWill: true }) },
       };
+      const at = micros();
       journal.append(input, () => {
-        const at = micros();
         if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
         spaces.willPublished(device, connection);
       });

@@ -1,5 +1,6 @@
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import { endsWithConnection, neverExpires } from "../message.js";
+import { endsWithConnection } from "../message.js";
+import { sessionExpiryMax } from "./bounds.js";
 import type { HeldReceipts } from "./held-receipts.js";
 import {
   readConnectExtra,
@@ -30,7 +31,7 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
   [recordKinds.connect]: (spaces, record) => {
     const { id, tenant, device, session, topic, flag, receivedAt, ip, extra, payload } = record;
     // Records of the first format say no more than whether the session is clean.
-    const before = { deviceID: "", expiry: flag ? endsWithConnection : neverExpires, will: null };
+    const before = { deviceID: "", expiry: flag ? endsWithConnection : sessionExpiryMax, will: null };
     const said = extra === null ? before : readConnectExtra(extra, payload);
     spaces.connect({
       ...{ tenant, device, session, connection: id, clientID: topic, cleanStart: flag },

@@ -17,6 +17,7 @@ import {
   createSpace,
   type DueWill,
   type Outgoing,
+  ownMap,
   type Retained,
   type SessionState,
   type Space,
@@ -38,14 +39,18 @@ export async function loadSpaces(store: SessionStore): Promise<Space[]> {
     const state = spaces.get(row.device)?.sessions.get(row.clientID);
     if (state === undefined) continue;
     const message = toOutgoing(row);
-    state.outgoing.set(row.messageID, message);
+    const outgoing = ownMap(state.outgoing);
+    outgoing.set(row.messageID, message);
+    state.outgoing = outgoing;
     state.outgoingBytes += bytesOf(message);
   }
   for (const row of rows.retained) {
     const space = of(row);
-    const retained = toRetained(row);
-    space.retained.set(row.topic, retained);
-    space.retainedBytes += bytesOf({ topic: row.topic, payload: retained.payload });
+    const message = toRetained(row);
+    const retained = ownMap(space.retained);
+    retained.set(row.topic, message);
+    space.retained = retained;
+    space.retainedBytes += bytesOf({ topic: row.topic, payload: message.payload });
   }
   for (const row of rows.wills) of(row).wills.push(toDueWill(row));
   return [...spaces.values()];

@@ -26,6 +26,8 @@ import {
   isExpired,
   type Message,
   type Outgoing,
+  ownMap,
+  ownSet,
   type SessionState,
   type Settled,
   type Space,
@@ -158,7 +160,11 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     space.sessions.delete(state.clientID);
     heldBytes -= state.outgoingBytes;
     changes.session(state);
-    for (const { settled } of state.outgoing.values()) settled?.(false);
+    const outgoing = ownMap(state.outgoing);
+    for (const { settled } of outgoing.values()) settled?.(false);
+    // What is still on its way to the disk for it must not be taken off a second time.
+    outgoing.clear();
+    state.outgoingBytes = 0;
   }
 
   function find(device: number, session: number): SessionState | undefined {
@@ -178,7 +184,14 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     }
   }
 
-  function makeRoom(space: Space): void {
+  function dropExpired(space: Space, at: number): void {
+    for (const state of space.sessions.values()) if (expiresAt(state) <= at) drop(space, state);
+  }
+
+  function makeRoom(space: Space, at: number): void {
+    if (space.sessions.size < sessionsPerDeviceMax) return;
+    // By the record's time: whether they were swept away before must make no difference.
+    dropExpired(space, at);
     if (space.sessions.size < sessionsPerDeviceMax) return;
     const away = [...space.sessions.values()].filter(({ connection }) => connection === 0);
     const longest = away.reduce<SessionState | undefined>(
@@ -208,7 +221,9 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     const messageID = nextID(state);
     const qos = message.qos === 2 ? 2 : 1;
     const outgoing: Outgoing = { ...message, qos, messageID, sent: false, received: false, receipt, settled };
-    state.outgoing.set(messageID, outgoing);
+    const queued = ownMap(state.outgoing);
+    queued.set(messageID, outgoing);
+    state.outgoing = queued;
     state.outgoingBytes += bytes;
     heldBytes += bytes;
     touchMessage(state, messageID);
@@ -229,9 +244,10 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       heldBytes + grown > heldBytesMax;
     if (bytes > 0 && full) return count(meter.dropped, "retained_full");
     if (bytes === 0 && old === undefined) return;
-    if (bytes === 0) space.retained.delete(topic);
-    else
-      space.retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
+    const retained = ownMap(space.retained);
+    if (bytes === 0) retained.delete(topic);
+    else retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
+    space.retained = retained;
     space.retainedBytes += grown;
     heldBytes += grown;
     changes.retained(space.device, topic);
@@ -270,7 +286,9 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
   /** Subscribes, and hands over the retained messages that are asked for. */
   function put(state: SessionState, filter: string, subscription: Subscription, at: number): void {
     const known = state.subscriptions.has(filter);
-    state.subscriptions.set(filter, subscription);
+    const subscriptions = ownMap(state.subscriptions);
+    subscriptions.set(filter, subscription);
+    state.subscriptions = subscriptions;
     touch(state);
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
     const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
@@ -296,7 +314,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       settleWills(space, connected, present);
       let state = prior;
       if (state === undefined || !present) {
-        makeRoom(space);
+        makeRoom(space, at);
         state = createSessionState(device, clientID, session);
         space.sessions.set(clientID, state);
       }
@@ -339,7 +357,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     subscribeByPlatform: (state, wanted, at) => {
       const { part, subscribe, unsubscribe } = platformSteps(state.platform, state.subscriptions, wanted);
       state.platform = part;
-      for (const filter of unsubscribe) state.subscriptions.delete(filter);
+      for (const filter of unsubscribe) ownMap(state.subscriptions).delete(filter);
       for (const { topic, qos } of subscribe) put(state, topic, { ...byPlatform, qos: qos as 0 | 1 | 2 }, at);
       touch(state);
     },
@@ -350,7 +368,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       put(state, filter, subscription, at);
     },
     unsubscribe: (state, filter) => {
-      state.subscriptions.delete(filter);
+      ownMap(state.subscriptions).delete(filter);
       decidedByClient(state.platform, filter, "declined");
       const space = spaces.get(state.device);
       if (space !== undefined && isInboxOf(space.deviceID, filter)) state.hasInbox = false;
@@ -364,11 +382,13 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     },
     send,
     took: (state, messageID) => {
-      state.unreleased.add(messageID);
+      const unreleased = ownSet(state.unreleased);
+      unreleased.add(messageID);
+      state.unreleased = unreleased;
       touch(state);
     },
     released: (state, messageID) => {
-      state.unreleased.delete(messageID);
+      ownSet(state.unreleased).delete(messageID);
       touch(state);
     },
     received: (state, messageID) => {
@@ -381,7 +401,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       const message = state.outgoing.get(messageID);
       if (message === undefined) return;
       const bytes = bytesOf(message);
-      state.outgoing.delete(messageID);
+      ownMap(state.outgoing).delete(messageID);
       state.outgoingBytes -= bytes;
       heldBytes -= bytes;
       touchMessage(state, messageID);
@@ -405,7 +425,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     },
     expire: (nowMicros) => {
       for (const space of spaces.values()) {
-        for (const state of space.sessions.values()) if (expiresAt(state) <= nowMicros) drop(space, state);
+        dropExpired(space, nowMicros);
         for (const [topic, retained] of space.retained) {
           if (!isExpired(retained, nowMicros)) continue;
           retain(space, {

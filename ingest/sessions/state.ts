@@ -22,7 +22,7 @@ export interface SessionState {
   expiry: number;
   /** Published unless the client says goodbye. */
   will: Will | null;
-  subscriptions: Map<string, Subscription>;
+  subscriptions: ReadonlyMap<string, Subscription>;
   /** Which filters the platform wants of it; null: none, as nearly always. */
   platform: PlatformPart | null;
   /** Whether the subscription to the inbox that every session begins with still stands. */
@@ -30,10 +30,10 @@ export interface SessionState {
   /** Packet id given last. */
   lastMessageID: number;
   /** What goes down at QoS 1 and 2 and is not settled, by packet id, in the order in which it came. */
-  readonly outgoing: Map<number, Outgoing>;
+  outgoing: ReadonlyMap<number, Outgoing>;
   outgoingBytes: number;
   /** Packet ids of QoS 2 messages that came up and are not released. */
-  readonly unreleased: Set<number>;
+  unreleased: ReadonlySet<number>;
   /** The connection that is there now. */
   link: Link | null;
 }
@@ -104,10 +104,23 @@ export interface Space {
   /** For the inbox's other name. */
   deviceID: string;
   readonly sessions: Map<string, SessionState>;
-  readonly retained: Map<string, Retained>;
+  retained: ReadonlyMap<string, Retained>;
   retainedBytes: number;
   /** Of connections that have ended, until their record is on disk. */
   readonly wills: DueWill[];
+}
+
+/** Shared by all that hold nothing, as most of many sessions do: an empty Map of its own takes 180 bytes. */
+const emptyMap: ReadonlyMap<never, never> = new Map<never, never>();
+export const emptySet: ReadonlySet<never> = new Set<never>();
+
+/** The map to write to: the one that was there, unless it is the one that all share. */
+export function ownMap<Key, Value>(map: ReadonlyMap<Key, Value>): Map<Key, Value> {
+  return map === emptyMap ? new Map() : (map as Map<Key, Value>);
+}
+
+export function ownSet<Value>(set: ReadonlySet<Value>): Set<Value> {
+  return set === emptySet ? new Set() : (set as Set<Value>);
 }
 
 export function createSessionState(device: number, clientID: string, session: number): SessionState {
@@ -121,19 +134,19 @@ export function createSessionState(device: number, clientID: string, session: nu
     endedAt: 0,
     expiry: 0,
     will: null,
-    subscriptions: new Map(),
+    subscriptions: emptyMap,
     platform: null,
     hasInbox: true,
     lastMessageID: 0,
-    outgoing: new Map(),
+    outgoing: emptyMap,
     outgoingBytes: 0,
-    unreleased: new Set(),
+    unreleased: emptySet,
     link: null,
   };
 }
 
 export function createSpace(tenant: number, device: number, deviceID: string): Space {
-  return { tenant, device, deviceID, sessions: new Map(), retained: new Map(), retainedBytes: 0, wills: [] };
+  return { tenant, device, deviceID, sessions: new Map(), retained: emptyMap, retainedBytes: 0, wills: [] };
 }
 
 const micros = 1e6;

@@ -25,9 +25,11 @@ export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDe
   /** On their way to the disk, by connection: each goes once. */
   const published = new Set<number>();
   let planned = false;
+  let closed = false;
 
   function publishDue(): void {
     planned = false;
+    if (closed) return;
     const due = spaces.dueWills(now() * 1000);
     const connections = new Set(due.map(({ connection }) => connection));
     for (const connection of published) if (!connections.has(connection)) published.delete(connection);
@@ -53,6 +55,10 @@ export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDe
       planned = true;
       setImmediate(publishDue);
     },
-    close: () => clearInterval(timer),
+    // What becomes due while the service stops is published by the next start [MQTT-3.1.2-8].
+    close: () => {
+      closed = true;
+      clearInterval(timer);
+    },
   };
 }

@@ -7,6 +7,7 @@ import type { Actor } from "../../store/changes.js";
 import type { CommandTarget } from "../../store/command-targets.js";
 import { createControlLog, type NewControlLog, publishStatuses } from "../../store/control-logs.js";
 import type { Db } from "../../store/db.js";
+import { StoreError } from "../../store/errors.js";
 import { carriedMessage } from "./carried.js";
 import type { Receipts } from "./receipts.js";
 
@@ -25,6 +26,8 @@ export interface Way {
   readonly to: DeviceEntry;
   /** String id of the device where another carries it; null: it goes straight. */
   readonly carried: string | null;
+  /** It waits where a kill does not lose it: in the journal. */
+  readonly outlives: boolean;
   /** What the receiver grants of the QoS that was asked for. */
   readonly qos: 0 | 1;
   /** A client is there now. */
@@ -39,7 +42,10 @@ export interface Logged {
 
 /** The way down: a log first, then the packet, then what the client says to it. */
 export interface Commands {
-  /** To one device; true when it was handed over, or waits where a kill does not lose it. */
+  /**
+   * To one device; true when it was handed over, or waits where a kill does not lose it. @throws StoreError
+   * UNAVAILABLE where nothing can be kept for it
+   */
   publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
   /** Null: nobody is there for it, or it is forbidden. */
   wayTo(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<Way | null>;
@@ -73,6 +79,8 @@ export interface CommandsDeps {
   readonly elsewhere?: Elsewhere;
   readonly directory: { get(id: number): Promise<DeviceEntry | undefined> };
   readonly receipts: Receipts;
+  /** Why the journal takes nothing, or null. */
+  readonly stopped: () => string | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -83,7 +91,7 @@ const roomWaitMs = 5000;
 const roomLookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
-  const { db, node, sessions, downlinks, elsewhere, directory, receipts, now } = deps;
+  const { db, node, sessions, downlinks, elsewhere, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, unconfirmed } = publishStatuses;
   let unconfirmedBytes = 0;
 
@@ -144,6 +152,8 @@ export function createCommands(deps: CommandsDeps): Commands {
     send,
     publish: async (actor, target, command) => {
       const way = await wayTo(target, command);
+      const reason = way?.outlives === true ? stopped() : null;
+      if (reason !== null) throw new StoreError("UNAVAILABLE", `cannot keep the command: ${reason}`);
       const logID = await createControlLog(db, actor, now(), logOf(target, way, null, command));
       return way !== null && send(way, { logID, groupLogIntID: null }, command);
     },

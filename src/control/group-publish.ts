@@ -29,13 +29,13 @@ export interface GroupPublishInput {
 
 export const groupPublish = "group_publish";
 
-const membersPerTurnDefault = 200;
+const membersPerTurnDefault = 250;
 
 export interface GroupPublishDeps {
-  /** Members of one turn: one write, and at most so many packets at once. */
-  readonly membersPerTurn?: number;
   readonly db: Db;
   readonly commands: Commands;
+  /** Members of one turn: one write, and at most so many packets at once. */
+  readonly membersPerTurn?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }

@@ -9,7 +9,8 @@ import { parseWith } from "./fields.js";
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204 | 304;
-  readonly body?: object | string | ReadableStream<Uint8Array>;
+  /** Bytes, a text and a stream go as they are, any other object as JSON. */
+  readonly body?: object | string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Type of a text or stream; JSON otherwise. */
   readonly type?: string;
@@ -49,12 +50,14 @@ export interface RouteSpec<S extends Shape> {
     readonly status: Answer["status"];
     readonly schema?: z.ZodType;
     readonly type?: string | readonly string[];
+    /** Types of text that the caller may ask for in place of it. */
+    readonly texts?: readonly string[];
   };
   readonly errors?: readonly ErrorCode[];
   /** What the body may be, for the reference, where the handler chooses its schema by itself. */
   readonly accepts?: z.ZodType;
   /** A body that the handler reads by itself, for the reference. */
-  readonly upload?: { readonly type: string; readonly schema: z.ZodType };
+  readonly upload?: { readonly type: string | readonly string[]; readonly schema: z.ZodType };
   handle(
     input: RouteInput<Output<S["params"]>, Output<S["query"]>, Output<S["body"]>>,
   ): Promise<Answer> | Answer;
@@ -122,7 +125,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const address = deps.addressOf(context);
   const caller = await identify(context, deps, one.spec.access, address);
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
-  checkAccept(context, [answer.type ?? "application/json"].flat());
+  checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
   return handle({
     caller,
@@ -200,7 +203,8 @@ const json = "application/json; charset=utf-8";
 function respond(answer: Answer): Response {
   const { body, status, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });
-  const whole = typeof body === "string" || body instanceof ReadableStream ? body : JSON.stringify(body);
+  const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
+  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : JSON.stringify(body);
   return new Response(whole, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
 }
 

@@ -1,5 +1,5 @@
 import { createWriteStream, type WriteStream } from "node:fs";
-import { Readable, Transform } from "node:stream";
+import { type Duplex, Readable, Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
 import { ApiError, invalid } from "./errors.js";
@@ -13,6 +13,8 @@ export interface Upload {
   readonly bytesMax: number;
   /** Where the file goes; the caller removes it when this throws. */
   readonly path: string;
+  /** What the file passes through on its way, in order. */
+  readonly through?: readonly Duplex[];
 }
 
 /**
@@ -36,7 +38,7 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
       return;
     }
     file = createWriteStream(path);
-    written = pipeline(stream, limited(bytesMax, tooLarge), file);
+    written = pipeline([stream, limited(bytesMax, tooLarge), ...(upload.through ?? []), file]);
     written.catch((error: Error) => form.destroy(error));
   });
   const body = Readable.fromWeb((request.body ?? new ReadableStream()) as never);
@@ -70,7 +72,7 @@ function openForm(type: string) {
   }
 }
 
-function limited(bytesMax: number, tooLarge: () => Error): Transform {
+export function limited(bytesMax: number, tooLarge: () => Error): Transform {
   let bytes = 0;
   return new Transform({
     transform: (chunk: Buffer, _, done) => {
@@ -81,6 +83,6 @@ function limited(bytesMax: number, tooLarge: () => Error): Transform {
   });
 }
 
-function isDiskError(error: unknown): boolean {
+export function isDiskError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }

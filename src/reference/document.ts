@@ -75,6 +75,7 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
   const { answer } = spec;
   const types = [answer.type ?? "application/json"].flat().map((type) => type.split(";")[0] ?? type);
   const schema = either(answer.schema, b?.answer.schema);
+  const texts = (answer.texts ?? []).map((type) => [type, { schema: z.string() }]);
   app.openAPIRegistry.registerPath({
     method: spec.method,
     path: spec.path,
@@ -88,7 +89,7 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
         description: schema === undefined ? "Done; the body is empty." : "Success.",
         ...(schema === undefined
           ? {}
-          : { content: Object.fromEntries(types.map((type) => [type, { schema }])) }),
+          : { content: Object.fromEntries([...types.map((type) => [type, { schema }]), ...texts]) }),
       },
       ...failuresOf(spec),
     },
@@ -106,11 +107,13 @@ function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   const queries = [spec.shape?.query, shapeB?.query].filter((one) => one !== undefined);
   const query = queries.length === 2 ? z.object({ ...queries[1]?.shape, ...queries[0]?.shape }) : queries[0];
   const schema = spec.upload?.schema ?? either(spec.accepts ?? body, shapeB?.body);
-  const type = spec.upload?.type ?? "application/json";
+  const types = [spec.upload?.type ?? "application/json"].flat();
   return {
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { query }),
-    ...(schema === undefined ? {} : { body: { required: true, content: { [type]: { schema } } } }),
+    ...(schema === undefined
+      ? {}
+      : { body: { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) } }),
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { getTask, type Task } from "../../store/tasks.js";
 import type { AppDeps } from "../deps.js";
+import { historyImport } from "../history/kinds.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";
@@ -29,7 +30,7 @@ const status = z
   .openapi("TaskStatus");
 
 /** Tasks whose result is a file. */
-const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport]);
+const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport, historyImport]);
 
 export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);

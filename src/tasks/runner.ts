@@ -37,8 +37,10 @@ export interface TaskKind {
   run(context: TaskContext): Promise<TaskResult>;
   /** Whether one that a restart has cut short is run again; otherwise it fails and says so. */
   readonly resumes: boolean;
-  /** Takes memory and CPU by the hundred megabytes: one such task runs at a time. */
-  readonly heavy?: boolean;
+  /** Takes memory and CPU by the hundred megabytes: of one lane, one such task runs at a time. */
+  readonly lane?: string;
+  /** Names of the files in the tasks' folder that a restart must leave for it. */
+  keeps?(task: Task): readonly string[];
   /** Clears what a restart has cut short and nobody takes up. */
   abandon?(task: Task): Promise<void>;
 }
@@ -139,12 +141,12 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     }
   }
 
-  const isHeavy = (task: Task) => kinds[task.kind]?.heavy === true;
+  const laneOf = (task: Task) => kinds[task.kind]?.lane;
 
   function next(): void {
     if (closing.signal.aborted || running.size >= tasksRunningMax) return;
-    const heavyRuns = [...running.keys()].some(isHeavy);
-    const at = waiting.findIndex((task) => !(heavyRuns && isHeavy(task)));
+    const taken = new Set([...running.keys()].map(laneOf));
+    const at = waiting.findIndex((task) => laneOf(task) === undefined || !taken.has(laneOf(task)));
     const [task] = at < 0 ? [] : waiting.splice(at, 1);
     if (task === undefined) return;
     const job = run(task)
@@ -169,7 +171,8 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
 
   /** Files of tasks that a kill has cut short, and of uploads that never became one. */
   async function removeStrayFiles(): Promise<void> {
-    const kept = new Set(await taskFiles(db, node));
+    const resumed = waiting.flatMap((task) => kinds[task.kind]?.keeps?.(task) ?? []);
+    const kept = new Set([...(await taskFiles(db, node)), ...resumed]);
     const stray = (await readdir(dir)).filter((file) => !kept.has(file));
     await Promise.all(stray.map((file) => rm(join(dir, file), { force: true, recursive: true })));
   }

@@ -37,7 +37,7 @@ export interface TransferKindDeps {
 export function devicesExportKind(deps: TransferKindDeps): TaskKind {
   return {
     resumes: true,
-    heavy: true,
+    lane: "transfer",
     run: async (context) => {
       const { task, dir } = context;
       const { format, filters, codesB } = task.input as ExportInput;
@@ -53,7 +53,7 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
 export function devicesImportKind(deps: TransferKindDeps): TaskKind {
   return {
     resumes: false,
-    heavy: true,
+    lane: "transfer",
     run: async (context) => {
       const { task, dir } = context;
       const { format, upload } = task.input as ImportInput;

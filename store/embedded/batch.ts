@@ -1,4 +1,4 @@
-import type { Kind, Point, RefusedPoint } from "../series.js";
+import type { Kind, Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
 import type { Handles } from "./handles.js";
 import type { WriteArgs } from "./protocol.js";
 
@@ -9,11 +9,13 @@ export interface Batch {
 
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
+const nameRefused = "the series' name holds NUL or half a surrogate pair";
+
 const TYPE_OF: Readonly<Record<Kind, string>> = { number: "number", boolean: "boolean", text: "string" };
 
 /** Why a point can never be stored; undefined when it can. */
 function refusal({ series, time, value }: Point, handle: number): string | undefined {
-  if (handle < 0) return "the series' name holds NUL or half a surrogate pair";
+  if (handle < 0) return nameRefused;
   if (!Number.isSafeInteger(time)) return `time ${time} is no whole number of microseconds`;
   if (typeof value === TYPE_OF[series.kind] && (typeof value !== "number" || Number.isFinite(value)))
     return undefined;
@@ -52,6 +54,43 @@ export function packBatch(points: readonly Point[], through: number, handles: Ha
     texts,
     textIndex: textIndex?.subarray(0, n) ?? null,
     through,
+  };
+  return { args, refused };
+}
+
+/** Columns of points as they are, but for the handles in place of the places of their series. */
+export function packColumns(batch: PointBatch, handles: Handles): { args: WriteArgs; refused: RefusedAt[] } {
+  const { series, seriesAt, times, values } = batch;
+  const refused: RefusedAt[] = [];
+  const handleOf = series.map((ref) => handles.of(ref));
+  const isText = series.map((ref) => ref.kind === "text");
+  const textIndex = batch.texts.length === 0 ? null : new Int32Array(times.length).fill(-1);
+  let n = 0;
+  for (let i = 0; i < times.length; i++) {
+    const at = seriesAt[i] ?? 0;
+    const handle = handleOf[at] ?? -1;
+    const time = times[i] ?? Number.NaN;
+    const value = values[i] ?? Number.NaN;
+    if (handle < 0 || !Number.isSafeInteger(time) || !Number.isFinite(value)) {
+      refused.push({
+        index: i,
+        reason: handle < 0 ? nameRefused : "no whole microseconds or no finite number",
+      });
+      continue;
+    }
+    seriesAt[n] = handle;
+    times[n] = time;
+    values[n] = value;
+    if (textIndex !== null && isText[at] === true) textIndex[n] = value;
+    n++;
+  }
+  const args = {
+    handles: seriesAt.subarray(0, n),
+    times: times.subarray(0, n),
+    values: values.subarray(0, n),
+    texts: batch.texts.map((text) => text.replace(LONE_SURROGATES, "\uFFFD")),
+    textIndex: textIndex?.subarray(0, n) ?? null,
+    through: 0,
   };
   return { args, refused };
 }

@@ -104,6 +104,8 @@ export async function openWriter(
   }
 
   async function retire(time: number): Promise<readonly Part[]> {
+    // Most of what is in memory goes to the files while points come in; what is left holds them up for little.
+    await flusher.flush();
     return intake.held(async () => {
       await flusher.flush();
       return lock(async () => {

@@ -102,7 +102,7 @@ suite("task runner", (test) => {
     const kinds: Record<string, TaskKind> = {
       heavy: {
         resumes: false,
-        heavy: true,
+        lane: "heavy",
         run: async () => {
           heavyMax = Math.max(heavyMax, ++heavy);
           await hold();

@@ -1,6 +1,6 @@
 /** What EMQX asks over HTTP: who may connect, and what may be done. */
 import { createPrivateKey } from "node:crypto";
-import { makeDevice, makePolicy, makeProduct } from "../factories.js";
+import { makeCert, makeDevice, makePolicy, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";
 import { type Rec, refused, worldSuite } from "../world.js";
 
@@ -82,7 +82,7 @@ worldSuite(
 
     test("a certificate that the broker has verified opens for the device it is bound to", async () => {
       const bearer = await makeDevice(world, product, { authType: 2 });
-      const cert = await world.make("/api/v1/certs", { name: `of ${bearer.id}` });
+      const cert = await makeCert(world);
       assert.ok(createPrivateKey(String(cert.key)));
       const name = { username: bearer.deviceUsername, cert_common_name: cert.CN };
       assert.is(await auth(name), "deny", "not bound");

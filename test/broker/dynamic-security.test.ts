@@ -30,8 +30,8 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
   const need = (device: Rec | undefined): Rec => device ?? { id: 0 };
 
   test.before(async () => {
-    const [brokerDir, dataDir] = (dirs = [await openTempDir(), await openTempDir()]);
-    if (brokerDir === undefined || dataDir === undefined) return;
+    const [brokerDir, dataDir] = [await openTempDir(), await openTempDir()];
+    dirs = [brokerDir, dataDir];
     const port = await freePort();
     environment = {
       DATA_DIR: dataDir.path,

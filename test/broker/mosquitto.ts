@@ -73,7 +73,7 @@ export async function startMosquitto(options: MosquittoOptions): Promise<Mosquit
         () => {
           if (started.exitCode !== null) throw new Error(`mosquitto ended: ${output}`);
           return (
-            / mosquitto version \S+ running\n[^]*$/.test(output) &&
+            / mosquitto version \S+ running\n/.test(output) &&
             broker
               .connect()
               .then((one) => one.endAsync(), isDenied)

@@ -6,6 +6,7 @@ import { openInfluxSeriesStore } from "../../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";
+import { piecesOf } from "./series-columns.js";
 import { agree, calendarEdges, createOracle, pairsOf } from "./series-oracle.js";
 
 const zones = [
@@ -114,6 +115,8 @@ async function holdsOn(stores: readonly SeriesStore[], one: Case, kind: SeriesRe
         `store ${index} ${JSON.stringify(range)}`,
       );
     }
+    const pieces = await piecesOf(store, series, { start, stop }, limit);
+    assert.equal(pieces.flatMap(pairsOf), oracle.read(series, { start, stop }), `store ${index}, scan`);
     if (kind === "text") continue;
     await Promise.all(
       aggregates.map(async (aggregate) => {

@@ -1,6 +1,7 @@
 /** The contract of a series store, for every engine. Each test has a device of its own in one shared store. */
 import type { Aggregate, Kind, Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series.js";
 import { assert, type Test } from "../suite.js";
+import { defineColumns } from "./series-columns.js";
 import { agree, calendarEdges, createOracle, pairsOf } from "./series-oracle.js";
 
 /** Opens the store on the same data each time; the caller of the contract removes them. */
@@ -59,6 +60,7 @@ export function defineSeriesContract(test: Test, open: OpenSeriesStore): void {
   test.after(async () => opened?.close());
 
   definePoints(test, use);
+  defineColumns(test, use);
   defineAggregates(test, use);
   defineRemoval(test, use);
   defineCheckpoint(test, use, reopen);

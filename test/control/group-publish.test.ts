@@ -81,7 +81,16 @@ async function open(dir: string): Promise<Fleet> {
       subscribeByPlatform: () => undefined,
     });
   }
-  const commands = createCommands({ db, node: 0, sessions, downlinks, directory, receipts, now });
+  const commands = createCommands({
+    db,
+    node: 0,
+    sessions,
+    downlinks,
+    directory,
+    receipts,
+    now,
+    stopped: () => null,
+  });
   return { db, sessions, got, receipts, commands };
 }
 
@@ -114,14 +123,16 @@ const task = (needAck: number): Task => ({
 interface Run {
   readonly needAck?: number;
   readonly commands?: Commands;
-  readonly onProgress?: (current: number, signal: AbortController) => void;
+  readonly onProgress?: (current: number, signal: AbortController) => unknown;
 }
 
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
   const closing = new AbortController();
-  return groupPublishKind({ ...fleet, ...rest, now, membersPerTurn: 50 }).run({
+  return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
     ...{ task: task(needAck), signal: closing.signal, dir: "" },
-    progress: async (current) => onProgress?.(current, closing),
+    progress: async (current) => {
+      await onProgress?.(current, closing);
+    },
   });
 }
 
@@ -195,6 +206,46 @@ suite("group_publish as a task", (test) => {
       assert.is(await groupStatus(fleet), 1);
       receipts[0]?.(true);
       await until(async () => (await groupStatus(fleet)) === 2, { what: "the group's status" });
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("a group that changes meanwhile: who has left or is deleted gets nothing, who comes behind gets it", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      await fleet.db.write([{ sql: "delete from group_member where deviceIntID > 110" }]);
+      const seen: number[] = [];
+      const { msg } = await run(fleet, {
+        onProgress: async (current) => {
+          seen.push(current);
+          if (seen.length > 1) return;
+          await fleet.db.write([
+            { sql: "delete from group_member where deviceIntID in (1, 61)" },
+            { sql: "delete from device where id = 71" },
+            { sql: "insert into group_member (groupIntID, deviceIntID) values (1, 111), (1, 112)" },
+          ]);
+        },
+      });
+      assert.equal(msg, { publish_success_num: 99, publish_failure_num: 11 });
+      assert.equal(
+        [1, 61, 71, 111, 112, 113].map((id) => fleet.got.get(id)?.length ?? 0),
+        [1, 0, 0, 1, 1, 0],
+      );
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("a group that is deleted meanwhile ends the task with what was sent", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      const { msg } = await run(fleet, {
+        onProgress: async () => {
+          await fleet.db.write([{ sql: "delete from device_group" }]);
+        },
+      });
+      assert.equal(msg, { publish_success_num: 45, publish_failure_num: 5 });
       await fleet.receipts.close();
       fleet.db.close();
     });

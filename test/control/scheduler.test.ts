@@ -34,7 +34,9 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
   const adopted: string[] = [];
   const commands: Pick<Commands, "wayTo" | "logOf" | "send"> = {
     wayTo: async ({ id, blocked }) =>
-      blocked === 1 ? null : { to: { id } as DeviceEntry, carried: null, qos: 1, isLive: true },
+      blocked === 1
+        ? null
+        : { to: { id } as DeviceEntry, carried: null, qos: 1, isLive: true, outlives: false },
     logOf: (target, way, groupLogIntID, command) => ({
       ...command,
       ...{ deviceIntID: target.id, groupLogIntID, node },

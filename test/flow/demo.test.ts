@@ -110,6 +110,8 @@ suite("demo: the program", (test) => {
     assert.is(code, 0, output);
     assert.ok(output.includes("8,759 of 8,759 hours acknowledged"), output);
     assert.is(output.match(/^ {2}curl -s /gm)?.length, 8);
+    assert.match(output, /26,277 points of 8,759 rows stored in/);
+    assert.match(output, /26,277 points, the same from the file as from the device/);
     // July, the warmest month but one, by the file's own figures.
     const july = figuresFromFile(7).get("2010-07");
     const row = output

@@ -202,6 +202,25 @@ worldSuite("access", (test, world) => {
     }
   });
 
+  test("a retained message that such a subscription brings comes once", async () => {
+    const topic = "kept/once";
+    const made = await world.make(`/api/v1/devices/${device.id}/subscriptions`, { topic, qos: 1 });
+    const writer = await rawConnected(world.mqtt, device, { clientId: "writer" });
+    writer.send({ ...publishPacket("r", { topic }), retain: true } as never);
+    await writer.next("puback");
+    for (const clean of [true, false]) {
+      const reader = await rawConnected(world.mqtt, device, { clientId: `clean ${clean}`, clean });
+      await reader.many("publish", 1);
+      reader.send({ cmd: "pingreq" });
+      await reader.next("pingresp");
+      assert.is((await reader.many("publish", 1)).length, 1);
+      reader.send({ cmd: "disconnect" });
+      await reader.ended();
+    }
+    await writer.cut();
+    await world.call("DELETE", `/api/v1/devices/${device.id}/subscriptions?ids=${made.id}`);
+  });
+
   test("membership carries a group's subscriptions; the client may decline; policies stand above", async () => {
     const group = await makeGroup(world, product);
     await world.make(`/api/v1/groups/${group.id}/subscriptions`, { topic: "g/#" });

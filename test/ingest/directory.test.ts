@@ -51,6 +51,16 @@ suite("directory", (test) => {
     await dir.close();
   });
 
+  test("of a device that nobody has asked for its end is told, and nothing else", async () => {
+    const id = await add("a");
+    await updateDevice(store, actor, 1, id, { blocked: 1 });
+    await feed.poll();
+    assert.equal(heard, []);
+    await removeDevices(store, actor, 2, [id]);
+    await feed.poll();
+    assert.equal(heard, [[id, false]]);
+  });
+
   test("follows edits of a device on the same entry, and its end", async () => {
     const id = await add("a");
     const entry = await directory.findByUsername("a");

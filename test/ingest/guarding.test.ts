@@ -195,6 +195,18 @@ function defineLimits(test: Test, world: World): void {
     await again.next("pingresp");
   });
 
+  test("what a client said before it went is kept although it waits its turn, its goodbye included", async () => {
+    const device = await makeDevice(world, product);
+    const before = await endedBy(world, "disconnect")();
+    const raw = await rawConnected(world.mqtt, device, { clientId: "hasty" });
+    const sent = Array.from({ length: 120 }, (_, n) => publishPacket(`{"n":${n}}`, { qos: 0 }));
+    raw.send(...sent, { cmd: "disconnect" } as never);
+    await raw.cut();
+    const ended = endedBy(world, "disconnect");
+    await until(async () => (await ended()) === before + 1, { what: "the goodbye", timeoutMs: 15_000 });
+    assert.is((await eventsOf(world, device)).length, sent.length);
+  });
+
   test("a client that is slowed down stays connected and is served", async () => {
     const client = await connectAsync(world.mqtt, {
       username: String(device.deviceUsername),

@@ -233,6 +233,28 @@ worldSuite(
       });
     });
 
+    test("a peer that is gone before it is answered ends nobody but itself", async () => {
+      const upgrade = [
+        "GET /mqtt HTTP/1.1",
+        ...["Host: x", "Connection: Upgrade", "Upgrade: websocket"],
+        ...["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13"],
+      ];
+      for (let i = 0; i < 40; i++) {
+        const socket = await rawTcp(world.service.ws);
+        const offer = i % 4 < 2 ? [] : ["Sec-WebSocket-Protocol: mqtt"];
+        socket.write([...upgrade, ...offer, "", ""].join("\r\n"));
+        if (i % 2 === 1) await new Promise((resolve) => setImmediate(resolve));
+        socket.resetAndDestroy();
+      }
+      await until(
+        async () => (await failedBy(world, "lost")()) + (await failedBy(world, "subprotocol")()) > 0,
+        {
+          what: "the ends to be noticed",
+        },
+      );
+      await (await connectTo(world.service.ws, await newDevice(world))).endAsync();
+    });
+
     test("what is no WebSocket gets an answer of HTTP", async () => {
       await grows(failedBy(world, "http"), async () => {
         const response = await fetch(String(world.service.ws).replace("ws:", "http:"));

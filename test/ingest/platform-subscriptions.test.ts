@@ -1,6 +1,11 @@
 import { createMeter } from "../../ingest/meter.js";
-import { mergeSubscriptions, type PlatformSubscription } from "../../ingest/platform-subscriptions.js";
+import {
+  mergeSubscriptions,
+  type PlatformSubscription,
+  platformBytesMax,
+} from "../../ingest/platform-subscriptions.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
+import { platformExtra } from "../../ingest/sessions/record-extras.js";
 import { createSpaces } from "../../ingest/sessions/spaces.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";
@@ -37,6 +42,15 @@ suite("platform subscriptions", (test) => {
     assert.equal(standing(), { x: 2 });
     want([]);
     assert.equal(standing(), {});
+  });
+
+  test("of many groups as many as a record holds are wanted", () => {
+    const all = Array.from({ length: 2000 }, (_, i) => ({ topic: `${i}/${"é\u0001".repeat(300)}`, qos: 1 }));
+    const merged = mergeSubscriptions(all);
+    assert.equal(merged, all.slice(0, merged.length), "the first ones");
+    const { length } = platformExtra(merged);
+    assert.ok(length <= platformBytesMax + 2 && length > platformBytesMax - 10_000, `${length} bytes`);
+    assert.equal(mergeSubscriptions([...all, { topic: all[0]?.topic ?? "", qos: 2 }]).length, merged.length);
   });
 
   test("what the client has asked for itself stays as it asked", () => {

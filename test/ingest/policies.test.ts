@@ -91,6 +91,11 @@ suite("policies", (test) => {
     );
   });
 
+  test("an empty name is no topic that a subscription could bring", () => {
+    const rules = [rule("+", both, allow), rule("/devices/a/inbox", subscribe, deny)];
+    assert.is(compilePolicies(rules, names)?.maySubscribe("/#"), false);
+  });
+
   test("names are literal, whatever characters they have", () => {
     const odd = { deviceID: "d", deviceUsername: "+/#" };
     const compiled = compilePolicies([rule("u/%u", both, allow), rule("%%d%d", both, allow)], odd);

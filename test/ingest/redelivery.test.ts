@@ -1,5 +1,5 @@
 import { type DeviceHistory, messageKey, takenBefore } from "../../ingest/redelivery.js";
-import { disconnectExtra } from "../../ingest/sessions/record-extras.js";
+import { disconnectExtra, messageExtra } from "../../ingest/sessions/record-extras.js";
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import { journalInput } from "../store/journal-support.js";
 import { assert, suite } from "../suite.js";
@@ -100,6 +100,16 @@ suite("redelivery", (test) => {
     publish(first, 1, "a");
     end(first, true);
     assert.equal(await taken(connect()), []);
+  });
+
+  test("a will that comes hours after the end does not move the end", async () => {
+    const { connect, publish, end, taken, wait } = story();
+    const first = connect();
+    publish(first, 1, "a");
+    end(first, false);
+    wait(7200);
+    publish(first, 0, "gone", { extra: messageExtra(null, { isWill: true }) });
+    assert.equal(await taken(connect()), [key(1, "a")]);
   });
 
   test("id, topic and payload must be those of the latest message of the id", async () => {

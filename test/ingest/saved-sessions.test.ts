@@ -4,12 +4,16 @@ import { createAccept, type Origin, sessionOf } from "../../ingest/accept.js";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import type { Will } from "../../ingest/message.js";
 import { createMeter } from "../../ingest/meter.js";
+import { sessionExpiryMax, sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
+import { createChanges } from "../../ingest/sessions/changes.js";
+import { forgetDeparted } from "../../ingest/sessions/departed.js";
 import { openSpaces, type SavedSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import type { Journal } from "../../store/journal.js";
+import { type JournalInput, recordKinds } from "../../store/journal-record.js";
 import { openSessionStore } from "../../store/session-store.js";
-import { openTestJournal } from "../store/journal-support.js";
+import { journalInput, openTestJournal } from "../store/journal-support.js";
 import { assert, suite, withTempDir } from "../suite.js";
 import { subscription } from "./session-support.js";
 
@@ -231,6 +235,215 @@ suite("saved sessions", (test) => {
     },
     { timeoutMs: 60_000 },
   );
+
+  const command = (run: Run, receipt: number, expiry: number | null, ends: boolean[] = []) => {
+    const properties = expiry === null ? null : { messageExpiryInterval: expiry };
+    const message = { topic: "inbox", payload: Buffer.from("c"), qos: 1, properties, receipt } as const;
+    run.records.send(
+      device,
+      message,
+      (acknowledged) => ends.push(acknowledged),
+      () => undefined,
+    );
+  };
+  const left = async (run: Run) => {
+    await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+    await take(run, { do: "disconnect", client: "a", orderly: true, expiry: null }, 2);
+  };
+  const outgoing = ({ saved }: Run) => [...(saved.spaces.get(7)?.sessions.get("a")?.outgoing.keys() ?? [])];
+
+  test("receipts of commands outlive the run, wherever it was saved", async () => {
+    for (const saves of [false, true]) {
+      await withTempDir(async (dir) => {
+        const run = await open(dir);
+        await left(run);
+        for (const receipt of [11, 12, 13]) command(run, receipt, null);
+        await settled(run.journal);
+        if (saves) await run.saved.save();
+        await take(run, { do: "connect", client: "a", clean: false, expiry: 3600, will: false }, 3);
+        // The first is acknowledged and nobody writes it down elsewhere.
+        await take(run, { do: "delivered", client: "a" }, 4);
+        await run.kill();
+
+        const again = await open(dir);
+        const ends: [number, boolean][] = [];
+        assert.equal([...again.saved.held.known].sort(), [11, 12, 13]);
+        again.saved.held.listen((receipt, acknowledged) => ends.push([receipt, acknowledged]));
+        assert.equal(ends, [[11, true]]);
+        await take(again, { do: "connect", client: "a", clean: false, expiry: 3600, will: false }, 5);
+        await take(again, { do: "delivered", client: "a" }, 6);
+        assert.equal(ends, [
+          [11, true],
+          [12, true],
+        ]);
+        await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 7);
+        again.links.delete("a");
+        await take(again, { do: "connect", client: "a", clean: true, expiry: 0, will: false }, 8);
+        assert.equal(ends.at(-1), [13, false]);
+        await again.kill();
+      });
+    }
+  });
+
+  test("what the records have settled elsewhere is stored there before they are done with", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await left(run);
+      const { savedID } = run.saved;
+      await run.saved
+        .save(() => Promise.reject(new Error("away")))
+        .then(
+          () => assert.unreachable(),
+          ({ message }: Error) => assert.is(message, "away"),
+        );
+      assert.is(run.saved.savedID, savedID);
+      await run.saved.save(() => Promise.resolve());
+      assert.ok(run.saved.savedID > savedID);
+      await run.kill();
+    });
+  });
+
+  test("what has expired in a queue makes room, and the next start agrees", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await left(run);
+      const ends: boolean[] = [];
+      command(run, 1, 0, ends);
+      command(run, 2, 3600, ends);
+      command(run, 3, null, ends);
+      await settled(run.journal);
+      assert.equal(outgoing(run), [1, 2, 3]);
+      run.records.expireMessages();
+      await settled(run.journal);
+      assert.equal([outgoing(run), ends], [[2, 3], [false]]);
+      await run.kill();
+      const again = await open(dir);
+      assert.equal(outgoing(again), [2, 3]);
+      await again.kill();
+    });
+  });
+
+  test("what an expired session held is free by the time of the record, swept away or not", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      const hour = 3_600_000_000;
+      const { spaces } = run.saved;
+      const connect = (nth: number, expiry: number, at: number) => {
+        const ids = { tenant: 1, device: 7, deviceID: "d7", clientID: `c${nth}`, session: nth };
+        const said = { cleanStart: false, expiry, will: null, ip: "", keepAlive: 0 };
+        spaces.connect({ ...ids, ...said, connection: nth, at });
+        const end = { device: 7, connection: nth, at, orderly: true, expiry: null, ofEarlierRun: false };
+        spaces.disconnect(end);
+      };
+      for (let nth = 1; nth < sessionsPerDeviceMax; nth++) connect(nth, 86_400, nth);
+      connect(sessionsPerDeviceMax, 60, hour);
+      connect(99, 86_400, 2 * hour);
+      const left = [...(spaces.get(7)?.sessions.keys() ?? [])];
+      assert.ok(left.includes("c1"), "the one longest away is not over");
+      assert.not.ok(left.includes(`c${sessionsPerDeviceMax}`));
+      await run.kill();
+    });
+  });
+
+  test("whether a session goes on is decided by the time of CONNECT, however late it is on disk", async () => {
+    await withTempDir(async (dir) => {
+      let late = 0;
+      const now = () => Date.now() + late;
+      const journal = await openTestJournal(join(dir, "journal"));
+      const store = await openSessionStore(join(dir, "sessions.db"));
+      const { spaces } = await openSpaces(store, journal, createMeter());
+      const records = createSessionRecords(journal, spaces, now, () => undefined);
+      const origin = { device, session: sessionOf("a"), ip: "" };
+      const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
+      const presents: boolean[] = [];
+      const connection = records.connect(origin, asked, (_, present) => presents.push(present));
+      records.disconnect({ ...origin, connection }, 0, {
+        ...{ reason: "lost", orderly: false, sessionExpiry: null },
+      });
+      records.connect(origin, asked, (_, present) => presents.push(present));
+      late = 3_600_000;
+      await settled(journal);
+      assert.equal(presents, [false, true]);
+      await journal.close();
+      store.close();
+    });
+  });
+
+  test("what the platform wants last stands, also where the wish before is not on disk yet", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+      const link = run.links.get("a");
+      if (link === undefined) throw new Error("no session");
+      const { origin, state } = link;
+      run.records.subscribeByPlatform(origin, state, [{ topic: "x", qos: 1 }]);
+      run.records.subscribeByPlatform(origin, state, []);
+      await settled(run.journal);
+      assert.equal([[...state.subscriptions.keys()], state.platform], [[], null]);
+      run.records.subscribeByPlatform(origin, state, []);
+      assert.is(run.journal.appendedID, run.journal.committedID, "nothing to do, no record");
+      await run.kill();
+    });
+  });
+
+  test("what could not be saved is saved in its order later", () => {
+    const changes = createChanges();
+    const state = {} as SessionState;
+    changes.message(state, 1);
+    changes.message(state, 2);
+    const unsaved = changes.take();
+    changes.message(state, 3);
+    changes.message(state, 1);
+    changes.putBack(unsaved);
+    assert.equal([...(changes.take().messages.get(state) ?? [])], [1, 2, 3]);
+  });
+
+  test("devices that were deleted while nobody looked leave nothing", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+      await run.kill();
+      const again = await open(dir);
+      await forgetDeparted(again.saved.spaces, async (ids) => new Set(ids));
+      assert.ok(again.saved.spaces.get(7));
+      await forgetDeparted(again.saved.spaces, async () => new Set());
+      assert.is(again.saved.spaces.get(7), undefined);
+      await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 1);
+      await again.saved.save();
+      await again.kill();
+      const third = await open(dir);
+      assert.equal([...(third.saved.spaces.get(7)?.sessions.keys() ?? [])], ["b"]);
+      await third.kill();
+    });
+  });
+
+  test("journals from before sessions were kept are read: a session that was not clean, for 90 days", async () => {
+    await withTempDir(async (dir) => {
+      const journal = await openTestJournal(join(dir, "journal"));
+      const write = (fields: Partial<JournalInput>) =>
+        journal.append(journalInput({ session: 1, ...fields }));
+      const connect = { kind: recordKinds.connect, messageID: 30, qos: 0, payload: Buffer.of() };
+      const kept = write({ ...connect, topic: "kept", flag: false });
+      const clean = write({ ...connect, topic: "clean", flag: true, session: 2 });
+      write({ connection: kept, qos: 2, messageID: 5 });
+      write({ connection: clean, qos: 1, session: 2 });
+      for (const [connection, session] of [
+        [kept, 1],
+        [clean, 2],
+      ] as const) {
+        write({ kind: recordKinds.disconnect, connection, session, topic: "", payload: Buffer.of() });
+      }
+      await settled(journal);
+      await journal.close();
+      const { saved, kill } = await open(dir);
+      const sessions = [...(saved.spaces.get(7)?.sessions.values() ?? [])];
+      assert.equal(
+        sessions.map(({ clientID, expiry, unreleased }) => [clientID, expiry, [...unreleased]]),
+        [["kept", sessionExpiryMax, [5]]],
+      );
+      await kill();
+    });
+  });
 
   test("what a killed run left open ends at the next start, and leaves its will", async () => {
     await withTempDir(async (dir) => {

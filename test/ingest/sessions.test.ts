@@ -193,6 +193,44 @@ suite("sessions", (test) => {
     assert.equal(ends, [true, true, false], "both ended without");
   });
 
+  test("a command that a client who is away would get as well goes through the journal", () => {
+    const spaces = createSpaces(createChanges(), createMeter());
+    const recorded: string[] = [];
+    const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
+    const downlinks = createDownlinks({
+      spaces,
+      records: { send: (_device, { topic }) => recorded.push(topic) },
+      directory: { peek: () => entry, get: async () => entry },
+      now: () => 0,
+    });
+    const join = (clientID: string, connection: number, expiry: number) => {
+      const ids = { tenant: 1, device: 1, deviceID: "d1", clientID, session: connection, connection, expiry };
+      return spaces.connect({ ...ids, at: 0, cleanStart: true, will: null, ip: "", keepAlive: 0 }).state;
+    };
+    const away = join("away", 1, 3600);
+    const gone = { device: 1, connection: 1, at: 0, orderly: true, expiry: null, ofEarlierRun: false };
+    spaces.disconnect(gone);
+    const state = join("here", 2, 0);
+    state.link = { deliver: () => true, send: () => undefined };
+    const send = (topic: string, qos: 0 | 1) =>
+      downlinks.send(
+        entry,
+        { topic, payload: Buffer.of(), qos, ttl: 0, receipt: null },
+        () => undefined,
+        () => undefined,
+      );
+    assert.is(send("inbox", 1), "awaited");
+    assert.equal([recorded, away.outgoing.size], [["inbox"], 0]);
+    spaces.subscribe(state, "x", subscription({ qos: 0 }), 0);
+    spaces.subscribe(away, "x", subscription({ qos: 1 }), 0);
+    assert.is(send("x", 1), "awaited", "at QoS 0 here, at QoS 1 there");
+    assert.equal([recorded, away.outgoing.size], [["inbox", "x"], 0]);
+    spaces.unsubscribe(away, "inbox");
+    send("inbox", 1);
+    send("x", 0);
+    assert.is(recorded.length, 2, "nothing that is kept");
+  });
+
   test("to all clients of a device, subscribed or not", () => {
     const { sessions, fake } = begin();
     const [one, two] = [fake("a"), fake("b")];

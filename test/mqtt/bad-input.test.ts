@@ -89,6 +89,26 @@ mqttSuite("MQTT, bad input", ({ each, five }, world, test) => {
     await long.leave();
   });
 
+  each("nor more in packets that follow each other at once", async (device, version) => {
+    const full = version === 5 ? 0x97 : 0x80;
+    const kept = version === 5 ? { properties: { sessionExpiryInterval: 60 } } : { clean: false };
+    const client = await connected(world, device, version, kept);
+    const some = (nth: number) => Array.from({ length: 600 }, (_, i) => `${nth}/${i}`);
+    client.send(
+      subscribing(some(1), { qos: 0, messageId: 1 }),
+      { cmd: "unsubscribe", messageId: 2, unsubscriptions: ["1/0"] },
+      subscribing(some(2), { qos: 0, messageId: 3 }),
+      subscribing(some(3), { qos: 0, messageId: 4 }),
+    );
+    const granted: unknown[] = [];
+    for (let i = 0; i < 3; i++) granted.push(...(await client.next("suback")).granted);
+    assert.is(granted.filter((code) => code === 0).length, 1000);
+    assert.is(granted.filter((code) => code === full).length, 800);
+    const { granted: ended } = await client.next("unsuback");
+    assert.equal(ended ?? [], version === 5 ? [0] : []);
+    await client.leave();
+  });
+
   each(
     "a token of 1 MB, and a CONNECT of more than 16 KiB, are cut off when they are declared",
     async (device, version) => {
@@ -181,6 +201,48 @@ mqttSuite("MQTT, bad input", ({ each, five }, world, test) => {
     await until(() => reader.packets.length >= 302, { what: "everything at the reader", timeoutMs: 20_000 });
     slow.socket.resume();
     for (const one of [slow, reader, sender]) await one.cut();
+  });
+
+  each(
+    "a client that does not read its answers is not read either, until it does",
+    async (device, version) => {
+      const client = await connected(world, device, version);
+      client.socket.pause();
+      const pings = Buffer.alloc(64 * 1024, hex("c000"));
+      // What the sockets hold on both sides, and the megabyte that we hold.
+      const most = 24 * 1024 * 1024;
+      let sent = 0;
+      for (let stuck = false; !stuck && sent < most; sent += pings.length) {
+        if (client.socket.write(pings)) continue;
+        stuck = await Promise.race([
+          sleep(1500, true),
+          new Promise<boolean>((resolve) => client.socket.once("drain", () => resolve(false))),
+        ]);
+      }
+      assert.ok(sent < most, `${sent} bytes were taken`);
+      // Millions of answers: counted, not parsed.
+      let answered = 0;
+      client.socket.removeAllListeners("data").on("data", ({ length }) => {
+        answered += length;
+      });
+      client.socket.resume();
+      await until(() => answered >= sent, { what: `${sent} bytes of answers`, timeoutMs: 30_000 });
+      await client.cut();
+    },
+  );
+
+  each("what the peer does not read does not keep it alive", async (device, version) => {
+    const client = await connected(world, device, version, { keepalive: 1 });
+    client.socket.pause();
+    const pings = Buffer.alloc(64 * 1024, hex("c000"));
+    const writing = setInterval(() => {
+      if (client.socket.writableLength < 1024 * 1024) client.socket.write(pings);
+    }, 1);
+    const status = async () => (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus;
+    await until(async () => (await status()) === 1, { what: "online" });
+    await until(async () => (await status()) === 0, { what: "offline", timeoutMs: 30_000 });
+    clearInterval(writing);
+    await client.cut();
   });
 
   each("a half-open connection ends with its keep-alive", async (device, version) => {

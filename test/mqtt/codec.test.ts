@@ -117,8 +117,8 @@ suite("MQTT, codec", (test) => {
     const request = (version: Version, keepAlive: number) =>
       ({ ...termsOf(version), keepAlive, clientID: "c", assigned: false }) as ConnectRequest;
     for (const [version, asked, most, agreed] of [
-      [5, 0, undefined, 0],
-      [5, 100, undefined, 100],
+      [5, 0, null, 0],
+      [5, 100, null, 100],
       [5, 0, 60, 60],
       [5, 100, 60, 60],
       [5, 30, 60, 30],

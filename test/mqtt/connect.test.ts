@@ -408,5 +408,29 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
   });
 });
 
+mqttSuite(
+  "MQTT, keep-alive of the service",
+  ({ each }, world) => {
+    each(
+      "a longer one, or none, is brought down where the client can be told so",
+      async (device, version) => {
+        for (const [keepalive, told] of [
+          [0, 1],
+          [600, 1],
+          [1, undefined],
+        ] as const) {
+          const client = await openClient(world.mqtt, version);
+          client.send(connectPacket(device, version, { keepalive }));
+          const { properties } = await client.next("connack");
+          assert.is(properties?.serverKeepAlive, version === 5 ? told : undefined);
+          if (version === 5) await client.endedWith(0x8d);
+          else await client.cut();
+        }
+      },
+    );
+  },
+  { KEEP_ALIVE_MAX: "1" },
+);
+
 const codeOfAny = (packet: { cmd: string; reasonCode?: number; returnCode?: number }): number | undefined =>
   packet.reasonCode ?? packet.returnCode;

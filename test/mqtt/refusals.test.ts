@@ -35,7 +35,12 @@ function guarded(version: Version) {
   const context = {
     accept,
     meter: createMeter(),
-    spaces: { publish: () => undefined, took: (_: unknown, id: number) => state.unreleased.add(id) },
+    spaces: {
+      publish: () => undefined,
+      took: (_: unknown, id: number) => {
+        state.unreleased = new Set([...state.unreleased, id]);
+      },
+    },
     now: Date.now,
     takenBefore: () => Promise.resolve(new Set<string>()),
   } as unknown as InboundContext;

@@ -1,4 +1,7 @@
 /** Sessions that outlive their connection, MQTT 3.1.1 §3.1.2.4 and §4.1, 5.0 §3.1.2.4, §3.1.2.11.2 and §4.1. */
+
+import { join } from "node:path";
+import { openSessionStore } from "../../store/session-store.js";
 import { eventsOf } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -202,6 +205,23 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
     };
     await leaveWith(50, true);
     await leaveWith(0, false);
+  });
+
+  five("no session is kept for more than 90 days, whenever it asks", async (device) => {
+    const most = 90 * 86_400;
+    const forever = { clientId: "kept", clean: true, properties: { sessionExpiryInterval: 0xffff_ffff } };
+    const client = await openClient(world.mqtt, 5);
+    client.send(connectPacket(device, 5, forever));
+    assert.is((await client.next("connack")).properties?.sessionExpiryInterval, most);
+    client.send({ cmd: "disconnect", reasonCode: 0, properties: { sessionExpiryInterval: 0xffff_ffff } });
+    await client.ended();
+    const store = await openSessionStore(join(world.dataDir, "sessions.db"));
+    const expiry = async () => {
+      const saved = (await store.load()).sessions.find((one) => one.device === device.id);
+      return saved !== undefined && saved.endedAt > 0 && saved.expiry;
+    };
+    assert.is(await until(expiry, { what: "the session to be saved" }), most);
+    store.close();
   });
 
   five("a clean start can begin a session that is kept", async (device) => {

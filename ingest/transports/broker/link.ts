@@ -138,10 +138,14 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     get isClosed() {
       return state === "ended";
     },
-    begin: () => undefined,
+    begin: (firstByte) => {
+      if (state === "connecting" && firstByte >> 4 !== packetTypes.connack) {
+        throw protocolError("the first packet is no CONNACK");
+      }
+    },
     frame: (firstByte, bytes, start, stop) => {
       const type = firstByte >> 4;
-      if (state === "connecting" || (type !== packetTypes.publish && type !== packetTypes.puback)) {
+      if (type !== packetTypes.publish && type !== packetTypes.puback) {
         if (type === packetTypes.pingresp) return;
         return takeRare(readRare(firstByte, bytes.subarray(start, stop)));
       }

@@ -5,7 +5,7 @@ import { messageProperties, readProperties } from "../mqtt/properties.js";
 import { malformed, protocolError, type Reader, Violation } from "../mqtt/reader.js";
 
 /** Types of the fixed header that a broker's packets have, MQTT 5.0 table 2-1. */
-export const packetTypes = { publish: 3, puback: 4, pubrec: 5, pingresp: 13 } as const;
+export const packetTypes = { connack: 2, publish: 3, puback: 4, pingresp: 13 } as const;
 
 /** A message as the broker hands it on; null where it is none: it is acknowledged all the same. */
 export interface Delivery {
@@ -89,7 +89,10 @@ export function subscribePacket(messageID: number, filter: string): Buffer {
 }
 
 export function unsubscribePacket(messageID: number, filter: string): Buffer {
-  return mqttPacket.generate({ cmd: "unsubscribe", messageId: messageID, unsubscriptions: [filter] }, version5);
+  return mqttPacket.generate(
+    { cmd: "unsubscribe", messageId: messageID, unsubscriptions: [filter] },
+    version5,
+  );
 }
 
 export const pingreq: Buffer = Buffer.from([0xc0, 0]);

@@ -11,6 +11,7 @@ import { readConnect, readProtocol } from "./connect.js";
 import type { MqttContext } from "./context.js";
 import { Conversation, type ConversationOwner } from "./conversation.js";
 import { checkFlags, decodePacket, packetTypes } from "./decode.js";
+import { waitingBytesMax } from "./deliveries.js";
 import { type FrameOwner, Framer } from "./framing.js";
 import { accepted, agreedKeepAlive, farewell, refused, strangersTerms } from "./greetings.js";
 import { createOutbox, type Outbox } from "./outbox.js";
@@ -45,6 +46,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
+  /** Why the wire has ended while packets were held back. */
+  #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
 
@@ -56,8 +59,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.now();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
-    wire.on("error", (error) => this.#close(error instanceof WireError ? error.reason : "lost"));
-    wire.on("close", () => this.#close("lost"));
+    wire.on("drain", () => this.resumeIfRoom());
+    wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
+    wire.on("close", () => this.#wireGone("lost"));
   }
 
   get clientID(): string {
@@ -129,7 +133,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#context.markDirty(this);
   }
 
-  /** Reads on when both its own window and the journal have room again. */
+  /** Reads on when its own window, the journal and what the peer has not taken have room again. */
   resumeIfRoom(): void {
     if (!this.#paused || this.#phase === "closed" || this.#isFull(0.5)) return;
     this.#paused = false;
@@ -140,7 +144,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   checkSilence(now: number): void {
     if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, now)) {
       this.end("thrown_out");
-    } else if (this.#paused || this.#waiting !== null) {
+    } else if (this.#waiting !== null || (this.#paused && this.#isBusy(0.5))) {
+      // It is not heard because we do not read. A peer that does not read either is silent.
       this.#heardAt = now;
     } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
       this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
@@ -190,7 +195,12 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
   }
 
+  /** Not to be read: we are behind, or the peer does not take what it is answered. */
   #isFull(share: number): boolean {
+    return this.#isBusy(share) || this.#outbox.waitingBytes > waitingBytesMax * share;
+  }
+
+  #isBusy(share: number): boolean {
     return this.#waiting !== null || this.#conversation?.isFull(share) === true || this.#context.accept.full;
   }
 
@@ -219,8 +229,15 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
         this.#guard(() => this.#takeAll(waiting));
         this.#outbox.flush();
         this.resumeIfRoom();
+        if (this.#gone !== null && this.#waiting === null) this.#close(this.#gone);
         if (this.isPaused && this.#waiting === null) this.#context.markPaused(this);
       });
+  }
+
+  /** What the client said before it went and is held back is still heard, a DISCONNECT above all. */
+  #wireGone(reason: EndReason): void {
+    if (this.#waiting === null) this.#close(reason);
+    else this.#gone ??= reason;
   }
 
   #takeAll(packets: readonly ClientPacket[]): void {
@@ -309,8 +326,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
     this.#outbox.push(connack);
-    this.subscribeByPlatform(platformSubscriptions(this.entry));
+    // What waits goes first: a subscription may bring retained messages at once.
     conversation.resume();
+    this.subscribeByPlatform(platformSubscriptions(this.entry));
   }
 
   #push(bytes: Buffer | null): void {

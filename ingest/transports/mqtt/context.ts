@@ -2,11 +2,22 @@ import type { ClientCertificate, Denied } from "../../credentials.js";
 import type { Denials } from "../../denials.js";
 import type { DeviceEntry } from "../../directory-entries.js";
 import type { Limits } from "../../limits.js";
+import type { EndReason } from "../../meter.js";
 import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import type { Presence } from "../../presence.js";
 import type { Sessions } from "../../sessions/live.js";
-import type { MqttConnection } from "./connection.js";
 import type { InboundContext } from "./inbound.js";
+
+/** A connection as the endpoint keeps it. */
+export interface Attended {
+  readonly isPaused: boolean;
+  flush(): void;
+  /** Reads on where there is room again. */
+  resumeIfRoom(): void;
+  /** Milliseconds since 1970. */
+  checkSilence(now: number): void;
+  end(reason: EndReason): void;
+}
 
 /** What every connection of the endpoint shares. */
 export interface MqttContext extends InboundContext {
@@ -15,8 +26,8 @@ export interface MqttContext extends InboundContext {
   readonly denials: Denials;
   /** Null: nothing is limited. */
   readonly limits: Limits | null;
-  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Absent: its own stands. */
-  readonly keepAliveMax?: number;
+  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Null: its own stands. */
+  readonly keepAliveMax: number | null;
   authenticate(
     username: string | undefined,
     token: string | undefined,
@@ -27,8 +38,8 @@ export interface MqttContext extends InboundContext {
   hold(device: number): void;
   release(device: number): void;
   /** The connection has bytes to flush at the end of the commit. */
-  markDirty(connection: MqttConnection): void;
+  markDirty(connection: Attended): void;
   /** The connection has stopped reading until the journal has room. */
-  markPaused(connection: MqttConnection): void;
-  onClosed(connection: MqttConnection): void;
+  markPaused(connection: Attended): void;
+  onClosed(connection: Attended): void;
 }

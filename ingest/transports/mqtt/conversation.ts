@@ -5,8 +5,9 @@ import { endsWithConnection, type Subscription } from "../../message.js";
 import { count, type EndReason } from "../../meter.js";
 import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import { mayReceive, maySubscribe } from "../../policies.js";
+import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { Goodbye } from "../../sessions/records.js";
-import type { SessionState } from "../../sessions/state.js";
+import { emptySet, ownSet, type SessionState } from "../../sessions/state.js";
 import * as answers from "./answers.js";
 import type { MqttContext } from "./context.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
@@ -34,6 +35,7 @@ export interface ConversationOwner extends Omit<InboundOwner, "state"> {
   leave(): void;
 }
 
+const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
 const pingresp = Buffer.from([0xd0, 0]);
 
 /** What follows CONNACK: each packet of the client, and what its session has for it. */
@@ -49,8 +51,10 @@ export class Conversation {
   readonly #limiter: Limiter | null;
   /** The message that has waited for its limit. */
   #charged: ClientPacket | null = null;
+  /** Filters on their way to the disk. */
+  #granting: ReadonlySet<string> = emptySet;
   /** What DISCONNECT said; until then nothing. */
-  #goodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
+  #goodbye: Omit<Goodbye, "reason"> = noGoodbye;
 
   constructor(
     context: MqttContext,
@@ -166,8 +170,12 @@ export class Conversation {
       count(this.#context.meter.policyRefused, "subscribe");
       return true;
     };
-    const { codes, granted } = judge(this.#state, packet, refuses);
+    const { codes, granted } = judge(this.#state, packet, refuses, this.#granting);
+    const granting = ownSet(this.#granting);
+    for (const [filter] of granted) granting.add(filter);
+    this.#granting = granting;
     this.#context.records.subscribe(this.#owner.origin, this.#state, granted, () => {
+      for (const [filter] of granted) granting.delete(filter);
       if (this.#owner.isClosed) return;
       this.#answer(answers.suback(this.#request, packet.messageID, codes, refusal(codes)));
       for (const [filter, subscription] of granted) if (filter === "$time") this.#tellTime(subscription);
@@ -185,7 +193,7 @@ export class Conversation {
 
   #unsubscribe({ messageID, filters }: UnsubscribePacket): void {
     const { origin } = this.#owner;
-    const codes = unsubscribeCodes(this.#state, origin.device.device.deviceID, filters);
+    const codes = unsubscribeCodes(this.#state, origin.device.device.deviceID, filters, this.#granting);
     this.#context.records.unsubscribe(origin, this.#state, filters, () => {
       if (this.#owner.isClosed) return;
       this.#answer(answers.unsuback(this.#request, messageID, codes));
@@ -197,7 +205,8 @@ export class Conversation {
     if (sessionExpiry !== null && sessionExpiry > 0 && this.#state.expiry === endsWithConnection) {
       throw protocolError("a session that ends with its connection cannot be kept after all");
     }
-    this.#goodbye = { orderly: reasonCode === code.success, sessionExpiry };
+    const expiry = sessionExpiry === null ? null : Math.min(sessionExpiry, sessionExpiryMax);
+    this.#goodbye = { orderly: reasonCode === code.success, sessionExpiry: expiry };
     this.#owner.leave();
   }
 }

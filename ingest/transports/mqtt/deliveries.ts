@@ -1,9 +1,11 @@
 import { count, type Meter } from "../../meter.js";
 import {
+  emptySet,
   isExpired,
   type Link,
   type Message,
   type Outgoing,
+  ownSet,
   type SessionState,
 } from "../../sessions/state.js";
 import type { Outbox } from "./outbox.js";
@@ -42,23 +44,87 @@ export interface DeliveryOptions {
 
 /** QoS 1 and 2 messages that a client gets at once, unless it wants fewer. */
 export const inFlightMax = 100;
-/** Beyond this a reader is too slow for messages that nobody acknowledges. */
+/** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
 export const waitingBytesMax = 1024 * 1024;
 
 const pubrelFirstByte = 0x62;
 
 export function createDeliveries(
   state: Pick<SessionState, "outgoing">,
-  { outbox, encoder, meter, records, mayReceive, isClosed, markDirty, now }: DeliveryOptions,
+  options: DeliveryOptions,
 ): Deliveries {
-  const window = Math.min(inFlightMax, encoder.receiveMaximum);
+  return new WindowedDeliveries(state, options);
+}
+
+/** A class, because ten thousand of them share one set of methods. */
+class WindowedDeliveries implements Deliveries {
+  readonly #state: Pick<SessionState, "outgoing">;
+  readonly #options: DeliveryOptions;
   /** Sent on this connection and not settled. */
-  const inFlight = new Set<number>();
-  /** Packet ids behind the window. */
-  let waiting: number[] = [];
+  #inFlight: ReadonlySet<number> = emptySet;
+  /** Packet ids behind the window; null: none yet. */
+  #waiting: number[] | null = null;
+
+  constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
+    this.#state = state;
+    this.#options = options;
+  }
+
+  deliver(message: Message): boolean {
+    const { outbox, meter, markDirty } = this.#options;
+    if (outbox.waitingBytes > waitingBytesMax) {
+      count(meter.dropped, "slow_reader");
+      return false;
+    }
+    const isWritten = this.#write(message, 0, false);
+    if (isWritten) markDirty();
+    return isWritten;
+  }
+
+  send(message: Outgoing): void {
+    const isFirst = this.#waiting === null || this.#waiting.length === 0;
+    if (isFirst && this.#hasRoom()) this.#sendOn(message);
+    else {
+      this.#waiting ??= [];
+      this.#waiting.push(message.messageID);
+    }
+  }
+
+  resume(): void {
+    if (this.#state.outgoing.size === 0) return;
+    this.#waiting = [...this.#state.outgoing.keys()];
+    this.#fill();
+  }
+
+  acknowledged(messageID: number, code: number): void {
+    if (!ownSet(this.#inFlight).delete(messageID)) return;
+    this.#options.records.delivered(messageID, code < failure);
+    this.#fill();
+  }
+
+  received(messageID: number, code: number): boolean {
+    const { outbox, records, isClosed, markDirty } = this.#options;
+    if (!this.#inFlight.has(messageID)) return false;
+    // The client does not want it [MQTT-4.3.3-4].
+    if (code >= failure) this.acknowledged(messageID, code);
+    // Once the client may forget the id, the message must never go again: that has to be on disk first.
+    else {
+      records.received(messageID, () => {
+        if (isClosed()) return;
+        outbox.acknowledge(pubrelFirstByte, messageID);
+        markDirty();
+      });
+    }
+    return true;
+  }
+
+  #hasRoom(): boolean {
+    return this.#inFlight.size < Math.min(inFlightMax, this.#options.encoder.receiveMaximum);
+  }
 
   /** False where it goes no further: forbidden, expired, or larger than what the client takes. */
-  function write(message: Message, messageID: number, dup: boolean): boolean {
+  #write(message: Message, messageID: number, dup: boolean): boolean {
+    const { outbox, encoder, meter, mayReceive, now } = this.#options;
     if (!mayReceive(message.topic)) {
       count(meter.policyRefused, "receive");
       return false;
@@ -76,13 +142,14 @@ export function createDeliveries(
     return bytes !== null;
   }
 
-  function sendOn(message: Outgoing): void {
+  #sendOn(message: Outgoing): void {
+    const { outbox, records, markDirty } = this.#options;
     const { messageID } = message;
     if (message.received) {
-      inFlight.add(messageID);
+      this.#isInFlight(messageID);
       outbox.acknowledge(pubrelFirstByte, messageID);
-    } else if (write(message, messageID, message.sent)) {
-      inFlight.add(messageID);
+    } else if (this.#write(message, messageID, message.sent)) {
+      this.#isInFlight(messageID);
       message.sent = true;
     } else {
       records.delivered(messageID, false);
@@ -90,55 +157,20 @@ export function createDeliveries(
     markDirty();
   }
 
-  function fill(): void {
+  #isInFlight(messageID: number): void {
+    this.#inFlight = ownSet(this.#inFlight).add(messageID);
+  }
+
+  #fill(): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
     let taken = 0;
-    for (; taken < waiting.length && inFlight.size < window; taken++) {
-      const message = state.outgoing.get(waiting[taken] as number);
-      if (message !== undefined) sendOn(message);
+    for (; taken < waiting.length && this.#hasRoom(); taken++) {
+      const message = this.#state.outgoing.get(waiting[taken] as number);
+      if (message !== undefined) this.#sendOn(message);
     }
-    if (taken > 0) waiting = waiting.slice(taken);
+    if (taken > 0) this.#waiting = waiting.slice(taken);
   }
-
-  function finish(messageID: number, code: number): void {
-    if (!inFlight.delete(messageID)) return;
-    records.delivered(messageID, code < failure);
-    fill();
-  }
-
-  return {
-    deliver: (message) => {
-      if (outbox.waitingBytes > waitingBytesMax) {
-        count(meter.dropped, "slow_reader");
-        return false;
-      }
-      const isWritten = write(message, 0, false);
-      if (isWritten) markDirty();
-      return isWritten;
-    },
-    send: (message) => {
-      if (waiting.length === 0 && inFlight.size < window) sendOn(message);
-      else waiting.push(message.messageID);
-    },
-    resume: () => {
-      waiting = [...state.outgoing.keys()];
-      fill();
-    },
-    acknowledged: finish,
-    received: (messageID, code) => {
-      if (!inFlight.has(messageID)) return false;
-      // The client does not want it [MQTT-4.3.3-4].
-      if (code >= failure) finish(messageID, code);
-      // Once the client may forget the id, the message must never go again: that has to be on disk first.
-      else {
-        records.received(messageID, () => {
-          if (isClosed()) return;
-          outbox.acknowledge(pubrelFirstByte, messageID);
-          markDirty();
-        });
-      }
-      return true;
-    },
-  };
 }
 
 /** Its expiry less the time that it has waited [MQTT-3.3.2-6]. */

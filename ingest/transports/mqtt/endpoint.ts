@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { ClientCertificate } from "../../credentials.js";
 import { count } from "../../meter.js";
 import { MqttConnection } from "./connection.js";
-import type { MqttContext } from "./context.js";
+import type { Attended, MqttContext } from "./context.js";
 import type { Wire } from "./wire.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
@@ -25,9 +25,9 @@ const connectionsMax = 100_000;
 
 export function createEndpoint(base: EndpointContext): MqttEndpoint {
   const sockets = new Set<Socket>();
-  const open = new Set<MqttConnection>();
-  const dirty = new Set<MqttConnection>();
-  const paused = new Set<MqttConnection>();
+  const open = new Set<Attended>();
+  const dirty = new Set<Attended>();
+  const paused = new Set<Attended>();
   let flushPlanned = false;
 
   function flushDirty(): void {
@@ -82,7 +82,7 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
         return false;
       }
       sockets.add(socket);
-      socket.once("close", forget);
+      socket.on("close", forget);
       return true;
     },
     take: (wire, certificate) => {

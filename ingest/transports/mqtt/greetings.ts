@@ -19,8 +19,8 @@ export function strangersTerms(version: Version): Terms {
 }
 
 /** Seconds; below MQTT 5 there is no way to tell the client of another one than its own. */
-export function agreedKeepAlive({ version, keepAlive }: ConnectRequest, most: number | undefined): number {
-  if (version < 5 || most === undefined) return keepAlive;
+export function agreedKeepAlive({ version, keepAlive }: ConnectRequest, most: number | null): number {
+  if (version < 5 || most === null) return keepAlive;
   return keepAlive === 0 ? most : Math.min(keepAlive, most);
 }
 

@@ -59,7 +59,7 @@ export class Inbound {
   readonly #owner: InboundOwner;
   readonly #state: SessionState;
   /** QoS 2 ids on their way to the disk. */
-  readonly #pending = new Set<number>();
+  #pending: Set<number> | null = null;
   /** What the connection before had sent; read from the journal when the first DUP asks for it. */
   #taken: Taken | null = null;
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
@@ -141,16 +141,18 @@ export class Inbound {
   #publishExactlyOnce(packet: PublishPacket): void {
     const id = packet.messageID;
     const { unreleased } = this.#state;
-    if (unreleased.has(id) || this.#pending.has(id)) {
+    if (unreleased.has(id) || this.#pending?.has(id)) {
       this.#context.meter.redelivered++;
       return this.#answerInTurn("pubrec", id);
     }
     if (this.#isRefused(packet.topic)) return this.#refuse(packet, "pubrec");
-    if (unreleased.size + this.#pending.size >= unreleasedMax) return this.#owner.end("unreleased");
+    this.#pending ??= new Set();
+    const pending = this.#pending;
+    if (unreleased.size + pending.size >= unreleasedMax) return this.#owner.end("unreleased");
     this.#countUnacknowledged(packet);
-    this.#pending.add(id);
+    pending.add(id);
     this.#append(packet, "pubrec", () => {
-      this.#pending.delete(id);
+      pending.delete(id);
       this.#context.spaces.took(this.#state, id);
     });
   }
@@ -163,6 +165,7 @@ export class Inbound {
     this.#inFlightBytes += payload.length;
     // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
     const refused = !mayPublish(origin.device, topic);
+    const at = this.#context.now() * 1000;
     if (refused) count(this.#context.meter.policyRefused, "publish");
     this.#context.accept.uplink(origin, packet, refused, () => {
       this.#inFlightMessages--;
@@ -171,7 +174,6 @@ export class Inbound {
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
       if (refused) return;
-      const at = this.#context.now() * 1000;
       const { device, session } = origin;
       this.#context.spaces.publish({
         device: device.id,

@@ -33,29 +33,44 @@ const aliasTopicLengthMin = 4;
 const aliasQosMax = 1;
 
 export function createPublishEncoder(terms: Terms): PublishEncoder {
-  const aliasMax = terms.version === 5 ? Math.min(terms.topicAliasMax, aliasesMax) : 0;
-  const aliases = aliasMax > 0 ? new Map<string, number>() : null;
+  return new TermedEncoder(terms);
+}
+
+/** A class, because ten thousand of them share one set of methods. */
+class TermedEncoder implements PublishEncoder {
+  readonly #terms: Terms;
+  readonly #aliasMax: number;
+  readonly #aliases: Map<string, number> | null;
+
+  constructor(terms: Terms) {
+    this.#terms = terms;
+    this.#aliasMax = terms.version === 5 ? Math.min(terms.topicAliasMax, aliasesMax) : 0;
+    this.#aliases = this.#aliasMax > 0 ? new Map() : null;
+  }
+
+  get receiveMaximum(): number {
+    return this.#terms.receiveMaximum;
+  }
+
+  encode(message: OutgoingMessage): Buffer | null {
+    const aliases = this.#aliases;
+    const alias = this.#aliasOf(message);
+    const isNew = aliases !== null && alias > aliases.size;
+    const bytes = encodePublish(this.#terms, message, alias > 0 && !isNew ? "" : message.topic, alias);
+    if (bytes.length > this.#terms.packetBytesMax) return null;
+    if (isNew) aliases.set(message.topic, alias);
+    return bytes;
+  }
 
   /** The alias that stands for the topic, or will from this packet on; 0 = none. */
-  function aliasOf({ topic, qos }: OutgoingMessage): number {
+  #aliasOf({ topic, qos }: OutgoingMessage): number {
+    const aliases = this.#aliases;
     if (aliases === null || qos > aliasQosMax) return 0;
     const alias = aliases.get(topic);
     if (alias !== undefined) return alias;
-    const room = aliases.size < aliasMax && topic.length >= aliasTopicLengthMin;
+    const room = aliases.size < this.#aliasMax && topic.length >= aliasTopicLengthMin;
     return room ? aliases.size + 1 : 0;
   }
-
-  return {
-    receiveMaximum: terms.receiveMaximum,
-    encode: (message) => {
-      const alias = aliasOf(message);
-      const isNew = aliases !== null && alias > aliases.size;
-      const bytes = encodePublish(terms, message, alias > 0 && !isNew ? "" : message.topic, alias);
-      if (bytes.length > terms.packetBytesMax) return null;
-      if (isNew) aliases.set(message.topic, alias);
-      return bytes;
-    },
-  };
 }
 
 function encodePublish(terms: Terms, message: OutgoingMessage, topic: string, alias: number): Buffer {

@@ -17,23 +17,29 @@ export interface Judged {
   readonly granted: Filters;
 }
 
-/** `refuses` says who may not read what; a filter that is there twice counts once, as its last [MQTT-3.8.4-3]. */
+/**
+ * `refuses` says who may not read what; a filter that is there twice counts once, as its last [MQTT-3.8.4-3].
+ * `granting`: what earlier packets were granted that is on its way to the disk.
+ */
 export function judge(
   { subscriptions }: Subscribed,
   { filters }: SubscribePacket,
   refuses: (filter: string) => boolean,
+  granting: ReadonlySet<string>,
 ): Judged {
   const granted = new Map<string, Filters[number][1]>();
+  const held = granting.size === 0 ? subscriptions : new Set([...subscriptions.keys(), ...granting]);
+  let size = held.size;
   let length = 0;
-  for (const filter of subscriptions.keys()) length += filter.length;
+  for (const filter of held.keys()) length += filter.length;
 
   const codes = filters.map(({ filter, options }) => {
     if (isSharedFilter(filter)) return code.sharedSubscriptions;
     if (!isTopicFilter(filter)) return code.topicFilter;
     if (refuses(filter)) return code.notAuthorized;
-    if (!subscriptions.has(filter) && !granted.has(filter)) {
-      const count = subscriptions.size + granted.size;
-      if (count >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
+    if (!held.has(filter) && !granted.has(filter)) {
+      if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
+      size++;
       length += filter.length;
     }
     granted.set(filter, options);
@@ -43,12 +49,18 @@ export function judge(
 }
 
 /** Reason codes of UNSUBSCRIBE, in the order of its filters. */
-export function unsubscribeCodes(state: Subscribed, deviceID: string, filters: readonly string[]): number[] {
+export function unsubscribeCodes(
+  state: Subscribed,
+  deviceID: string,
+  filters: readonly string[],
+  granting: ReadonlySet<string>,
+): number[] {
   const ended = new Set<string>();
   let hasInbox = state.hasInbox;
   return filters.map((filter) => {
     const endsInbox = hasInbox && isInboxOf(deviceID, filter);
-    const existed = endsInbox || (state.subscriptions.has(filter) && !ended.has(filter));
+    const isThere = state.subscriptions.has(filter) || granting.has(filter);
+    const existed = endsInbox || (isThere && !ended.has(filter));
     ended.add(filter);
     if (endsInbox) hasInbox = false;
     return existed ? code.success : code.noSubscriptionExisted;

@@ -89,6 +89,8 @@ export function createWebSocketLayer(
       handshakes.set(socket, { since: now(), failure: "lost" });
       meter.handshakesPending++;
       socket.once("close", ended);
+      // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
+      socket.on("error", ignore);
       server.emit("connection", socket);
     },
     sweep: () => {
@@ -101,6 +103,9 @@ export function createWebSocketLayer(
     },
   };
 }
+
+/** 'close' follows, and is what counts. */
+function ignore(): void {}
 
 /** [MQTT-6.0.0-3] */
 function offersMqtt({ headers }: IncomingMessage): boolean {

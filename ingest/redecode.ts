@@ -1,0 +1,111 @@
+import type { EventLog } from "../store/events.js";
+import type { Point, SeriesRef, SeriesStore } from "../store/series.js";
+import { type DecodeRules, decodePoints } from "./decode/points.js";
+import type { DeviceEntry } from "./directory-entries.js";
+
+export interface RedecodeOptions {
+  readonly events: EventLog;
+  readonly series: SeriesStore;
+  readonly device: DeviceEntry;
+  /** Receipt of the messages, microseconds. */
+  readonly start: number;
+  readonly stop: number;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  /** Which of the points may still be written: their data points may have gone. Runs `write` with these. */
+  readonly guarded: (
+    points: readonly Point[],
+    write: (some: readonly Point[]) => Promise<void>,
+  ) => Promise<void>;
+  /** Receipt of the message just read, and counts so far. */
+  readonly reached: (receivedAt: number, counts: Redecoded) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+export interface Redecoded {
+  readonly messages: number;
+  readonly points: number;
+}
+
+const pointsPerWrite = 5000;
+const sliceMs = 4;
+const readPointsMax = 10_000;
+
+/**
+ * Decodes kept messages by the product as it is now and stores what is not there yet: points of data points, or of
+ * streams, defined later. Newest messages first, and never over a stored point, so that at every time the value of
+ * the newest message stays; repeating it changes nothing.
+ */
+export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
+  const { events, series, device, start, stop, signal } = options;
+  let messages = 0;
+  let stored = 0;
+  let gathered: Point[] = [];
+
+  async function flush(): Promise<void> {
+    const points = gathered;
+    gathered = [];
+    await options.guarded(points, async (some) => {
+      const missing = await notStored(series, newestOfEach(some));
+      await series.write(missing, 0);
+      stored += missing.length;
+    });
+  }
+
+  let sliceEnd = performance.now() + sliceMs;
+  for await (const record of events.kept(device.id, start, stop)) {
+    signal.throwIfAborted();
+    // One that a policy refused has no points.
+    if (record.flag) continue;
+    messages++;
+    const own: Point[] = [];
+    const { topic, receivedAt, stamp } = record;
+    const message = { topic, receivedAt, stamp, payload: record.payload as Buffer };
+    decodePoints(device, message, { ...options.rules(), asOfReceipt: false }, own, () => undefined);
+    // Within a message the last one of a time wins, as over all.
+    for (const point of own.reverse()) gathered.push(point);
+    if (gathered.length >= pointsPerWrite) {
+      await flush();
+      await options.reached(receivedAt, { messages, points: stored });
+    }
+    if (performance.now() > sliceEnd) {
+      await new Promise((resolve) => setImmediate(resolve));
+      sliceEnd = performance.now() + sliceMs;
+    }
+  }
+  await flush();
+  await series.flush();
+  return { messages, points: stored };
+}
+
+/** Of points of one series and time the first: the newest message's. */
+function newestOfEach(points: readonly Point[]): Map<SeriesRef, Map<number, Point>> {
+  const bySeries = new Map<SeriesRef, Map<number, Point>>();
+  for (const point of points) {
+    const byTime = bySeries.get(point.series) ?? new Map<number, Point>();
+    bySeries.set(point.series, byTime);
+    if (!byTime.has(point.time)) byTime.set(point.time, point);
+  }
+  return bySeries;
+}
+
+/** Those whose series has no point at their time. */
+async function notStored(
+  store: SeriesStore,
+  bySeries: ReadonlyMap<SeriesRef, Map<number, Point>>,
+): Promise<Point[]> {
+  const missing: Point[] = [];
+  for (const [series, byTime] of bySeries) {
+    const times = [...byTime.keys()].sort((a, b) => a - b);
+    const stop = (times.at(-1) ?? 0) + 1;
+    // In pieces: one message may lie years from the next, with a million points between.
+    for (let at = 0; at < times.length; ) {
+      const found = await store.read(series, { start: times[at] as number, stop, oldest: readPointsMax });
+      for (const time of found.times) byTime.delete(time);
+      const last = found.times.at(-1);
+      if (last === undefined || found.times.length < readPointsMax) break;
+      while (at < times.length && (times[at] as number) <= last) at++;
+    }
+    missing.push(...byTime.values());
+  }
+  return missing;
+}

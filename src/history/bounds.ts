@@ -1,0 +1,29 @@
+/** Bounds of history files. */
+
+/** A row holds at least one text of the longest kind, every byte of it escaped. */
+export const rowBytesMax = 512 * 1024;
+/** Columns of a row: one data point each in the wide layout. */
+export const columnsMax = 4096;
+/** Points that travel together from the reading thread to the store. */
+export const batchPointsMax = 8192;
+/** Texts of one batch, in UTF-16 units. */
+export const batchTextMax = 4 << 20;
+/** Bad rows told with one batch. */
+export const batchErrorsMax = 1000;
+/** Bad rows that the task's msg lists; its file has all. */
+export const errorsToldMax = 1000;
+/** Bytes of the file that lists bad rows; further ones are only counted. */
+export const errorsFileBytesMax = 1 << 30;
+/** (device, data point) pairs that one import remembers at a time. */
+export const targetsMax = 200_000;
+
+export const historyFormats = ["csv", "ndjson"] as const;
+export type HistoryFormat = (typeof historyFormats)[number];
+export const historyTypes = { csv: "text/csv", ndjson: "application/x-ndjson" } as const;
+
+export const layouts = ["long", "wide"] as const;
+export type Layout = (typeof layouts)[number];
+
+/** Columns of the long layout; in the wide one each column behind these two is a data point. */
+export const longColumns = ["deviceID", "dataPointID", "time", "value"] as const;
+export const wideColumns = ["deviceID", "time"] as const;

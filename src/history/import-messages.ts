@@ -1,0 +1,27 @@
+import type { ReadBatch } from "./batch-builder.js";
+import type { HistoryFile, Place } from "./read-history.js";
+import type { TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
+
+/** What the reading thread and the service tell each other. */
+
+export interface ImportStart {
+  readonly file: HistoryFile;
+  readonly place: Place | null;
+  readonly bounds: TimeBounds;
+  /** Of times without an offset. */
+  readonly timezone: string;
+}
+
+export type FromImport =
+  | { readonly kind: "resolve"; readonly names: readonly TargetName[] }
+  | { readonly kind: "batch"; readonly batch: ReadBatch; readonly place: Place }
+  | { readonly kind: "reset" }
+  | { readonly kind: "end" }
+  /** `format`: the file is none; its caller's fault. */
+  | { readonly kind: "failed"; readonly message: string; readonly format: boolean };
+
+export type ToImport =
+  | { readonly kind: "resolved"; readonly answers: readonly TargetAnswer[] }
+  /** A batch is done with. */
+  | { readonly kind: "done" }
+  | { readonly kind: "reset" };

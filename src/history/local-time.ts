@@ -1,0 +1,10 @@
+import { type LocalTime, utcMicros } from "../../ingest/decode/time.js";
+import type { Zone } from "../../query/zone.js";
+
+/** Reads wall-clock times in a zone. */
+export function localTimeIn(place: Zone): LocalTime {
+  return (wall) => {
+    const micros = utcMicros(wall);
+    return place.fromWall(Math.floor(micros / 1000)) * 1000 + (((micros % 1000) + 1000) % 1000);
+  };
+}

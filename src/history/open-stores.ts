@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
+import type { Db } from "../../store/db.js";
+import type { SeriesStore } from "../../store/series.js";
+import { listTenants } from "../../store/tenants.js";
+import type { Config } from "../config.js";
+import { lockDataDir } from "../lock.js";
+import { openMetadata } from "../metadata.js";
+import { openSeries } from "../serve.js";
+
+export interface OpenStores {
+  readonly db: Db;
+  readonly series: SeriesStore;
+  readonly refs: SeriesRefs;
+  readonly tenant: number;
+}
+
+/** Opens the stores of a deployment whose service does not run, for one action; the data folder is held meanwhile. */
+export async function withStores<T>(
+  config: Config,
+  tenantName: string | undefined,
+  action: (stores: OpenStores) => Promise<T>,
+): Promise<T> {
+  const lock = await lockDataDir(join(config.dataDir, "lock.db"));
+  try {
+    const db = await openMetadata(config);
+    try {
+      const tenant = await tenantOf(db, tenantName);
+      let failure: Error | null = null;
+      const series = await openSeries(config, db, (error) => {
+        failure = error;
+      });
+      try {
+        return await action({ db, series, refs: createSeriesRefs(), tenant });
+      } finally {
+        if (failure === null) await series.close();
+      }
+    } finally {
+      db.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+async function tenantOf(db: Db, name = "default"): Promise<number> {
+  const tenants = await listTenants(db);
+  if (tenants.length === 0) throw new Error("the deployment is empty: start the service first");
+  const found = tenants.find(({ tenantName }) => tenantName === name);
+  if (found === undefined) throw new Error(`there is no tenant ${name}`);
+  return found.id;
+}

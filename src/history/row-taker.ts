@@ -1,0 +1,77 @@
+import { type LocalTime, readTime } from "../../ingest/decode/time.js";
+import type { BatchBuilder } from "./batch-builder.js";
+import { importValue, reasonTexts } from "./values.js";
+
+/** A series as a file names it. */
+export interface TargetName {
+  readonly deviceID: string;
+  readonly dataPointID: string;
+}
+
+/** What the deployment knows of it: the data point's type (pointDataType), or why there is no such series. */
+export type TargetAnswer = { readonly type: number } | { readonly column: string; readonly problem: string };
+
+/** A target of the running import; `index` is its place among all that were asked for. */
+export type Target = TargetAnswer & { readonly index: number };
+
+/** Microseconds: what a row's time may be. */
+export interface TimeBounds {
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** Reads rows of one format. */
+export interface RowTaker {
+  /**
+   * Takes rows of [from, to) until the batch is full, a row names a target that is not known yet, or no whole row
+   * is left; the offset behind the last row taken. `end`: nothing follows.
+   */
+  take(bytes: Buffer, from: number, to: number, end: boolean): number;
+  /** Notes the unknown targets of the rows that follow. */
+  lookAhead(bytes: Buffer, from: number, to: number, end: boolean): void;
+}
+
+export interface TakerState {
+  readonly builder: BatchBuilder;
+  readonly local: LocalTime;
+  readonly bounds: TimeBounds;
+  /** By the spelling of the file. */
+  readonly targets: Map<string, Target>;
+  readonly unknown: Map<string, TargetName>;
+  /** Grows when the targets are counted anew. */
+  epoch: number;
+  /** Line of the next row. */
+  line: number;
+}
+
+/** A time in any of the forms that devices send; tells what is wrong with it and answers NaN. */
+export function readRowTime(state: TakerState, value: unknown): number {
+  const time = readTime(value, state.local);
+  if (time !== null) return time;
+  state.builder.refuse(state.line, "time", "is no time that can be read");
+  return Number.NaN;
+}
+
+/** True when points of that time are kept; otherwise the row is bad. */
+export function isKept(state: TakerState, time: number): boolean {
+  const { oldest, newest } = state.bounds;
+  if (time >= oldest && time <= newest) return true;
+  const error = time < oldest ? "lies before what is kept" : "lies in the future";
+  state.builder.refuse(state.line, "time", error);
+  return false;
+}
+
+/** Adds one value to the batch, converted to the data point's type; or tells why not. */
+export function takeValue(
+  state: TakerState,
+  target: Target,
+  time: number,
+  value: unknown,
+  column: string,
+): void {
+  const { builder, line } = state;
+  if ("problem" in target) return builder.refuse(line, target.column, target.problem);
+  const converted = importValue(target.type, value, state.local);
+  if ("value" in converted) builder.add(target.index, time, converted.value, line);
+  else builder.refuse(line, column, reasonTexts[converted.reason] ?? converted.reason);
+}

@@ -1,0 +1,122 @@
+import type { SeriesRefs } from "../../query/series-refs.js";
+import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js";
+import type { Db } from "../../store/db.js";
+import { findDevicesByName, type NamedDevice } from "../../store/history-devices.js";
+import type { SeriesRef } from "../../store/series.js";
+import type { HistoryGate } from "./gate.js";
+import type { TargetAnswer, TargetName } from "./row-taker.js";
+
+/** The series that an import writes to, by the places in which it asked for them. */
+export interface Targets {
+  /** Appends the names and answers what they are. */
+  resolve(names: readonly TargetName[]): Promise<TargetAnswer[]>;
+  /** Looks those up again that were found before the last change. */
+  renew(places: readonly number[]): Promise<void>;
+  /** The series at a place; null when there is none, or another than the one that was told. */
+  series(place: number): SeriesRef | null;
+  reset(): void;
+}
+
+interface Found {
+  readonly name: TargetName;
+  readonly told: TargetAnswer;
+  series: SeriesRef | null;
+  generation: number;
+}
+
+type Lookup = { readonly answer: TargetAnswer; readonly series: SeriesRef | null };
+
+export interface TargetsDeps {
+  readonly db: Db;
+  readonly refs: SeriesRefs;
+  readonly gate: HistoryGate;
+  readonly tenant: number;
+}
+
+const noDevice: Lookup = { answer: { column: "deviceID", problem: "there is no such device" }, series: null };
+const noPoint: Lookup = {
+  answer: { column: "dataPointID", problem: "the device's product has no such data point" },
+  series: null,
+};
+const issueOnly: Lookup = {
+  answer: { column: "dataPointID", problem: "the data point is only issued, never reported" },
+  series: null,
+};
+
+export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets {
+  let found: Found[] = [];
+  let devices = new Map<string, NamedDevice | null>();
+  let products = new Map<number, ReadonlyMap<string, DataPoint>>();
+  let loaded = gate.generation;
+
+  function forgetIfChanged(): void {
+    if (loaded === gate.generation) return;
+    loaded = gate.generation;
+    devices = new Map();
+    products = new Map();
+  }
+
+  async function load(names: readonly TargetName[]): Promise<void> {
+    const missing = [...new Set(names.map(({ deviceID }) => deviceID))].filter((id) => !devices.has(id));
+    const rows = await findDevicesByName(db, tenant, missing);
+    for (const deviceID of missing) devices.set(deviceID, rows.get(deviceID) ?? null);
+    for (const { productIntID } of rows.values()) {
+      if (products.has(productIntID)) continue;
+      const points = await dataPointsOf(db, productIntID);
+      products.set(productIntID, new Map(points.map((point) => [point.dataPointID, point])));
+    }
+  }
+
+  function look({ deviceID, dataPointID }: TargetName): Lookup {
+    const device = devices.get(deviceID);
+    if (device === undefined || device === null) return noDevice;
+    const point = products.get(device.productIntID)?.get(dataPointID);
+    if (point === undefined) return noPoint;
+    if (point.dataTransType === 2) return issueOnly;
+    const { productID } = device;
+    const series = refs.of(
+      { tenant, productID, deviceID },
+      { field: point.field, kind: kindOf(point.pointDataType) },
+    );
+    return { answer: { type: point.pointDataType }, series };
+  }
+
+  /** Looks until nothing has changed meanwhile. */
+  async function lookUp(names: readonly TargetName[]): Promise<{ lookups: Lookup[]; generation: number }> {
+    for (;;) {
+      forgetIfChanged();
+      const generation = loaded;
+      await load(names);
+      if (generation === gate.generation) return { lookups: names.map(look), generation };
+    }
+  }
+
+  return {
+    resolve: async (names) => {
+      const { lookups, generation } = await lookUp(names);
+      for (const [i, name] of names.entries()) {
+        const { answer, series } = lookups[i] as Lookup;
+        found.push({ name, told: answer, series, generation });
+      }
+      return lookups.map(({ answer }) => answer);
+    },
+    renew: async (places) => {
+      const stale = places.flatMap((place) => {
+        const one = found[place];
+        return one === undefined || one.generation === gate.generation ? [] : [one];
+      });
+      if (stale.length === 0) return;
+      const { lookups, generation } = await lookUp(stale.map(({ name }) => name));
+      for (const [i, one] of stale.entries()) {
+        const { series } = lookups[i] as Lookup;
+        // The values were read as the type that was told: a successor of the name may be of another.
+        if (series !== one.series) one.series = null;
+        one.generation = generation;
+      }
+    },
+    series: (place) => found[place]?.series ?? null,
+    reset: () => {
+      found = [];
+    },
+  };
+}

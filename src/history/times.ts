@@ -1,0 +1,79 @@
+/** Times of history files: RFC 3339 in UTC, fast both ways; microseconds since 1970. */
+
+const zero = 48;
+const dayMicros = 86_400_000_000;
+const notHere = Number.NaN;
+
+/**
+ * Reads `YYYY-MM-DDTHH:MM:SS[.f…]Z` of up to six decimals, as exports write it; NaN for any other text, which
+ * need not be wrong. Remembers the day: rows that follow each other mostly share it.
+ */
+export function createTimeReader(): (bytes: Uint8Array, start: number, end: number) => number {
+  let dayDigits = -1;
+  let dayStart = 0;
+  let at = 0;
+
+  return (bytes, start, end) => {
+    const length = end - start;
+    if (length < 20 || length > 27 || bytes[end - 1] !== 90 || bytes[start + 10] !== 84) return notHere;
+    if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45) return notHere;
+    if (bytes[start + 13] !== 58 || bytes[start + 16] !== 58) return notHere;
+    let wrong = false;
+    const digits = (from: number, count: number): number => {
+      let value = 0;
+      for (at = from; at < from + count; at++) {
+        const digit = (bytes[at] as number) - zero;
+        if (digit < 0 || digit > 9) wrong = true;
+        value = value * 10 + digit;
+      }
+      return value;
+    };
+    const year = digits(start, 4);
+    const month = digits(start + 5, 2);
+    const day = digits(start + 8, 2);
+    const hour = digits(start + 11, 2);
+    const minute = digits(start + 14, 2);
+    const second = digits(start + 17, 2);
+    if (wrong || hour > 23 || minute > 59 || second > 59) return notHere;
+    const date = (year * 100 + month) * 100 + day;
+    if (date !== dayDigits) {
+      const found = Date.UTC(year, month - 1, day);
+      const back = new Date(found);
+      if (year < 100 || back.getUTCMonth() !== month - 1 || back.getUTCDate() !== day) return notHere;
+      dayDigits = date;
+      dayStart = found * 1000;
+    }
+    let micros = 0;
+    if (length > 20) {
+      if (bytes[start + 19] !== 46 || length === 21) return notHere;
+      micros = digits(start + 20, length - 21) * (powers[27 - length] as number);
+      if (wrong) return notHere;
+    }
+    return dayStart + ((hour * 60 + minute) * 60 + second) * 1e6 + micros;
+  };
+}
+
+const powers = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
+
+/** Writes the same form, with as many decimals as there are. */
+export function createTimeWriter(): (micros: number) => string {
+  let day = Number.NaN;
+  let date = "";
+  return (micros) => {
+    const now = Math.floor(micros / dayMicros);
+    if (now !== day) {
+      day = now;
+      date = new Date(day * (dayMicros / 1000)).toISOString().slice(0, 11);
+    }
+    const rest = micros - day * dayMicros;
+    const seconds = Math.floor(rest / 1e6);
+    const fraction = rest - seconds * 1e6;
+    const minutes = Math.floor(seconds / 60);
+    const text = `${date}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}`;
+    if (fraction === 0) return `${text}Z`;
+    return `${text}.${String(fraction).padStart(6, "0").replace(/0+$/, "")}Z`;
+  };
+}
+
+const pairs = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
+const two = (n: number): string => pairs[n] as string;

@@ -1,0 +1,83 @@
+/** Reads a series of any length in pieces, each by a question of its own: a slow reader holds no answer open. */
+import type { Columns, ReadRange, SeriesRef } from "../series.js";
+import type { InfluxClient } from "./client.js";
+import { createColumns, readRows } from "./csv.js";
+import { fluxEdgePoint, fluxRead } from "./flux.js";
+import { timeMax, timeMin } from "./lines.js";
+
+const widthFirst = 60_000_000;
+const widthMax = 400 * 86_400_000_000;
+const widenMax = 16;
+
+/**
+ * Flux's own limit reads the whole range, so the range is cut: each piece covers as much time as the one before
+ * it lets expect to hold `pointsMax` points. One that holds more is cut off there and the next goes on behind it.
+ */
+export async function* scanColumns(
+  client: InfluxClient,
+  bucket: string,
+  series: SeriesRef,
+  range: Pick<ReadRange, "start" | "stop">,
+  pointsMax: number,
+): AsyncGenerator<Columns> {
+  const stop = Math.min(range.stop ?? timeMax + 1, timeMax + 1);
+  let from = Math.max(range.start ?? timeMin, timeMin);
+  let width = widthFirst;
+  while (from < stop) {
+    const first = await firstTime(client, bucket, series, from, stop);
+    if (first === undefined) return;
+    for (from = first; from < stop; ) {
+      const end = Math.min(stop, from + width);
+      const rowsMax = pointsMax * 2;
+      const { columns, rows } = await rowsOf(client, bucket, series, { from, end, rowsMax });
+      const piece = rows < rowsMax ? columns : withoutLast(columns);
+      const { length } = piece.times;
+      from = rows < rowsMax ? end : (columns.times.at(-1) ?? end);
+      // Whoever takes a piece may move its memory to another thread.
+      if (length > 0) yield piece;
+      // Rows of one microsecond alone fill a piece: nothing was left to hand out, ask for more.
+      if (length === 0 && rows >= rowsMax) pointsMax *= 2;
+      const ratio = pointsMax / Math.max(length, 1);
+      width = Math.ceil(Math.min(widthMax, Math.max(1, width * Math.min(ratio, widenMax))));
+      // A gap: the storage engine finds its end faster than widening does.
+      if (length === 0 && rows === 0) break;
+    }
+  }
+}
+
+async function firstTime(
+  client: InfluxClient,
+  bucket: string,
+  series: SeriesRef,
+  start: number,
+  stop: number,
+): Promise<number | undefined> {
+  const { add, columns } = createColumns(series.kind);
+  const flux = fluxEdgePoint(bucket, series, start, stop, "first");
+  await readRows(client.query(flux), series.kind === "text", add);
+  return columns().times[0];
+}
+
+async function rowsOf(
+  client: InfluxClient,
+  bucket: string,
+  series: SeriesRef,
+  { from, end, rowsMax }: { from: number; end: number; rowsMax: number },
+): Promise<{ columns: Columns; rows: number }> {
+  const { add, columns } = createColumns(series.kind);
+  let rows = 0;
+  const flux = fluxRead(bucket, series, from, end, { from: "oldest", pointsMax: rowsMax });
+  await readRows(client.query(flux), series.kind === "text", (time, value) => {
+    rows += 1;
+    add(time, value);
+  });
+  return { columns: columns(), rows };
+}
+
+/** The newest time may have further rows of other nodes behind the cut. */
+function withoutLast(columns: Columns): Columns {
+  const times = columns.times.subarray(0, -1);
+  return columns.kind === "text"
+    ? { kind: columns.kind, times, values: columns.values.slice(0, -1) }
+    : { kind: columns.kind, times, values: columns.values.subarray(0, -1) };
+}
