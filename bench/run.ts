@@ -9,6 +9,7 @@ type Program = (options: BenchOptions) => Promise<Figure[]>;
 
 const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
+  broker: async () => (await import("./broker.js")).benchBroker,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
   decode: async () => (await import("./decode.js")).benchDecode,
   connections: async () => (await import("./connections.js")).benchConnections,

@@ -6,6 +6,7 @@ import { alertRuleRoutes } from "./routes/alert-rules.js";
 import { alertRoutes } from "./routes/alerts.js";
 import { apiKeyRoutes } from "./routes/api-keys.js";
 import { appTemplateRoutes } from "./routes/app-templates.js";
+import { brokerAccessRoutes } from "./routes/broker-access.js";
 import { brokerInfoRoutes } from "./routes/broker-info.js";
 import { certBindingRoutes } from "./routes/cert-bindings.js";
 import { certRoutes } from "./routes/certs.js";
@@ -68,6 +69,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...certBindingRoutes(deps),
     ...subscriptionRoutes(deps),
     ...brokerInfoRoutes(deps),
+    ...brokerAccessRoutes(deps),
     ...publishRoutes(deps),
     ...scheduleRoutes(deps),
     ...controlLogRoutes(deps),

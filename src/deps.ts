@@ -1,3 +1,4 @@
+import type { BrokerAccess } from "../ingest/broker-access.js";
 import type { LiveFeed } from "../ingest/live.js";
 import type { SeriesRefs } from "../query/series-refs.js";
 import type { Zone } from "../query/zone.js";
@@ -36,6 +37,8 @@ export interface AppDeps {
   readonly status: Status;
   readonly tasks: Tasks;
   readonly commands: Commands;
+  /** Who may do what at the external broker. */
+  readonly brokerAccess: BrokerAccess;
   /** Where devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
 import { createBackOff } from "../ingest/back-off.js";
+import { createBrokerAccess } from "../ingest/broker-access.js";
 import { type AlertsConsumer, startAlertsConsumer } from "../ingest/consumers/alerts.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
@@ -24,6 +25,7 @@ import { createSessions } from "../ingest/sessions/live.js";
 import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
 import { startWills, type Wills } from "../ingest/sessions/wills.js";
+import type { Broker } from "../ingest/transports/broker/broker.js";
 import { createWatchPlans } from "../ingest/watch/plan.js";
 import { compileFormula } from "../query/formula.js";
 import { createSeriesRefs } from "../query/series-refs.js";
@@ -42,12 +44,14 @@ import { openLibsqlSeriesStore } from "../store/series-libsql.js";
 import { openSessionStore } from "../store/session-store.js";
 import { createApp } from "./app.js";
 import { openAuthority, trustedRoots } from "./authority.js";
+import { certificateNamed, connectBroker, ownCredentials, readBrokerSettings } from "./broker.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
 import { settleIssued, startExpiry } from "./control/issued.js";
 import { createReceipts } from "./control/receipts.js";
 import { type Scheduler, startScheduler } from "./control/scheduler.js";
+import { elsewhereOf, throughBroker } from "./control/through-broker.js";
 import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createHistoryGate } from "./history/gate.js";
 import { createAuthenticator } from "./http/auth.js";
@@ -97,6 +101,7 @@ const seriesConsumer = "series";
 export async function serve(config: Config, log: Logger, fatal: (error: Error) => void): Promise<Service> {
   const now = Date.now;
   const dir = config.dataDir;
+  const brokerSettings = await readBrokerSettings(config);
   await mkdir(dir, { recursive: true });
   const lock = await lockDataDir(join(dir, "lock.db"));
   const db = await openMetadata(config);
@@ -132,6 +137,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
   const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
   let mqtt: MqttListeners | null = null;
+  let broker: Broker | null = null;
   const journal = await openJournal({
     dir: join(dir, "journal"),
     node: config.nodeNumber,
@@ -142,12 +148,16 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     freeBytesMin: config.freeBytesMin,
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
-    onCommit: () => mqtt?.afterCommit(),
+    onCommit: () => {
+      mqtt?.afterCommit();
+      broker?.afterCommit();
+    },
     onTrouble: trouble("journal"),
   });
   await events.attach(journal);
   // What a killed run left open had ended by the time of its last record.
   const killedAt = journal.lastStamp;
+  const earlierRun = { lastID: journal.committedID, endedAt: killedAt };
   const sessionStore = await openSessionStore(join(dir, "sessions.db"));
   const saved = await openSpaces(sessionStore, journal, meter);
   const { spaces } = saved;
@@ -241,6 +251,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
 
   const guesses = createBackOff(now, freeFailures);
+  const limits = createLimits(config.limits, () => performance.now());
+  const denials = createDenials(accept, meter, now);
   const listeners = await openMqttListeners({
     ...{ config, meter, log, now },
     certificate: createServerCertificate({ config, authority, vault }),
@@ -252,11 +264,11 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       presence,
       spaces,
       records,
-      denials: createDenials(accept, meter, now),
+      denials,
       meter,
       now,
       keepAliveMax: config.keepAliveMax,
-      limits: createLimits(config.limits, () => performance.now()),
+      limits,
       authenticate: (username, token, certificate, address) =>
         guardGuessing(guesses, address, username, () =>
           authenticate(directory, username, { token, certificate }, now()),
@@ -276,11 +288,22 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     },
   });
   mqtt = listeners;
+  if (brokerSettings !== null) {
+    broker = connectBroker(brokerSettings, earlierRun, {
+      ...{ accept, spaces, meter, limits, directory, now, log, history: events.history },
+      note: (trouble) => status.note("broker", trouble),
+    });
+  }
   const refs = createSeriesRefs();
   const node = config.nodeNumber;
-  const downlinks = createDownlinks({ spaces, records, directory, now });
-  const stopped = () => accept.stopped;
-  const commands = createCommands({ db, node, sessions, downlinks, directory, receipts, stopped, now });
+  const here = createDownlinks({ spaces, records, directory, now });
+  const downlinks = broker === null ? here : throughBroker(here, broker.outbound, directory);
+  const elsewhere = broker === null ? {} : { elsewhere: elsewhereOf(broker.outbound, directory) };
+  const commands = createCommands({
+    ...{ db, node, sessions, downlinks, directory, receipts, now },
+    stopped: () => accept.stopped,
+    ...elsewhere,
+  });
   await settleIssued({ db, now, node, held: saved.held, receipts });
   const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
@@ -297,6 +320,11 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   scheduler = startScheduler({ db, node, zone: place, commands, tasks, log, now });
   const app = createApp({
     config,
+    brokerAccess: createBrokerAccess({
+      ...{ directory, guesses, denials, now },
+      own: ownCredentials(config),
+      certificate: (commonName) => certificateNamed(db, commonName),
+    }),
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     tasks,
     commands,
@@ -335,11 +363,13 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       listeners.stopListening();
+      broker?.stopReading();
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
       await scheduler?.close();
       await tasks.close();
+      broker?.close();
       wills?.close();
       await sessions.endAll("shutdown");
       await listeners.close();

@@ -108,6 +108,30 @@ export function createStatus(sources: StatusSources): Status {
         "TLS and WebSocket handshakes.",
         one(meter.handshakesPending),
       ),
+      samples(
+        "counter",
+        "tidemark_broker_messages_total",
+        "Messages that the external broker has sent.",
+        one(meter.brokerMessages),
+      ),
+      samples(
+        "counter",
+        "tidemark_broker_refused_total",
+        "Messages of the external broker that are not taken, by reason.",
+        by("reason", meter.brokerRefused),
+      ),
+      samples(
+        "counter",
+        "tidemark_broker_connections_ended_total",
+        "Connections to the external broker that ended, by reason.",
+        by("reason", meter.brokerEnded),
+      ),
+      samples(
+        "gauge",
+        "tidemark_broker_connections",
+        "Whether the external broker is there.",
+        one(meter.brokerConnections),
+      ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
       samples(
         "gauge",

@@ -55,6 +55,18 @@ export async function findRowsByUsername(
   return new Map(rows.map((row) => [row.deviceUsername, row]));
 }
 
+/** By deviceID, otherwise the same. */
+export async function findRowsByDeviceID(
+  { db }: DeviceStore,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, IdentityRow>> {
+  const rows = await db.all<IdentityRow>(
+    `${select} where r.deviceID in (${ids.map(() => "?").join(", ")})`,
+    ids,
+  );
+  return new Map(rows.map((row) => [row.deviceID, row]));
+}
+
 /** By record id, over all tenants: the way up has no caller. */
 export async function findIdentity(store: DeviceStore, id: number): Promise<DeviceIdentity | undefined> {
   const row = await store.db.first<IdentityRow>(`${select} where r.id = ?`, [id]);

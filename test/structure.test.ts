@@ -30,7 +30,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "@libsql/client": [/^store\//, /^src\/lock\.ts$/],
   "@influxdata/influxdb-client": [/^store\/influx\//],
   "@peculiar/x509": [/^src\/x509\.ts$/],
-  "mqtt-packet": [/^ingest\/transports\/mqtt\//],
+  "mqtt-packet": [/^ingest\/transports\/(mqtt|broker)\//],
   ws: [/^ingest\/transports\/mqtt\/websocket\.ts$/],
   mathjs: [/^query\/formula[\w-]*\.ts$/],
   "@hono/node-server": [/^src\/(serve|app)\.ts$/],

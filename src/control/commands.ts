@@ -64,11 +64,19 @@ export interface Commands {
   room(): Promise<void>;
 }
 
+/** Where devices may be that have no connection here: the external broker. */
+export interface Elsewhere {
+  readonly isUp: boolean;
+  /** At QoS 0; false where nobody takes it. */
+  send(device: number, topic: string, payload: Uint8Array): boolean;
+}
+
 export interface CommandsDeps {
   readonly db: Db;
   readonly node: number;
   readonly sessions: Pick<Sessions, "has" | "sendToAll">;
   readonly downlinks: Downlinks;
+  readonly elsewhere?: Elsewhere;
   readonly directory: { get(id: number): Promise<DeviceEntry | undefined> };
   readonly receipts: Receipts;
   /** Why the journal takes nothing, or null. */
@@ -83,7 +91,7 @@ const roomWaitMs = 5000;
 const roomLookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
-  const { db, node, sessions, downlinks, directory, receipts, stopped, now } = deps;
+  const { db, node, sessions, downlinks, elsewhere, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, unconfirmed } = publishStatuses;
   let unconfirmedBytes = 0;
 
@@ -151,13 +159,16 @@ export function createCommands(deps: CommandsDeps): Commands {
     },
     isConnected: async (target, topic) => {
       if (target.blocked === 1) return false;
-      if (!carries(target)) return sessions.has(target.id);
-      return sessions.has(target.carrier) && mayBeCarried(target, topic);
+      const isThere = (id: number) => sessions.has(id) || elsewhere?.isUp === true;
+      if (!carries(target)) return isThere(target.id);
+      return isThere(target.carrier) && mayBeCarried(target, topic);
     },
     sendToMember: (target, topic, payload) => {
-      if (!carries(target)) return sessions.sendToAll(target.id, topic, payload);
-      const carried = carriedMessage(target.deviceID, { topic, payload });
-      return sessions.sendToAll(target.carrier, carried.topic, carried.payload);
+      const send = (id: number, message: { topic: string; payload: Uint8Array }) =>
+        sessions.sendToAll(id, message.topic, message.payload) ||
+        elsewhere?.send(id, message.topic, message.payload) === true;
+      if (!carries(target)) return send(target.id, { topic, payload });
+      return send(target.carrier, carriedMessage(target.deviceID, { topic, payload }));
     },
     room: async () => {
       for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += roomLookMs) {
