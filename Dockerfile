@@ -10,8 +10,9 @@ COPY store store
 COPY test test
 COPY bench bench
 RUN npm run build && mkdir /data && chown node /data
+# Whoever runs the image sets PUBLIC_HOST, the name that devices reach it by: nobody can connect to 0.0.0.0.
 ENV HOST=0.0.0.0 DATA_DIR=/data
 USER node
 VOLUME /data
-EXPOSE 8080 1883
+EXPOSE 8080 1883 8083 8084 8883 8884
 CMD ["node", "src/tidemark.mjs", "serve"]

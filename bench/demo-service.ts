@@ -37,6 +37,7 @@ export async function startService(environment: NodeJS.ProcessEnv): Promise<Serv
     env: {
       ...Object.fromEntries(influx),
       ...{ DATA_DIR: join(dir, "data"), HTTP_PORT: "0", MQTT_PORT: "0", API_KEY: key },
+      ...{ MQTTS_PORT: "off", MQTTSS_PORT: "off", WS_PORT: "off", WSS_PORT: "off" },
     },
   });
   const kill = (): void => {

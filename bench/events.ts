@@ -49,6 +49,7 @@ async function fill(journal: Journal, events: number): Promise<void> {
       dup: false,
       retain: false,
       flag: false,
+      extra: null,
       ip: "127.0.0.1",
       topic: at % 1000 === 0 ? "alarm" : "telemetry",
       payload,

@@ -63,6 +63,30 @@ async function addDevices(api: Api, productID: string, count: number): Promise<D
   return devices;
 }
 
+/** The topic that the generator publishes to stands among them. */
+const rules = [
+  { topic: "telemetry", access: 0, allow: 1 },
+  { topic: "devices/%d/+/status", access: 2, allow: 1 },
+  { topic: "config/#", access: 1, allow: 1 },
+  { topic: "telemetry/raw/#", access: 0, allow: 0 },
+  { topic: "+/secret", access: 2, allow: 0 },
+] as const;
+
+/** Binds every device to five policies. */
+export async function bindRules(api: Api, devices: readonly DeviceRecord[]): Promise<void> {
+  const devicesIntID = devices.map(({ id }) => id);
+  for (const [i, rule] of rules.entries()) {
+    const policy = await api.post<{ id: number }>("/api/v1/policies", { name: `bench ${i}`, ...rule });
+    for (let at = 0; at < devicesIntID.length; at += devicesPerCall) {
+      const some = { devicesIntID: devicesIntID.slice(at, at + devicesPerCall) };
+      const { status, text } = await api.call("POST", `/api/v1/policies/${policy.id}/devices`, some);
+      if (status !== 201) throw new Error(`cannot bind the policy: ${status} ${text}`);
+    }
+  }
+}
+
+const devicesPerCall = 1000;
+
 export function credentialOf(device: DeviceRecord): Credential {
   return { username: device.deviceUsername, password: device.token };
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { startChild } from "./child.js";
+import type { CrowdOptions } from "./crowd.js";
 import type { LoadOptions } from "./load.js";
 import type { RoundOptions, RoundResult } from "./round.js";
 
@@ -20,6 +21,29 @@ export async function startGenerator(options: LoadOptions): Promise<Generator> {
     return (await result) as unknown as RoundResult;
   }
   return { connectSeconds: connected.seconds, round, close: () => child.stop() };
+}
+
+export interface Crowd {
+  /** From the first connection asked for until the last one is accepted. */
+  readonly connectSeconds: number;
+  /** Resolves with the time of the message that completes `total` since the beginning, milliseconds since 1970. */
+  received(total: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Starts a crowd as a child process; resolves when all of it is connected. */
+export async function startCrowd(options: CrowdOptions): Promise<Crowd> {
+  const child = startChild(sibling("crowd.js"), [JSON.stringify(options)]);
+  const { seconds } = (await child.next("event", "connected")) as { seconds: number };
+  return {
+    connectSeconds: seconds,
+    received: async (total) => {
+      const answer = child.next("event", "received");
+      child.write({ total });
+      return ((await answer) as { at: number }).at;
+    },
+    close: () => child.stop(),
+  };
 }
 
 /** The path of a program that lies beside this one. */

@@ -33,6 +33,7 @@ function openersOf(shape: Shape, influx: InfluxServer, options: BenchOptions): (
     () => brokerContender("sink", shape, seconds),
     () => brokerContender("aedes", shape, seconds),
     () => tidemarkContender("held", { dir, holdSeries: true }, shape, seconds, null),
+    () => tidemarkContender("guarded", { dir, holdSeries: true, limited: true }, shape, seconds, null),
     async () => bareContender(table, () => bareInsertRate(dir, series, seconds)),
     () => tidemarkContender("embedded", { dir }, shape, seconds, table),
     async () => bareContender(lines, () => bareLineRate(target, shape.connections, seconds)),

@@ -20,6 +20,7 @@ const record: JournalInput = {
   dup: false,
   retain: false,
   flag: false,
+  extra: null,
   ip: "127.0.0.1",
   topic: "telemetry",
   payload: Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}'),

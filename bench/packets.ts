@@ -22,6 +22,15 @@ export function encodePublish(topic: string, packetId: number, payload: Buffer):
   return packet(0x32, [lengthPrefixed(topic), uint16(packetId), payload]);
 }
 
+/** A SUBSCRIBE to one filter at QoS 1. */
+export function encodeSubscribe(packetId: number, filter: string): Buffer {
+  return packet(0x82, [uint16(packetId), lengthPrefixed(filter), Buffer.from([1])]);
+}
+
+export function encodePuback(packetId: number): Buffer {
+  return packet(0x40, [uint16(packetId)]);
+}
+
 export const disconnectPacket = Buffer.from([0xe0, 0]);
 
 function packet(firstByte: number, parts: readonly Buffer[]): Buffer {

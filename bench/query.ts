@@ -2,6 +2,7 @@ import { startInflux } from "../test/influxd.js";
 import { publishAll } from "./backfill.js";
 import { type BareInflux, openBareInflux, valuesOf } from "./bare-influx.js";
 import { type BareTable, openBareTable } from "./bare-libsql.js";
+import { type ChartQuestion, chartQuestions } from "./charts.js";
 import { credentialOf, type FleetOfDevices, provision } from "./fleet.js";
 import { percentileOf } from "./histogram.js";
 import { minuteBatches, payloadsOf, type Question, questions, valueAt, yearBefore } from "./history.js";
@@ -18,6 +19,7 @@ interface Pair {
   readonly bareName: string;
   readonly tidemark: Ask;
   readonly bare: Ask;
+  readonly charts: readonly ChartQuestion[];
   close(): Promise<void>;
 }
 
@@ -33,6 +35,10 @@ export async function benchQuery(options: BenchOptions): Promise<Figure[]> {
     for (const question of questions(yearBefore(new Date()).year)) {
       progress(`query ${engine}: ${question.name}`);
       figures.push(...(await compare(pair, question, options.calls)));
+    }
+    for (const { name, ask } of pair.charts) {
+      progress(`query ${engine}: ${name}`);
+      figures.push(await chartFigure(`${name}, tidemark ${pair.name}`, ask, options.calls));
     }
     await pair.close();
   }
@@ -52,6 +58,13 @@ async function compare(pair: Pair, question: Question, calls: number): Promise<F
     { ...latency(bareName, times.bare) },
     { ...latency(`${question.name}, tidemark ${pair.name}`, times.tidemark), baseline: bareName },
   ];
+}
+
+async function chartFigure(name: string, ask: () => Promise<void>, calls: number): Promise<Figure> {
+  await ask();
+  const times: number[] = [];
+  for (let call = 0; call < calls; call++) times.push(await timed(ask));
+  return latency(name, times);
 }
 
 function latency(name: string, times: readonly number[]): Figure {
@@ -90,6 +103,7 @@ async function openEmbeddedPair(options: BenchOptions): Promise<Pair> {
     name: "embedded",
     bareName: "bare SQL",
     tidemark: loaded.ask,
+    charts: await chartQuestions(loaded.service, loaded.fleet),
     bare: ({ edges }) => table.windowMeans(1, edges),
     async close() {
       await table.close();
@@ -115,6 +129,7 @@ async function openInfluxPair(options: BenchOptions): Promise<Pair> {
     name: "influx",
     bareName: "bare Flux",
     tidemark: ask,
+    charts: await chartQuestions(service, fleet),
     bare: (question) => askFlux(influx, bucket, fleet, question),
     async close() {
       influx.close();

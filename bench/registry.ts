@@ -1,3 +1,5 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import { readConfig } from "../src/config.js";
 import { masterKey } from "../src/first-start.js";
@@ -33,6 +35,17 @@ export async function fillRegistry(dataDir: string, count: number, copy: string)
   } finally {
     db.close();
   }
+}
+
+/** Writes what the devices of `fillRegistry` connect with where a generator can read it; returns the file. */
+export async function writeRegistryCredentials(dir: string, count: number): Promise<string> {
+  const credentials = Array.from({ length: count }, (_, n) => {
+    const { deviceUsername: username, token: password } = newDevice(n, 0);
+    return { username, password };
+  });
+  const file = join(await mkdtemp(join(dir, "tidemark-bench-")), "credentials.json");
+  await writeFile(file, JSON.stringify(credentials), { mode: 0o600 });
+  return file;
 }
 
 async function fill(store: DeviceStore, count: number): Promise<Registry> {

@@ -10,7 +10,11 @@ type Program = (options: BenchOptions) => Promise<Figure[]>;
 const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  connections: async () => (await import("./connections.js")).benchConnections,
   events: async () => (await import("./events.js")).benchEvents,
+  fanout: async () => (await import("./fanout.js")).benchFanout,
+  handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
+  formula: async () => (await import("./formula.js")).benchFormula,
   "history-io": async () => (await import("./history-io.js")).benchHistoryIO,
   ingest: async () => (await import("./ingest.js")).benchIngest,
   journal: async () => (await import("./journal.js")).benchJournal,

@@ -2,14 +2,19 @@ export interface ScannerEvents {
   acked(packetId: number): void;
   /** The CONNACK return code; 0 is accepted [MQTT-3.2.2.3]. */
   connected(code: number): void;
+  subscribed?(): void;
+  /** A PUBLISH, with its packet id; null at QoS 0. */
+  message?(packetId: number | null): void;
 }
 
 const connack = 0x20;
+const publish = 0x30;
 const puback = 0x40;
+const suback = 0x90;
 
 /**
- * Walks the bytes a broker sends, packet by packet, and reports CONNACK and PUBACK; other packets are passed
- * over whole. A chunk is only read during the call, so that one receive buffer serves every connection.
+ * Walks the bytes a broker sends, packet by packet, and reports CONNACK, SUBACK, PUBLISH and PUBACK; other packets
+ * are passed over whole. A chunk is only read during the call, so that one receive buffer serves every connection.
  */
 export function createScanner(events: ScannerEvents): (chunk: Buffer) => void {
   let kept: Buffer | null = null;
@@ -22,11 +27,21 @@ export function createScanner(events: ScannerEvents): (chunk: Buffer) => void {
       if (end < 0 || end > bytes.length) break;
       const type = bytes.readUInt8(at) & 0xf0;
       if (type === puback) events.acked(bytes.readUInt16BE(at + 2));
+      else if (type === publish) events.message?.(packetIDOf(bytes, at));
       else if (type === connack) events.connected(bytes.readUInt8(at + 3));
+      else if (type === suback) events.subscribed?.();
       at = end;
     }
     kept = at < bytes.length ? Buffer.from(bytes.subarray(at)) : null;
   };
+}
+
+/** Of a whole PUBLISH: it stands behind the topic. */
+function packetIDOf(bytes: Buffer, at: number): number | null {
+  if ((bytes.readUInt8(at) & 0x06) === 0) return null;
+  let topicAt = at + 2;
+  while (bytes.readUInt8(topicAt - 1) >= 0x80) topicAt += 1;
+  return bytes.readUInt16BE(topicAt + 2 + bytes.readUInt16BE(topicAt));
 }
 
 /** Where the packet that starts at `at` ends; -1 while its length is not there yet. */

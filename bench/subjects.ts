@@ -1,5 +1,5 @@
 import { startChild } from "./child.js";
-import { type FleetOfDevices, points, provision, writeCredentials } from "./fleet.js";
+import { bindRules, type FleetOfDevices, points, provision, writeCredentials } from "./fleet.js";
 import { type Generator, sibling, startGenerator } from "./generator.js";
 import { cpuSeconds } from "./proc.js";
 import type { Figure } from "./report.js";
@@ -78,6 +78,7 @@ export async function openLoadedTidemark(
 ): Promise<LoadedTidemark> {
   const service = await startTidemark(options);
   const fleet = await provision(service.api(), devices);
+  if (options.limited) await bindRules(service.api(), fleet.devices);
   const credentialsFile = await writeCredentials(options.dir, fleet.devices.slice(0, shape.connections));
   const generator = await startGenerator({ port: service.mqttPort(), credentialsFile, ...shape });
 
@@ -110,7 +111,9 @@ export async function tidemarkContender(
   bareStore: string | null,
 ): Promise<Contender> {
   const tidemark = await openLoadedTidemark(options, shape);
-  const ackedBaseline = `${shape.name} aedes, acked`;
+  // What rules and limits cost shows against the same service without.
+  const baseline = options.limited ? "tidemark held" : "aedes";
+  const ackedBaseline = `${shape.name} ${baseline}, acked`;
   return {
     async run() {
       const { load, cpu, storedRate, tailSeconds } = await tidemark.measure({ seconds });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Api, createApi } from "./api.js";
-import { startChild } from "./child.js";
+import { type Child, startChild } from "./child.js";
 import { sibling } from "./generator.js";
 
 export interface InfluxTarget {
@@ -18,11 +18,19 @@ export interface TidemarkOptions {
   readonly influx?: InfluxTarget;
   /** Journal and acknowledge only: the series consumer stands still. */
   readonly holdSeries?: boolean;
+  /** Settings beyond, or instead of, those of every bench. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** With every limit set, far above the load. */
+  readonly limited?: boolean;
 }
 
 export interface Tidemark {
   readonly pid: () => number;
+  /** Its process as it runs now. */
+  readonly child: () => Child;
   readonly mqttPort: () => number;
+  /** The port of another listener, by its name in the line "listening"; it must be on. */
+  readonly portOf: (listener: string) => number;
   readonly api: () => Api;
   readonly http: () => string;
   /** The header's value of the service's key. */
@@ -47,9 +55,12 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
 
   async function start() {
     const child = startChild(sibling("../src/main.js"), ["serve"], environment(options, dataDir, apiKey));
-    const line = (await child.next("msg", "listening")) as { http: string; mqtt: string };
-    const api = createApi(line.http, { authorization });
-    return { child, mqttPort: Number(new URL(line.mqtt).port), http: line.http, api };
+    const line = (await child.next("msg", "listening")) as Record<string, string> & {
+      http: string;
+      mqtt: string;
+    };
+    const portOf = (listener: string): number => Number(new URL(line[listener] ?? "").port);
+    return { child, portOf, http: line.http, api: createApi(line.http, { authorization }) };
   }
   async function stop(): Promise<void> {
     running.api.close();
@@ -68,7 +79,9 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   }
   return {
     pid: () => running.child.pid,
-    mqttPort: () => running.mqttPort,
+    child: () => running.child,
+    mqttPort: () => running.portOf("mqtt"),
+    portOf: (listener) => running.portOf(listener),
     api: () => running.api,
     http: () => running.http,
     authorization,
@@ -86,6 +99,16 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   };
 }
 
+const limits = {
+  ...{
+    DEVICE_CONNECTIONS_MAX: "8",
+    DEVICE_MESSAGES_PER_SECOND: "1000000",
+    DEVICE_BYTES_PER_SECOND: "1000000000",
+  },
+  ...{ TENANT_CONNECTIONS_MAX: "100000", TENANT_MESSAGES_PER_SECOND: "100000000" },
+  TENANT_BYTES_PER_SECOND: "100000000000",
+};
+
 function environment(options: TidemarkOptions, dataDir: string, apiKey: string): Record<string, string> {
   const { influx } = options;
   const off = ["MQTTS_PORT", "MQTTSS_PORT", "WS_PORT", "WSS_PORT", "COAP_PORT", "COAPS_PORT"];
@@ -95,6 +118,7 @@ function environment(options: TidemarkOptions, dataDir: string, apiKey: string):
     MQTT_PORT: "0",
     API_KEY: apiKey,
     ...Object.fromEntries(off.map((name) => [name, "off"])),
+    ...(options.limited ? limits : {}),
     ...(options.holdSeries ? { TIDEMARK_HOLD_SERIES: "1" } : {}),
     ...(influx === undefined
       ? {}
@@ -104,5 +128,6 @@ function environment(options: TidemarkOptions, dataDir: string, apiKey: string):
           INFLUX_ORG: influx.org,
           INFLUX_BUCKET: influx.bucket,
         }),
+    ...options.environment,
   };
 }

@@ -1,8 +1,10 @@
 import { crc32c } from "../store/crc32c.js";
 import type { Journal } from "../store/journal.js";
-import { type JournalInput, recordKinds } from "../store/journal-record.js";
-import type { DeviceEntry } from "./directory.js";
+import { recordKinds } from "../store/journal-record.js";
+import type { DeviceEntry } from "./directory-entries.js";
+import type { MessageProperties } from "./message.js";
 import type { Meter } from "./meter.js";
+import { messageExtra } from "./sessions/record-extras.js";
 import { topicBytesMax } from "./topics.js";
 
 export const payloadBytesMax = 256 * 1024;
@@ -23,20 +25,18 @@ export interface Uplink {
   readonly messageID: number;
   readonly dup: boolean;
   readonly retain: boolean;
+  readonly properties: MessageProperties | null;
 }
 
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
 export interface Accept {
-  /** `done` is called when the message is kept; until then nothing may be acknowledged. */
-  uplink(origin: Origin, uplink: Uplink, done?: () => void): void;
-  /** Records that a session is there; returns the connection's number. */
-  connect(origin: Omit<Origin, "connection">, clientID: string, keepAlive: number, clean: boolean): number;
-  /** `keepAlive` is that of its connect record, seconds. */
-  disconnect(origin: Origin, orderly: boolean, keepAlive: number): void;
+  /**
+   * `done` is called when the message is kept; until then nothing may be acknowledged. One that is refused by a
+   * policy is kept as an event, without points.
+   */
+  uplink(origin: Origin, uplink: Uplink, refused: boolean, done?: () => void): void;
   /** Records that a known device was refused. */
   deny(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
-  /** A QoS 2 id is free again once `done` is called. */
-  release(origin: Origin, messageID: number, done: () => void): void;
   /** Resolves once everything taken so far is on disk, or the journal closes. */
   allKept(): Promise<void>;
   /** True while transports must stop reading. */
@@ -54,26 +54,8 @@ export function sessionOf(clientID: string): number {
 
 /** `backlogFull`: what consumers have not taken yet fills its bound on disk. */
 export function createAccept(journal: Journal, meter: Meter, backlogFull: () => boolean): Accept {
-  function record(origin: Origin, kind: JournalInput["kind"]): JournalInput {
-    return {
-      kind,
-      tenant: origin.device.device.tenant,
-      device: origin.device.id,
-      connection: origin.connection,
-      session: origin.session,
-      messageID: 0,
-      qos: 0,
-      dup: false,
-      retain: false,
-      flag: false,
-      ip: origin.ip,
-      topic: "",
-      payload: nothing,
-    };
-  }
-
   return {
-    uplink: (origin, uplink, done) => {
+    uplink: (origin, uplink, refused, done) => {
       meter.messages++;
       meter.messageBytes += uplink.payload.length;
       journal.append(
@@ -87,31 +69,29 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           qos: uplink.qos,
           dup: uplink.dup,
           retain: uplink.retain,
-          flag: false,
+          flag: refused,
           ip: origin.ip,
           topic: uplink.topic,
+          extra: messageExtra(uplink.properties),
           payload: uplink.payload,
         },
         done,
       );
     },
-    connect: (origin, clientID, keepAlive, clean) =>
-      journal.append({
-        ...record({ ...origin, connection: 0 }, recordKinds.connect),
-        messageID: keepAlive,
-        flag: clean,
-        topic: clientID,
-      }),
-    disconnect: (origin, orderly, keepAlive) => {
-      const input = record(origin, recordKinds.disconnect);
-      journal.append({ ...input, messageID: keepAlive, flag: orderly });
-    },
     deny: (device, ip, clientID, keepAlive) => {
-      const origin = { device, connection: 0, session: sessionOf(clientID), ip };
-      journal.append({ ...record(origin, recordKinds.denial), messageID: keepAlive, topic: clientID });
-    },
-    release: (origin, messageID, done) => {
-      journal.append({ ...record(origin, recordKinds.release), messageID }, done);
+      journal.append({
+        kind: recordKinds.denial,
+        tenant: device.device.tenant,
+        device: device.id,
+        connection: 0,
+        session: sessionOf(clientID),
+        messageID: keepAlive,
+        ...{ qos: 0, dup: false, retain: false, flag: false },
+        ip,
+        topic: clientID,
+        extra: null,
+        payload: nothing,
+      });
     },
     allKept: () => journal.waitFor(journal.appendedID - 1),
     get full() {

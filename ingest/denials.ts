@@ -1,5 +1,5 @@
 import type { Accept } from "./accept.js";
-import type { DeviceEntry } from "./directory.js";
+import type { DeviceEntry } from "./directory-entries.js";
 import type { Meter } from "./meter.js";
 
 /** Records refused connections of known devices, so that their owner sees that someone guesses. */
@@ -8,8 +8,10 @@ export interface Denials {
 }
 
 const recordEveryMs = 1000;
+/** Of all devices in such a time. */
+const recordsMax = 1000;
 
-/** At most one record a device and second: guessing must not fill the disk. The excess is counted. */
+/** At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted. */
 export function createDenials(accept: Accept, meter: Meter, now: () => number): Denials {
   let second = 0;
   const recorded = new Set<number>();
@@ -19,7 +21,7 @@ export function createDenials(accept: Accept, meter: Meter, now: () => number): 
       const current = Math.floor(now() / recordEveryMs);
       if (current !== second) recorded.clear();
       second = current;
-      if (recorded.has(device.id) || accept.full) {
+      if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
         meter.denialsUnrecorded++;
         return;
       }

@@ -1,45 +1,31 @@
 import type { Change } from "../store/changes.js";
-import { type DataPoint, dataPointsOf, kindOf } from "../store/data-points.js";
-import { type DataStream, dataStreamsOf } from "../store/data-streams.js";
-import { type Device, type DeviceStore, findDeviceByID, findDeviceByUsername } from "../store/devices.js";
-import type { SeriesRef } from "../store/series.js";
+import {
+  accessOfDevices,
+  type DeviceAccess,
+  findRule,
+  memberIDs,
+  type PolicyRule,
+} from "../store/device-access.js";
+import {
+  type DeviceIdentity,
+  findIdentity,
+  findRowsByUsername,
+  toIdentity,
+} from "../store/device-identity.js";
+import type { DeviceStore } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
-import { type Converter, converters } from "./decode/values.js";
-
-/** One data point as the decoder uses it. */
-export interface PointEntry {
-  readonly id: number;
-  readonly dataPointID: string;
-  readonly reportable: boolean;
-  /** Microseconds since 1970. */
-  readonly createdAt: number;
-  readonly convert: Converter;
-  readonly field: string;
-  readonly kind: SeriesRef["kind"];
-}
-
-export interface StreamEntry {
-  readonly binary: boolean;
-  readonly points: ReadonlyMap<string, PointEntry>;
-}
-
-export interface ProductEntry {
-  readonly id: number;
-  /** Record ids of its data points and streams, which share one sequence. */
-  readonly members: ReadonlySet<number>;
-  readonly points: ReadonlyMap<string, PointEntry>;
-  /** Uplink streams by topic. */
-  readonly streams: ReadonlyMap<string, StreamEntry>;
-}
-
-/** A device as the way up uses it. `device` and `product` change when the metadata does. */
-export interface DeviceEntry {
-  readonly id: number;
-  device: Device;
-  product: ProductEntry;
-  /** The series of one of its data points; the same object each time. */
-  series(point: PointEntry): SeriesRef;
-}
+import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
+import {
+  type DeviceEntry,
+  type Loaded,
+  loadProduct,
+  noAccess,
+  type ProductEntry,
+  toEntry,
+} from "./directory-entries.js";
+import { gathered } from "./gathered.js";
+import { mergeSubscriptions, type PlatformSubscription } from "./platform-subscriptions.js";
+import { compilePolicies } from "./policies.js";
 
 /** The cache of devices and products that ingest works from, kept true by the change feed. */
 export interface Directory {
@@ -51,18 +37,32 @@ export interface Directory {
   apply(change: Change): Promise<void>;
   /** Called when a device is gone (undefined) or its row has changed. */
   onDevice(listener: (id: number, entry: DeviceEntry | undefined) => void): void;
+  /** What the platform subscribes the device to: as itself, by its product and by its groups; each filter once. */
+  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
+  /** Called when they may have changed. */
+  onSubscriptions(listener: (entry: DeviceEntry) => void): void;
   /** Entries in use are never evicted: a connection holds its device from CONNECT to its end. */
   hold(id: number): void;
   release(id: number): void;
 }
 
+const noSubscriptions: readonly PlatformSubscription[] = [];
+/** Devices whose bindings are read at once, so that a large group does not hold the loop. */
+const devicesPerRead = 500;
+const usernamesPerRead = 50;
+/** Devices whose connections are looked at in one turn of the loop. */
+const devicesPerTurn = 200;
+
 export function createDirectory(store: DeviceStore, devicesMax: number): Directory {
   const devices = new Map<number, DeviceEntry>();
   const products = new Map<number, Promise<ProductEntry>>();
   const holds = new Map<number, number>();
-  /** Counts the changes of devices that the feed has brought. */
+  /** The entries that each policy is bound to. */
+  const boundTo = new Map<number, Set<DeviceEntry>>();
+  /** Counts the changes that the feed has brought of what an entry is made of. */
   let generation = 0;
   const listeners: ((id: number, entry: DeviceEntry | undefined) => void)[] = [];
+  const subscriptionListeners: ((entry: DeviceEntry) => void)[] = [];
 
   function product(id: number): Promise<ProductEntry> {
     let entry = products.get(id);
@@ -74,17 +74,48 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     return entry;
   }
 
-  function admit(device: Device, loaded: ProductEntry): DeviceEntry {
-    const known = devices.get(device.id);
-    if (known !== undefined) {
-      known.device = device;
-      known.product = loaded;
-      return known;
-    }
-    const entry = toEntry(device, loaded);
+  function admit(loaded: Loaded): DeviceEntry {
+    const { device, product, access, certificates } = loaded;
+    let entry = devices.get(device.id);
+    if (entry === undefined) entry = toEntry(loaded);
+    else devices.delete(device.id);
+    // The order of the map is the order of use.
     devices.set(device.id, entry);
+    entry.device = device;
+    entry.product = product;
+    entry.certificates = certificates;
+    setAccess(entry, access);
     if (devices.size > devicesMax) evict();
     return entry;
+  }
+
+  function setAccess(entry: DeviceEntry, { rules, subscriptions }: DeviceAccess): void {
+    entry.subscriptions = subscriptions;
+    setRules(entry, rules);
+  }
+
+  function setRules(entry: DeviceEntry, rules: readonly PolicyRule[]): void {
+    unbind(entry);
+    entry.rules = rules;
+    entry.access = compilePolicies(rules, entry.device);
+    for (const { id } of rules) {
+      const bound = boundTo.get(id) ?? new Set();
+      boundTo.set(id, bound.add(entry));
+    }
+  }
+
+  function unbind(entry: DeviceEntry): void {
+    for (const { id } of entry.rules) {
+      const bound = boundTo.get(id);
+      bound?.delete(entry);
+      if (bound?.size === 0) boundTo.delete(id);
+    }
+  }
+
+  function forget(id: number): void {
+    const entry = devices.get(id);
+    if (entry !== undefined) unbind(entry);
+    devices.delete(id);
   }
 
   /** The oldest entries that no connection holds: insertion order is age enough. */
@@ -93,34 +124,117 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     for (const id of devices.keys()) {
       if (surplus <= 0) return;
       if (holds.has(id)) continue;
-      devices.delete(id);
+      forget(id);
       surplus--;
     }
   }
 
-  /** A row, and its product, read while the feed moved on may be older than what the feed brought: read again. */
-  async function admitCurrent(read: () => Promise<Device | undefined>): Promise<DeviceEntry | undefined> {
+  const readAccess = gathered((ids: readonly number[]) => accessOfDevices(store.db, ids), devicesPerRead);
+  const readByUsername = gathered(
+    (names: readonly string[]) => findRowsByUsername(store, names),
+    usernamesPerRead,
+  );
+
+  /** All that an entry is made of. */
+  async function load(read: () => Promise<DeviceIdentity | undefined>): Promise<Loaded | undefined> {
+    const device = await read();
+    if (device === undefined) return undefined;
+    const access = (await readAccess(device.id)) ?? noAccess;
+    const certificates = await certificatesOf(store.db, device);
+    return { device, access, certificates, product: await product(device.productIntID) };
+  }
+
+  /** What was read while the feed moved on may be older than what the feed brought: it is read again. */
+  async function admitCurrent(
+    read: () => Promise<DeviceIdentity | undefined>,
+  ): Promise<DeviceEntry | undefined> {
     for (;;) {
       const begun = generation;
-      const device = await read();
-      const loaded = device && (await product(device.productIntID));
-      if (begun === generation) return device && loaded && admit(device, loaded);
+      const loaded = await load(read);
+      if (begun === generation) return loaded && admit(loaded);
     }
   }
 
-  async function reloadDevice(id: number): Promise<void> {
-    if (!devices.has(id)) return;
-    const device = await findDeviceByID(store, id);
-    const entry = device && admit(device, await product(device.productIntID));
-    if (entry === undefined) devices.delete(id);
+  async function reloadDevice(id: number, gone: boolean): Promise<void> {
+    // One that is gone may have left a session though nobody has asked for it since the start.
+    if (!devices.has(id) && !gone) return;
+    const loaded = gone ? undefined : await load(() => findIdentity(store, id));
+    const entry = loaded && admit(loaded);
+    if (entry === undefined) forget(id);
     for (const listener of listeners) listener(id, entry);
   }
 
-  async function reloadProduct(id: number): Promise<void> {
+  /** What is bound to devices has changed. */
+  async function reloadAccess(ids: readonly number[]): Promise<void> {
+    const known = ids.filter((id) => devices.has(id));
+    for (let at = 0; at < known.length; at += devicesPerRead) {
+      const some = known.slice(at, at + devicesPerRead);
+      const found = await accessOfDevices(store.db, some);
+      for (const id of some) {
+        const entry = devices.get(id);
+        if (entry === undefined) continue;
+        setAccess(entry, found.get(id) ?? noAccess);
+        subscriptionsChanged(entry);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  function subscriptionsChanged(entry: DeviceEntry): void {
+    for (const listener of subscriptionListeners) listener(entry);
+  }
+
+  /** A policy has been edited or is gone. */
+  async function reloadPolicy(id: number): Promise<void> {
+    if (!boundTo.has(id)) return;
+    const rule = await findRule(store.db, id);
+    for (const entry of [...(boundTo.get(id) ?? [])]) {
+      setRules(
+        entry,
+        entry.rules.flatMap((known) => (known.id === id ? (rule ?? []) : known)),
+      );
+    }
+  }
+
+  /** Devices have been bound to the record, or unbound from it. */
+  function reloadBound(change: Change): Promise<void> {
+    return reloadAccess(fromJson<{ deviceIntIDs?: number[] }>(change.detail)?.deviceIntIDs ?? []);
+  }
+
+  async function reloadSubscription(change: Change): Promise<void> {
+    const owner = fromJson<{ deviceIntID?: number; groupIntID?: number; productIntID?: number }>(
+      change.detail,
+    );
+    if (owner?.deviceIntID !== undefined) return reloadAccess([owner.deviceIntID]);
+    if (owner?.productIntID !== undefined) return reloadProduct(owner.productIntID, subscriptionsChanged);
+    if (owner?.groupIntID === undefined) return;
+    for (let after = 0; ; ) {
+      const members = await memberIDs(store.db, owner.groupIntID, after, devicesPerRead);
+      await reloadAccess(members);
+      if (members.length < devicesPerRead) return;
+      after = members.at(-1) ?? after;
+    }
+  }
+
+  /** Its memberships went with it: who was in it is known by what it had subscribed. */
+  async function forgetGroup(id: number): Promise<void> {
+    for (const entry of devices.values()) {
+      if (entry.subscriptions.every(({ groupIntID }) => groupIntID !== id)) continue;
+      entry.subscriptions = entry.subscriptions.filter(({ groupIntID }) => groupIntID !== id);
+      subscriptionsChanged(entry);
+    }
+  }
+
+  async function reloadProduct(id: number, then?: (entry: DeviceEntry) => void): Promise<void> {
     if (!products.has(id)) return;
+    generation++;
     products.delete(id);
     const loaded = await product(id);
-    for (const entry of devices.values()) if (entry.device.productIntID === id) entry.product = loaded;
+    for (const entry of devices.values()) {
+      if (entry.device.productIntID !== id) continue;
+      entry.product = loaded;
+      then?.(entry);
+    }
   }
 
   /** A created member names its product; an edited or deleted one is found among the loaded products. */
@@ -132,23 +246,71 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
+  /** A certificate may be bound to thousands of devices, so their rows are not read again. */
+  async function reloadCertificate(change: Change): Promise<void> {
+    generation++;
+    const certificate = await readCertificateChange(store.db, change);
+    for (const [i, id] of certificate.devices.entries()) {
+      const entry = devices.get(id);
+      if (entry !== undefined) {
+        applyCertificateChange(entry.certificates, entry.device, certificate);
+        for (const listener of listeners) listener(id, entry);
+      }
+      if (i % devicesPerTurn === devicesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   const appliers: Readonly<Record<string, (change: Change) => Promise<void>>> = {
     device: (change) => {
       if (change.action !== "create") generation++;
-      return reloadDevice(change.recordID);
+      return reloadDevice(change.recordID, change.action === "delete");
+    },
+    policy: (change) => {
+      generation++;
+      return reloadPolicy(change.recordID);
+    },
+    policy_device: (change) => {
+      generation++;
+      return reloadBound(change);
+    },
+    group_member: (change) => {
+      generation++;
+      return reloadBound(change);
+    },
+    device_group: async (change) => {
+      if (change.action !== "delete") return;
+      generation++;
+      return forgetGroup(change.recordID);
+    },
+    subscription: (change) => {
+      generation++;
+      return reloadSubscription(change);
     },
     product: (change) => reloadProduct(change.recordID),
     data_point: reloadMember,
     data_stream: reloadMember,
+    cert: reloadCertificate,
+    cert_device: reloadCertificate,
   };
 
   return {
-    findByUsername: (deviceUsername) => admitCurrent(() => findDeviceByUsername(store, deviceUsername)),
+    findByUsername: (deviceUsername) =>
+      admitCurrent(async () => {
+        const row = await readByUsername(deviceUsername);
+        return row && toIdentity(store, row);
+      }),
     peek: (id) => devices.get(id),
-    get: async (id) => devices.get(id) ?? admitCurrent(() => findDeviceByID(store, id)),
+    get: async (id) => devices.get(id) ?? admitCurrent(() => findIdentity(store, id)),
     apply: async (change) => appliers[change.entity]?.(change),
     onDevice: (listener) => {
       listeners.push(listener);
+    },
+    platformSubscriptions: (entry) =>
+      entry.subscriptions.length + entry.product.subscriptions.length === 0
+        ? noSubscriptions
+        : mergeSubscriptions([...entry.product.subscriptions, ...entry.subscriptions]),
+    onSubscriptions: (listener) => {
+      subscriptionListeners.push(listener);
     },
     hold: (id) => {
       holds.set(id, (holds.get(id) ?? 0) + 1);
@@ -158,64 +320,5 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
       if (count > 0) holds.set(id, count);
       else holds.delete(id);
     },
-  };
-}
-
-function toEntry(device: Device, product: ProductEntry): DeviceEntry {
-  const series = new Map<number, SeriesRef>();
-  return {
-    id: device.id,
-    device,
-    product,
-    series: (point) => {
-      let found = series.get(point.id);
-      // The kind may not change within a field, so a reference stays good for the life of the data point.
-      if (found === undefined) {
-        found = {
-          tenant: device.tenant,
-          productID: device.productID,
-          deviceID: device.deviceID,
-          field: point.field,
-          kind: point.kind,
-        };
-        series.set(point.id, found);
-      }
-      return found;
-    },
-  };
-}
-
-async function loadProduct(store: DeviceStore, id: number): Promise<ProductEntry> {
-  const points = (await dataPointsOf(store.db, id)).map(toPointEntry);
-  const byID = new Map(points.map((point) => [point.id, point]));
-  const all = await dataStreamsOf(store.db, id);
-  const streams = all.filter((stream) => stream.streamType % 2 === 1);
-  return {
-    id,
-    members: new Set([...points.map((point) => point.id), ...all.map((stream) => stream.id)]),
-    points: new Map(points.map((point) => [point.dataPointID, point])),
-    streams: new Map(streams.map((stream) => [stream.topic, toStreamEntry(stream, byID)])),
-  };
-}
-
-function toPointEntry(point: DataPoint): PointEntry {
-  const convert = converters.get(point.pointDataType);
-  if (convert === undefined) throw new Error(`no converter for pointDataType ${point.pointDataType}`);
-  return {
-    id: point.id,
-    dataPointID: point.dataPointID,
-    reportable: point.dataTransType !== 2,
-    createdAt: point.createAt * 1000,
-    convert,
-    field: point.field,
-    kind: kindOf(point.pointDataType),
-  };
-}
-
-function toStreamEntry(stream: DataStream, points: ReadonlyMap<number, PointEntry>): StreamEntry {
-  const members = stream.dataPoints.flatMap((id) => points.get(id) ?? []);
-  return {
-    binary: stream.streamDataType === 2,
-    points: new Map(members.map((point) => [point.dataPointID, point])),
   };
 }

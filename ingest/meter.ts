@@ -7,19 +7,49 @@ export type EndReason =
   | "keep_alive"
   | "taken_over"
   | "thrown_out" // the device was blocked, changed its credentials, or is gone
-  | "protocol" // malformed or out of order
+  | "malformed"
+  | "protocol" // out of order, or not allowed
+  | "topic_name"
+  | "topic_alias"
+  | "receive_maximum" // more unacknowledged messages than announced
   | "oversize"
   | "unreleased" // too many QoS 2 messages without PUBREL
   | "connect_timeout"
   | "credentials"
+  | "auth_method" // MQTT 5's own authentication, which is not offered
+  | "back_off" // guessing: too many wrong credentials from there
   | "blocked"
   | "client_id"
   | "version"
   | "sessions" // too many of one device
+  | "connections" // as many of the device or tenant as its limit allows
+  | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
   | "shutdown";
 
-export type DropReason = "slow_reader" | "queue_full";
+/** Why something that was to be held for a client is not. */
+export type DropReason =
+  | "slow_reader"
+  | "queue_full"
+  | "retained_full"
+  | "session_room"
+  | "expired"
+  | "packet_size";
+
+/** Why a socket never came to MQTT; labels of `tidemark_handshakes_failed_total`. */
+export type HandshakeFailure =
+  | "lost" // the peer closed it
+  | "timeout"
+  | "tls" // no version or cipher in common, or bytes that are no TLS
+  | "certificate" // the mutual listener got none, or one of an unknown authority
+  | "http" // no WebSocket upgrade
+  | "subprotocol" // an upgrade that does not offer MQTT
+  | "full"; // more sockets than the endpoint holds
+/** What a policy has refused; labels of `tidemark_policy_refused_total`. */
+export type PolicyRefusal =
+  | "publish" // kept as a refused event, or answered so
+  | "subscribe"
+  | "receive"; // a delivery withheld
 
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
 export interface Meter {
@@ -30,9 +60,15 @@ export interface Meter {
   denialsUnrecorded: number;
   pointsStored: number;
   connections: number;
+  /** TLS and WebSocket handshakes under way, or waiting for their turn. */
+  handshakesPending: number;
+  readonly handshakesFailed: Map<HandshakeFailure, number>;
   readonly refused: Map<Reason, number>;
   readonly ended: Map<EndReason, number>;
   readonly dropped: Map<DropReason, number>;
+  readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Messages that waited for their limit. */
+  slowedDown: number;
 }
 
 export function createMeter(): Meter {
@@ -43,9 +79,13 @@ export function createMeter(): Meter {
     denialsUnrecorded: 0,
     pointsStored: 0,
     connections: 0,
+    handshakesPending: 0,
+    handshakesFailed: new Map(),
     refused: new Map(),
     ended: new Map(),
     dropped: new Map(),
+    policyRefused: new Map(),
+    slowedDown: 0,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { EventLog } from "../store/events.js";
 import type { Point, SeriesRef, SeriesStore } from "../store/series.js";
 import { type DecodeRules, decodePoints } from "./decode/points.js";
-import type { DeviceEntry } from "./directory.js";
+import type { DeviceEntry } from "./directory-entries.js";
 
 export interface RedecodeOptions {
   readonly events: EventLog;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JournalRecord } from "../store/journal-record.js";
 import { recordKinds } from "../store/journal-record.js";
+import { readDisconnectExtra, readMessageExtra } from "./sessions/record-extras.js";
 
 /** Newest-first records of a device, of every kind, read as they are wanted. */
 export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
@@ -50,11 +51,14 @@ export async function takenBefore(
   for await (const record of history(own.device, recordsMax)) {
     const connection = connectionOf(record);
     if (record.session !== own.session || connection >= own.connection) continue;
+    // A will carries its connection's number and may come hours after its end.
+    if (record.kind === recordKinds.uplink && readMessageExtra(record.extra).isWill) continue;
     if (walk === null) {
       const ended = record.kind === recordKinds.disconnect;
       if (ended && record.flag) return taken;
       const left = newest && !ended ? killedAt : 0;
-      walk = { connection, endedAt: Math.max(left, record.receivedAt) };
+      const at = ended ? endOf(record) : Math.max(left, record.receivedAt);
+      walk = { connection, endedAt: at };
       newest = false;
     }
     if (connection !== walk.connection) return taken;
@@ -67,6 +71,11 @@ export async function takenBefore(
     if (++sent >= messagesMax) return taken;
   }
   return taken;
+}
+
+/** One that a killed run left open is ended by the next start, which says when it was. */
+function endOf({ extra, receivedAt }: JournalRecord): number {
+  return readDisconnectExtra(extra).endedAt ?? receivedAt;
 }
 
 /** A connection is numbered by its connect record. */

@@ -7,9 +7,14 @@ export function isTopicName(topic: string): boolean {
   return topic.length > 0 && !/[+#\0]/.test(topic) && topic.isWellFormed();
 }
 
-/** [MQTT-4.7.1-2], [MQTT-4.7.1-3]; a shared subscription is not offered: the space has one owner. */
+/** A shared subscription (MQTT 5.0 §4.8.2) is not offered: the space has one owner. */
+export function isSharedFilter(filter: string): boolean {
+  return filter.startsWith("$share/");
+}
+
+/** [MQTT-4.7.1-2], [MQTT-4.7.1-3]. */
 export function isTopicFilter(filter: string): boolean {
-  if (filter.length === 0 || filter.includes("\0") || filter.startsWith("$share/")) return false;
+  if (filter.length === 0 || filter.includes("\0") || isSharedFilter(filter)) return false;
   const levels = filter.split("/");
   return levels.every(
     (level, i) =>
@@ -38,15 +43,36 @@ export function looksLikeInbox(topic: string): boolean {
   return topic === inboxTopic || (topic.startsWith("/devices/") && topic.endsWith("/inbox"));
 }
 
-/** Whether a filter covers a topic; a leading wildcard does not cover `$…` [MQTT-4.7.2-1]. */
+const [hash, plus, slash, dollar] = [0x23, 0x2b, 0x2f, 0x24];
+
+/**
+ * Whether a filter covers a topic; a leading wildcard does not cover `$…` [MQTT-4.7.2-1]. One walk over both,
+ * without allocation: filters and topics may have a thousand levels.
+ */
 export function covers(filter: string, topic: string): boolean {
   if (filter === topic) return true;
-  if (topic.startsWith("$") && (filter.startsWith("#") || filter.startsWith("+"))) return false;
-  const wanted = filter.split("/");
-  const actual = topic.split("/");
-  for (const [i, level] of wanted.entries()) {
-    if (level === "#") return true;
-    if (i >= actual.length || (level !== "+" && level !== actual[i])) return false;
+  const first = filter.charCodeAt(0);
+  if (topic.charCodeAt(0) === dollar && (first === hash || first === plus)) return false;
+  let f = 0;
+  for (let t = 0; ; f++, t++) {
+    // Both stand at the beginning of a level.
+    const wanted = filter.charCodeAt(f);
+    if (wanted === hash) return true;
+    if (wanted === plus) {
+      f++;
+      t = levelEnd(topic, t);
+    } else {
+      const end = levelEnd(topic, t);
+      for (; t < end; f++, t++) if (filter.charCodeAt(f) !== topic.charCodeAt(t)) return false;
+      if (f < filter.length && filter.charCodeAt(f) !== slash) return false;
+    }
+    if (f === filter.length) return t === topic.length;
+    // What is left of the filter may be "/#", which covers its parent too.
+    if (t === topic.length) return f === filter.length - 2 && filter.charCodeAt(f + 1) === hash;
   }
-  return wanted.length === actual.length;
+}
+
+function levelEnd(topic: string, from: number): number {
+  const at = topic.indexOf("/", from);
+  return at < 0 ? topic.length : at;
 }

@@ -1,6 +1,8 @@
+import type { Arithmetic } from "../store/arithmetic.js";
 import { StoreError } from "../store/errors.js";
 import { compileProgram } from "./formula-code.js";
 import { FormulaProblem, parseFormula } from "./formula-parse.js";
+import { arithmeticOf } from "./formula-pushdown.js";
 
 /**
  * A mathjs expression over columns of numbers. Numbers mean what they mean in mathjs, nearly equal numbers being
@@ -10,6 +12,8 @@ import { FormulaProblem, parseFormula } from "./formula-parse.js";
 export interface Formula {
   /** In order of first use; `currentValue` is reported as `dataPoint`. */
   readonly variables: readonly string[];
+  /** What an engine can compute by itself: plain arithmetic over `dataPoint` alone, else null. */
+  readonly arithmetic: Arithmetic | null;
   /**
    * Row by row, n rows; NaN stands for null in and out, and a variable without input is null throughout. `errors`
    * counts results that are null though no operand was: infinite, undefined, complex or outside a domain.
@@ -63,10 +67,12 @@ export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
 
 function compile(text: string): Formula {
   try {
-    const { term, variables } = parseFormula(text);
+    const parsed = parseFormula(text);
+    const { term, variables } = parsed;
     const program = compileProgram(term, variables.length);
     return {
       variables,
+      arithmetic: arithmeticOf(parsed),
       evaluate: (n, inputs) => {
         const values = new Float64Array(n);
         return { values, errors: program(n, columnsOf(n, variables, inputs), values) };

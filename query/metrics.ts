@@ -1,11 +1,11 @@
 import { createAggregation } from "../store/aggregation.js";
 import { StoreError } from "../store/errors.js";
-import type { Aggregate, SeriesRef, SeriesStore, WindowUnit } from "../store/series.js";
+import type { Aggregate, AggregateQuery, SeriesRef, SeriesStore } from "../store/series.js";
 import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
 import { type BoundFormula, evaluateAt, previousValue } from "./formula-series.js";
 import { asNumbers, pointBefore, pointsPerRead, readNumbers } from "./points.js";
-import type { Range } from "./range.js";
+import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";
 
 /** Values that one answer may hold, over all its metrics. */
@@ -34,14 +34,6 @@ export async function formulaMetric(
   return { times: own.times, labels: null, values: Array.from(values, nullForNaN), errors };
 }
 
-/** Start and stop of a range as the store takes them. */
-export function boundsOf(range: Range): { start?: number; stop?: number } {
-  return {
-    ...(range.start === undefined ? {} : { start: range.start }),
-    ...(range.stop === undefined ? {} : { stop: range.stop }),
-  };
-}
-
 function nullForNaN(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
@@ -68,10 +60,12 @@ export async function aggregateMetric(
   }
   const windows = windowsOf(unit, range.zone, start / 1000, stop / 1000);
   const edges = windows.edges.map((edge) => edge * 1000);
+  const { aggregate, formula } = metric;
+  const query = { series, edges, aggregate, calendar: { unit, timezone: range.zone.name } };
   const { values, errors } =
-    metric.formula === null
-      ? { values: await aggregateRaw(store, series, metric.aggregate, edges, unit, range), errors: 0 }
-      : await aggregateFormula(store, series, metric.formula, metric.aggregate, edges);
+    formula === null
+      ? { values: await store.aggregate(query), errors: 0 }
+      : ((await pushedDown(store, query, formula)) ?? (await aggregateFormula(store, query, formula)));
   const filled = fillWindows(metric.fill, windows.starts, values);
   const pick = (list: readonly number[]) => filled.windows.map((i) => list[i] as number);
   return {
@@ -82,25 +76,32 @@ export async function aggregateMetric(
   };
 }
 
-function aggregateRaw(
+interface FormulaWindows {
+  readonly values: readonly (number | null)[];
+  readonly errors: number;
+}
+
+/** Plain arithmetic is the engine's own affair, where it takes it. */
+async function pushedDown(
   store: SeriesStore,
-  series: SeriesRef,
-  aggregate: Aggregate,
-  edges: readonly number[],
-  unit: WindowUnit,
-  range: Range,
-): Promise<(number | null)[]> {
-  return store.aggregate({ series, edges, aggregate, calendar: { unit, timezone: range.zone.name } });
+  query: AggregateQuery,
+  { formula: { arithmetic } }: BoundFormula,
+): Promise<FormulaWindows | null> {
+  if (arithmetic === null || query.series.kind === "text") return null;
+  const answer = await store.aggregateArithmetic({ ...query, arithmetic });
+  return answer && { values: answer.values.map(finiteOrNull), errors: answer.errors };
+}
+
+function finiteOrNull(value: number | null): number | null {
+  return Number.isFinite(value) ? value : null;
 }
 
 /** Reads the range in pieces and gathers the formula's values into the windows. */
 async function aggregateFormula(
   store: SeriesStore,
-  series: SeriesRef,
+  { series, edges, aggregate }: AggregateQuery,
   bound: BoundFormula,
-  aggregate: Aggregate,
-  edges: readonly number[],
-): Promise<{ values: (number | null)[]; errors: number }> {
+): Promise<FormulaWindows> {
   const start = edges[0] as number;
   const stop = edges[edges.length - 1] as number;
   const aggregation = createAggregation(edges, aggregate);
@@ -120,8 +121,7 @@ async function aggregateFormula(
     if (own.times.length < pointsPerRead) break;
     from = last + 1;
   }
-  const values = aggregation.result().map((value) => (Number.isFinite(value) ? value : null));
-  return { values, errors };
+  return { values: aggregation.result().map(finiteOrNull), errors };
 }
 
 /** The formula at the last point before `time`, for the first difference of an increase. */

@@ -34,7 +34,7 @@ export async function newestPoints(
 }
 
 /** Booleans are stored as 1 and 0, places as JSON. */
-function shown(pointDataType: number, value: number | string): NewestPoint["value"] {
+export function shown(pointDataType: number, value: number | string): NewestPoint["value"] {
   if (pointDataType === placeType) return JSON.parse(String(value)) as readonly number[];
   return kindOf(pointDataType) === "boolean" ? value === 1 : value;
 }

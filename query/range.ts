@@ -100,3 +100,11 @@ function windowRange(
       : Math.ceil(start / 1000);
   return { start: startMs * 1000, stop: endMs * 1000 };
 }
+
+/** Start and stop of a range as the store takes them. */
+export function boundsOf(range: Pick<Range, "start" | "stop">): { start?: number; stop?: number } {
+  return {
+    ...(range.start === undefined ? {} : { start: range.start }),
+    ...(range.stop === undefined ? {} : { stop: range.stop }),
+  };
+}

@@ -14,6 +14,7 @@ import { controlLogRoutes } from "./routes/control-logs.js";
 import { dataRoutes } from "./routes/data.js";
 import { dataPointRoutes } from "./routes/data-points.js";
 import { dataStreamRoutes } from "./routes/data-streams.js";
+import { deviceLiveRoutes } from "./routes/device-live.js";
 import { devicePlaceRoutes } from "./routes/device-place.js";
 import { deviceRoutes } from "./routes/devices.js";
 import { devicesTransferRoutes } from "./routes/devices-transfer.js";
@@ -54,6 +55,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...metricRoutes(deps),
     ...eventRoutes(deps),
     ...dataRoutes(deps),
+    ...deviceLiveRoutes(deps),
     ...historyRoutes(deps),
     ...gatewayRoutes(deps),
     ...groupRoutes(deps),

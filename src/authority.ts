@@ -9,7 +9,13 @@ import {
 } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { type AuthorityPair, keepAuthority, readAuthority, type SealedStore } from "../store/authority.js";
+import {
+  type AuthorityPair,
+  keepAuthority,
+  keepRoot,
+  readAuthority,
+  type SealedStore,
+} from "../store/authority.js";
 import { StoreError } from "../store/errors.js";
 import { type Config, ConfigError } from "./config.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
@@ -32,10 +38,22 @@ export interface Authority {
   readonly root: string;
   /** A new key pair and its client certificate. @throws StoreError UNAVAILABLE when the authority has expired */
   issue(name: string, now: number): Promise<Issued>;
+  /** A new key pair and a server's certificate for these names. @throws StoreError as `issue` */
+  issueServer(hosts: readonly string[], now: number): Promise<IssuedServer>;
+  /** Whether this authority has signed it. */
+  hasSigned(certificate: X509Certificate): boolean;
+}
+
+/** What a listener proves itself with: PEM texts, the certificate followed by those between it and its root. */
+export interface IssuedServer {
+  readonly cert: string;
+  readonly key: string;
 }
 
 const dayMs = 86_400_000;
 const clientDays = 365;
+/** Short, for it is renewed without anyone's help. */
+const serverDays = 90;
 const authorityDays = 3650;
 /** Clocks of those who check a certificate may be behind ours. */
 const clockSkewMs = 300_000;
@@ -62,23 +80,56 @@ export async function openAuthority(
 
 function createAuthority(root: string, certificate: X509Certificate, key: KeyObject): Authority {
   const lastsUntil = Date.parse(certificate.validTo);
+
+  async function sign(
+    contents: {
+      readonly name: string;
+      readonly purpose: "client" | "server";
+      readonly hosts?: readonly string[];
+    },
+    days: number,
+    now: number,
+  ) {
+    const begin = wholeSeconds(now);
+    if (lastsUntil <= begin) {
+      throw new StoreError("UNAVAILABLE", "cannot issue a certificate: the authority's own has expired");
+    }
+    const expiresAt = Math.min(begin + days * dayMs, lastsUntil);
+    const pair = await makeKeyPair("ec", { namedCurve: "P-256" });
+    const dates = { notBefore: begin - clockSkewMs, notAfter: expiresAt };
+    const cert = await signCertificate(
+      { ...contents, ...dates, publicKey: pair.publicKey },
+      { certificate, key },
+    );
+    return { cert, key: privatePem(pair.privateKey), expiresAt };
+  }
+
   return {
     root,
     issue: async (name, now) => {
-      const begin = wholeSeconds(now);
-      if (lastsUntil <= begin) {
-        throw new StoreError("UNAVAILABLE", "cannot issue a certificate: the authority's own has expired");
-      }
-      const expiresAt = Math.min(begin + clientDays * dayMs, lastsUntil);
-      const pair = await makeKeyPair("ec", { namedCurve: "P-256" });
-      const contents = {
-        ...{ name, publicKey: pair.publicKey, purpose: "client" as const },
-        ...{ notBefore: begin - clockSkewMs, notAfter: expiresAt },
-      };
-      const cert = await signCertificate(contents, { certificate, key });
-      return { cert, key: privatePem(pair.privateKey), root, fingerprint: fingerprintOf(cert), expiresAt };
+      const issued = await sign({ name, purpose: "client" }, clientDays, now);
+      return { ...issued, root, fingerprint: fingerprintOf(issued.cert) };
     },
+    issueServer: async (hosts, now) => {
+      const issued = await sign({ name: "Tidemark", purpose: "server", hosts }, serverDays, now);
+      return { cert: issued.cert + intermediates(root), key: issued.key };
+    },
+    hasSigned: (issued) => issued.checkIssued(certificate) && issued.verify(certificate.publicKey),
   };
+}
+
+/** Of the authority's certificates those that a client cannot be expected to have: the ones below the root. */
+function intermediates(root: string): string {
+  const above = allCertificates(root).filter((text) => {
+    const one = new X509Certificate(text);
+    return !one.checkIssued(one);
+  });
+  return above.map((text) => `${text}\n`).join("");
+}
+
+/** Notes the authority among those of this deployment, whose certificates are all recognised; PEM texts. */
+export function trustedRoots(store: SealedStore, { root }: Authority, now: number): Promise<string[]> {
+  return keepRoot(store, now, root);
 }
 
 async function makeAuthority(now: number): Promise<AuthorityPair> {

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { LimitSettings } from "../ingest/limits.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
 export type Port = number | null;
@@ -7,6 +8,11 @@ export interface Config {
   readonly host: string;
   readonly httpPort: number;
   readonly mqttPort: Port;
+  readonly mqttsPort: Port;
+  /** With client certificates. */
+  readonly mqttssPort: Port;
+  readonly wsPort: Port;
+  readonly wssPort: Port;
   readonly dataDir: string;
   readonly apiKey: { readonly appID: string; readonly appSecret: string } | null;
   readonly adminPassword: string | null;
@@ -17,6 +23,8 @@ export interface Config {
   readonly publicHost: string | null;
   /** PEM files of the certificate authority; null: the deployment makes its own. */
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
+  /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
+  readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
@@ -33,6 +41,10 @@ export interface Config {
     readonly org: string;
     readonly bucket: string;
   } | null;
+  /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
+  readonly keepAliveMax: number | null;
+  /** What devices, and tenants, may use of the service; 0 = no limit. */
+  readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
 }
@@ -70,6 +82,10 @@ const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
   MQTT_PORT: port.prefault("1883"),
+  MQTTS_PORT: port.prefault("8883"),
+  MQTTSS_PORT: port.prefault("8884"),
+  WS_PORT: port.prefault("8083"),
+  WSS_PORT: port.prefault("8084"),
   DATA_DIR: z.string().min(1).default("./data"),
   API_KEY: z
     .string()
@@ -85,6 +101,8 @@ const schema = z.object({
   PUBLIC_HOST: z.string().min(1).max(255).optional(),
   CA_CERT: z.string().min(1).optional(),
   CA_KEY: z.string().min(1).optional(),
+  TLS_CERT: z.string().min(1).optional(),
+  TLS_KEY: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
@@ -99,6 +117,13 @@ const schema = z.object({
   INFLUX_TOKEN: z.string().min(1).optional(),
   INFLUX_ORG: z.string().min(1).optional(),
   INFLUX_BUCKET: z.string().min(1).default("tidemark"),
+  KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
+  DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
+  DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
+  TENANT_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
+  TENANT_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
+  TENANT_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
@@ -117,6 +142,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: env.HOST,
     httpPort: env.HTTP_PORT,
     mqttPort: env.MQTT_PORT,
+    mqttsPort: env.MQTTS_PORT,
+    mqttssPort: env.MQTTSS_PORT,
+    wsPort: env.WS_PORT,
+    wssPort: env.WSS_PORT,
     dataDir: env.DATA_DIR,
     apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
     adminPassword: env.ADMIN_PASSWORD ?? null,
@@ -124,10 +153,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     timezone: env.TIMEZONE,
     apiVariant: env.API_VARIANT,
     publicHost: env.PUBLIC_HOST ?? null,
-    authority:
-      env.CA_CERT === undefined || env.CA_KEY === undefined
-        ? null
-        : { certPath: env.CA_CERT, keyPath: env.CA_KEY },
+    authority: pemFiles(env.CA_CERT, env.CA_KEY),
+    tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
@@ -142,8 +169,25 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
         ? null
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    limits: {
+      device: {
+        connectionsMax: env.DEVICE_CONNECTIONS_MAX,
+        messagesPerSecond: env.DEVICE_MESSAGES_PER_SECOND,
+        bytesPerSecond: env.DEVICE_BYTES_PER_SECOND,
+      },
+      tenant: {
+        connectionsMax: env.TENANT_CONNECTIONS_MAX,
+        messagesPerSecond: env.TENANT_MESSAGES_PER_SECOND,
+        bytesPerSecond: env.TENANT_BYTES_PER_SECOND,
+      },
+    },
     holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
   });
+}
+
+function pemFiles(certPath: string | undefined, keyPath: string | undefined): Config["tls"] {
+  return certPath === undefined || keyPath === undefined ? null : { certPath, keyPath };
 }
 
 /** Settings that make sense only together. */
@@ -156,8 +200,10 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
     if (env.INFLUX_URL !== undefined && env[name] === undefined)
       problems.push(`${name}: is required with INFLUX_URL`);
   }
-  if ((env.CA_CERT === undefined) !== (env.CA_KEY === undefined)) {
-    problems.push("CA_CERT, CA_KEY: are set together or not at all");
+  for (const [cert, key] of [["CA_CERT", "CA_KEY"] as const, ["TLS_CERT", "TLS_KEY"] as const]) {
+    if ((env[cert] === undefined) !== (env[key] === undefined)) {
+      problems.push(`${cert}, ${key}: are set together or not at all`);
+    }
   }
   return problems;
 }

@@ -1,3 +1,4 @@
+import type { LiveFeed } from "../ingest/live.js";
 import type { SeriesRefs } from "../query/series-refs.js";
 import type { Zone } from "../query/zone.js";
 import type { Db } from "../store/db.js";
@@ -22,6 +23,8 @@ export interface AppDeps {
   readonly events: EventLog;
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
+  /** Points as they are stored. */
+  readonly live: LiveFeed;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   /** Signs the certificates of devices. */

@@ -17,7 +17,11 @@ async function main(): Promise<void> {
     log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
     process.exit(1);
   };
+  let reload: (() => Promise<void>) | null = null;
+  // Also before there is anything to reload: SIGHUP must not end the process.
+  process.on("SIGHUP", () => void reload?.());
   const service = await serve(config, log, fatal);
+  reload = service.reload;
   let stopping = false;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {

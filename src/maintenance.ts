@@ -1,5 +1,5 @@
 import type { Presence } from "../ingest/presence.js";
-import type { Unreleased } from "../ingest/unreleased.js";
+import type { SavedSpaces } from "../ingest/sessions/open.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
@@ -23,7 +23,7 @@ export interface MaintenanceDeps {
   readonly events: EventLog;
   readonly series: SeriesStore;
   readonly presence: Presence;
-  readonly unreleased: Unreleased;
+  readonly sessions: SavedSpaces;
   readonly settledID: () => number;
   /** Resolves when no import writes any more what has been deleted. */
   readonly historySettled: () => Promise<void>;
@@ -33,6 +33,7 @@ export interface MaintenanceDeps {
 
 const presenceMs = 100;
 const sessionsMs = 2000;
+const sessionExpiryMs = 60_000;
 const backlogMs = 1000;
 const retentionMs = 10_000;
 const removalMs = 500;
@@ -50,7 +51,8 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
-    every(sessionsMs, "save sessions", deps.log, () => deps.unreleased.save()),
+    every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
+    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.spaces.expire(deps.now() * 1000)),
     every(backlogMs, "measure the backlog", deps.log, () => {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
@@ -118,8 +120,8 @@ function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
 
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
-  const { config, journal, events, series, unreleased, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), unreleased.savedID);
+  const { config, journal, events, series, sessions, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID);
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;

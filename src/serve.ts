@@ -4,22 +4,30 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
+import { createBackOff } from "../ingest/back-off.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
 import { createDenials } from "../ingest/denials.js";
 import { createDirectory } from "../ingest/directory.js";
+import { freeFailures, guardGuessing } from "../ingest/guessing.js";
+import { createLimits } from "../ingest/limits.js";
+import { createLiveFeed } from "../ingest/live.js";
 import { createMeter } from "../ingest/meter.js";
+import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
 import { takenBefore } from "../ingest/redelivery.js";
-import { createSessions } from "../ingest/sessions.js";
-import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
-import { openUnreleased } from "../ingest/unreleased.js";
+import { forgetDeparted } from "../ingest/sessions/departed.js";
+import { createSessions } from "../ingest/sessions/live.js";
+import { openSpaces } from "../ingest/sessions/open.js";
+import { createSessionRecords } from "../ingest/sessions/records.js";
+import { startWills, type Wills } from "../ingest/sessions/wills.js";
 import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
 import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
 import type { Db } from "../store/db.js";
+import { existingDevices } from "../store/device-access.js";
 import { clearPresence } from "../store/device-presence.js";
 import { openEventLog } from "../store/events.js";
 import { type Journal, openJournal } from "../store/journal.js";
@@ -27,8 +35,9 @@ import { createVault } from "../store/secrets.js";
 import type { SeriesStore } from "../store/series.js";
 import { openInfluxSeriesStore } from "../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../store/series-libsql.js";
+import { openSessionStore } from "../store/session-store.js";
 import { createApp } from "./app.js";
-import { openAuthority } from "./authority.js";
+import { openAuthority, trustedRoots } from "./authority.js";
 import { createCatalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import { createCommands } from "./control/commands.js";
@@ -39,14 +48,23 @@ import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import { openMetadata } from "./metadata.js";
+import {
+  type ListenerName,
+  listenerAddresses,
+  type MqttListeners,
+  openMqttListeners,
+} from "./mqtt-listeners.js";
+import { createServerCertificate } from "./server-certificate.js";
 import { createStatus, type Status } from "./status.js";
 import { taskKinds } from "./tasks/kinds.js";
 import { openTasksRunner } from "./tasks/runner.js";
 import { createStamp } from "./views/time.js";
 
-export interface Service {
+/** The addresses of the listeners, null where one is off. */
+export interface Service extends Readonly<Record<ListenerName, string | null>> {
   readonly http: string;
-  readonly mqtt: string | null;
+  /** Reads the TLS certificate again; connections stay. */
+  reload(): Promise<void>;
   /** Stops listening, finishes what is in flight, commits and closes. */
   close(): Promise<void>;
 }
@@ -62,6 +80,8 @@ const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 const embeddedMemtablePointsMax = 500_000;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 const headerBytesMax = 64 * 1024;
+/** Longer than what load balancers keep a connection for: the side that sends next should not find it closed. */
+const idleMs = 75_000;
 const seriesConsumer = "series";
 
 /** Opens every store, wires the pipelines and listens. `fatal` is called when the service cannot go on. */
@@ -81,11 +101,9 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const meter = createMeter();
   const devices = { db, vault };
   const directory = createDirectory(devices, directoryDevicesMax);
-  const sessions = createSessions();
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
   const gate = createHistoryGate();
-  directory.onDevice((id, entry) => sessions.check(id, entry));
   const credentialEntities = new Set(["user", "api_key"]);
   const feed = await openChangeFeed(
     db,
@@ -100,7 +118,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
   const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
-  let mqtt: MqttListener | null = null;
+  let mqtt: MqttListeners | null = null;
   const journal = await openJournal({
     dir: join(dir, "journal"),
     node: config.nodeNumber,
@@ -117,10 +135,29 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   await events.attach(journal);
   // What a killed run left open had ended by the time of its last record.
   const killedAt = journal.lastStamp;
-  const unreleased = await openUnreleased(db, journal, config.nodeNumber);
+  const sessionStore = await openSessionStore(join(dir, "sessions.db"));
+  const saved = await openSpaces(sessionStore, journal, meter);
+  const { spaces } = saved;
+  await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
+  let wills: Wills | null = null;
+  const records = createSessionRecords(journal, spaces, now, () => wills?.look());
+  records.disconnectKilled(killedAt);
+  wills = startWills({
+    ...{ spaces, records, now, onTrouble: trouble("wills") },
+    refuses: async (device, topic) => {
+      const entry = await directory.get(device);
+      return entry !== undefined && !mayPublish(entry, topic);
+    },
+  });
+  const sessions = createSessions({ spaces, records, now });
+  directory.onDevice((id, entry) => sessions.check(id, entry));
+  directory.onSubscriptions((entry) =>
+    sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
+  );
   const presence = createPresence(db, config.nodeNumber);
   const series = await openSeries(config, db, fatal);
 
+  const live = createLiveFeed();
   let consumer: SeriesConsumer | null = null;
   let maintenance: Maintenance | null = null;
   let closing = false;
@@ -151,6 +188,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       rules: () => ({ local, oldest: oldest() }),
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
+      onStored: live.publish,
       onTrouble: (error) => status.note("series", error?.message ?? null),
       onFailure: fatal,
     });
@@ -162,39 +200,49 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     events,
     series,
     presence,
-    unreleased,
+    sessions: saved,
     settledID,
     historySettled: gate.settled,
     log,
     now,
   });
 
-  if (config.mqttPort !== null) {
-    mqtt = await listenMqtt(
-      {
-        accept,
-        sessions,
-        presence,
-        unreleased,
-        denials: createDenials(accept, meter, now),
-        meter,
-        now,
-        authenticate: (username, token) => authenticate(directory, username, token),
-        takenBefore: async (origin) => {
-          // What the earlier connection sent may still be on its way to the disk, where the history looks.
-          await journal.waitFor(origin.connection - 1);
-          return takenBefore(
-            events.history,
-            { device: origin.device.id, session: origin.session, connection: origin.connection },
-            killedAt,
-          );
-        },
-        hold: directory.hold,
-        release: directory.release,
+  const guesses = createBackOff(now, freeFailures);
+  const listeners = await openMqttListeners({
+    ...{ config, meter, log, now },
+    certificate: createServerCertificate({ config, authority, vault }),
+    trusted: () => trustedRoots({ db, vault }, authority, now()),
+    note: (trouble) => status.note("certificate", trouble),
+    context: {
+      accept,
+      sessions,
+      presence,
+      spaces,
+      records,
+      denials: createDenials(accept, meter, now),
+      meter,
+      now,
+      keepAliveMax: config.keepAliveMax,
+      limits: createLimits(config.limits, () => performance.now()),
+      authenticate: (username, token, certificate, address) =>
+        guardGuessing(guesses, address, username, () =>
+          authenticate(directory, username, { token, certificate }, now()),
+        ),
+      platformSubscriptions: directory.platformSubscriptions,
+      takenBefore: async (origin) => {
+        // What the earlier connection sent may still be on its way to the disk, where the history looks.
+        await journal.waitFor(origin.connection - 1);
+        return takenBefore(
+          events.history,
+          { device: origin.device.id, session: origin.session, connection: origin.connection },
+          killedAt,
+        );
       },
-      { host: config.host, port: config.mqttPort },
-    );
-  }
+      hold: directory.hold,
+      release: directory.release,
+    },
+  });
+  mqtt = listeners;
   const refs = createSeriesRefs();
   const commands = createCommands({ db, sessions, log, now });
   const tasks = await openTasksRunner({
@@ -210,13 +258,14 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
   const app = createApp({
     config,
-    brokers: { host: config.publicHost ?? config.host, ports: { mqtt: mqtt?.port ?? null } },
+    brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     tasks,
     commands,
     db,
     devices,
     events,
     series,
+    live,
     refs,
     catalog,
     authenticator,
@@ -230,25 +279,29 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   });
   const server = await listenHttp(app.fetch, config);
   const http = addressText("http", config.host, (server.address() as AddressInfo).port);
-  const mqttAddress = mqtt === null ? null : addressText("mqtt", config.host, mqtt.port);
+  const addresses = listenerAddresses(config.host, listeners.ports);
   const addressFile = join(dir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
-  log.info("listening", { http, mqtt: mqttAddress });
+  await writeFile(join(dir, "authority.crt"), authority.root);
+  log.info("listening", { http, ...addresses });
 
   return {
     http,
-    mqtt: mqttAddress,
+    ...addresses,
+    reload: listeners.reload,
     close: async () => {
       closing = true;
+      live.close();
       const httpClosed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
-      await mqtt?.stopListening();
+      listeners.stopListening();
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
       await allCommitted(journal);
       // A task that sends to devices must not find them gone: it goes on after the restart.
       await tasks.close();
+      wills?.close();
       await sessions.endAll("shutdown");
-      await mqtt?.close();
+      await listeners.close();
       setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
       await httpClosed;
       await commands.close();
@@ -257,7 +310,8 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await consumer?.close();
       await journal.close();
       await maintenance?.close();
-      await unreleased.save().catch(trouble("sessions"));
+      await saved.save().catch(trouble("sessions"));
+      sessionStore.close();
       feed.close();
       await series.close();
       await events.close();
@@ -332,7 +386,7 @@ function listenHttp(
         fetch,
         hostname: config.host,
         port: config.httpPort,
-        serverOptions: { maxHeaderSize: headerBytesMax },
+        serverOptions: { maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs },
       },
       () => {
         server.off("error", reject);

@@ -78,9 +78,33 @@ export function createStatus(sources: StatusSources): Status {
       ),
       samples(
         "counter",
+        "tidemark_policy_refused_total",
+        "Messages, subscriptions and deliveries that a policy has refused.",
+        by("action", meter.policyRefused),
+      ),
+      samples(
+        "counter",
+        "tidemark_slowed_down_total",
+        "Messages that waited for the limit of their device or tenant.",
+        one(meter.slowedDown),
+      ),
+      samples(
+        "counter",
         "tidemark_denials_unrecorded_total",
         "Refused connections left out of the connect log.",
         one(meter.denialsUnrecorded),
+      ),
+      samples(
+        "counter",
+        "tidemark_handshakes_failed_total",
+        "Sockets that never came to MQTT, by reason.",
+        by("reason", meter.handshakesFailed),
+      ),
+      samples(
+        "gauge",
+        "tidemark_handshakes_pending",
+        "TLS and WebSocket handshakes.",
+        one(meter.handshakesPending),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
       samples(

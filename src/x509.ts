@@ -1,4 +1,5 @@
 import { type KeyObject, webcrypto, type X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 
 /** The one place of the X.509 library: a certificate's contents and keys in, its PEM text out. */
 
@@ -6,8 +7,10 @@ export interface CertificateContents {
   /** Common name: letters, digits, spaces and `: -`. */
   readonly name: string;
   readonly publicKey: KeyObject;
-  /** Signs certificates, or proves who a client is. */
-  readonly purpose: "authority" | "client";
+  /** Signs certificates, or proves who a client or a server is. */
+  readonly purpose: "authority" | "client" | "server";
+  /** Names and IP addresses that a server is reached by. */
+  readonly hosts?: readonly string[];
   /** Milliseconds since 1970, whole seconds. */
   readonly notBefore: number;
   readonly notAfter: number;
@@ -64,7 +67,7 @@ export async function signCertificate(contents: CertificateContents, issuer: Iss
     ),
     signingAlgorithm: algorithm,
     extensions: [
-      ...extensionsOf(x509, contents.purpose),
+      ...extensionsOf(x509, contents),
       await x509.SubjectKeyIdentifierExtension.create(publicKey),
       ...(aboveID === undefined ? [] : [new x509.AuthorityKeyIdentifierExtension(aboveID)]),
     ],
@@ -74,7 +77,7 @@ export async function signCertificate(contents: CertificateContents, issuer: Iss
 
 type Library = typeof import("@peculiar/x509");
 
-function extensionsOf(x509: Library, purpose: CertificateContents["purpose"]) {
+function extensionsOf(x509: Library, { purpose, hosts = [] }: CertificateContents) {
   const { keyCertSign, cRLSign, digitalSignature } = x509.KeyUsageFlags;
   if (purpose === "authority") {
     return [
@@ -85,8 +88,15 @@ function extensionsOf(x509: Library, purpose: CertificateContents["purpose"]) {
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),
     new x509.KeyUsagesExtension(digitalSignature, true),
-    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth]),
+    new x509.ExtendedKeyUsageExtension([
+      purpose === "client" ? x509.ExtendedKeyUsage.clientAuth : x509.ExtendedKeyUsage.serverAuth,
+    ]),
+    ...(hosts.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(hosts.map(nameOf))]),
   ];
+}
+
+function nameOf(host: string): { type: "ip" | "dns"; value: string } {
+  return { type: isIP(host) === 0 ? "dns" : "ip", value: host };
 }
 
 let library: Promise<Library> | undefined;

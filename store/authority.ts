@@ -35,3 +35,14 @@ export async function keepAuthority(
     },
   ]);
 }
+
+/** Notes an authority, and answers all that this deployment has had; PEM texts, the newest last. */
+export async function keepRoot({ db }: SealedStore, now: number, root: string): Promise<string[]> {
+  const known = "select root from authority_root order by createAt";
+  const before = (await db.all<{ root: string }>(known)).map((row) => row.root);
+  if (before.includes(root)) return before;
+  await db.write([
+    { sql: "insert or ignore into authority_root (root, createAt) values (?, ?)", args: [root, now] },
+  ]);
+  return [...before, root];
+}

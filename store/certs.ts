@@ -55,6 +55,37 @@ export async function getCert({ db, vault }: SealedStore, tenant: number, id: nu
   return { ...row, key: vault.open(new Uint8Array(row.key)) };
 }
 
+/** The enabled certificates bound to a device, as a listener knows them. */
+export function enabledCertsOf(
+  db: Db,
+  device: number,
+): Promise<{ readonly id: number; readonly fingerprint: string }[]> {
+  return db.all(
+    `select c.id, c.fingerprint from cert_device b join cert c on c.id = b.certIntID
+     where b.deviceIntID = ? and c.enable = 1`,
+    [device],
+  );
+}
+
+/** The devices that a certificate is bound to, of whatever tenant; `cert` is undefined for one that is gone. */
+export async function certBindings(
+  db: Db,
+  id: number,
+): Promise<{
+  readonly cert: { readonly fingerprint: string; readonly enable: number } | undefined;
+  readonly devices: readonly number[];
+}> {
+  const cert = await db.first<{ fingerprint: string; enable: number }>(
+    "select fingerprint, enable from cert where id = ?",
+    [id],
+  );
+  const bound = await db.all<{ deviceIntID: number }>(
+    "select deviceIntID from cert_device where certIntID = ?",
+    [id],
+  );
+  return { cert, devices: bound.map(({ deviceIntID }) => deviceIntID) };
+}
+
 /** Names of the newest certificates that are not bound to the device, at most `limit`. */
 export function certsNotOfDevice(
   db: Db,

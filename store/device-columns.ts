@@ -1,5 +1,5 @@
 import type { SqlValue } from "./db.js";
-import type { Device } from "./devices.js";
+import type { Device } from "./device-record.js";
 import type { Vault } from "./secrets.js";
 
 /** The columns that a caller may set; names of the interface. */

@@ -1,5 +1,6 @@
 import { devices, everyKind } from "./device-listing.js";
-import { asStored, type Device, type DeviceRow, type DeviceStore, toDevice } from "./devices.js";
+import type { Device } from "./device-record.js";
+import { asStored, type DeviceRow, type DeviceStore, toDevice } from "./devices.js";
 import { conditionOf, type Filter } from "./table.js";
 
 /** Each value of a row costs its conversion, so only those that a file has are read. */

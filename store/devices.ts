@@ -1,7 +1,8 @@
 import { type Actor, changed, updateStatements } from "./changes.js";
-import type { Db, SqlValue, Statement } from "./db.js";
+import type { Db, Statement } from "./db.js";
 import { auditOf, type DeviceInput, toColumns } from "./device-columns.js";
 import { devices as deviceListing, everyKind, gateways } from "./device-listing.js";
+import type { Device } from "./device-record.js";
 import type { Vault } from "./secrets.js";
 import {
   deleteRows,
@@ -13,62 +14,6 @@ import {
   type Page,
   type PageRequest,
 } from "./table.js";
-
-/** A row of the device table: a device, or a gateway (kind). */
-export interface Device {
-  readonly id: number;
-  readonly tenant: number;
-  readonly kind: "device" | "gateway";
-  readonly deviceID: string;
-  readonly deviceName: string;
-  readonly deviceUsername: string;
-  readonly token: string;
-  readonly authType: number;
-  readonly blocked: number;
-  readonly deviceStatus: number;
-  readonly deviceType: number | null;
-  readonly upLinkSystem: number | null;
-  readonly gateway: number | null;
-  readonly gatewayName: string | null;
-  readonly parentDevice: number | null;
-  readonly parentDeviceName: string | null;
-  readonly productIntID: number;
-  readonly productID: string;
-  readonly productName: string;
-  readonly cloudProtocol: number;
-  readonly modBusIndex: number | null;
-  readonly carrier: number | null;
-  readonly physicalNetwork: number | null;
-  readonly IMEI: string | null;
-  readonly IMSI: string | null;
-  readonly autoSub: number | null;
-  readonly manufacturer: string | null;
-  readonly serialNumber: string | null;
-  readonly softVersion: string | null;
-  readonly hardwareVersion: string | null;
-  readonly description: string | null;
-  readonly deviceConsoleIP: string | null;
-  readonly deviceConsolePort: number | null;
-  readonly deviceConsoleUsername: string | null;
-  readonly latitude: number | null;
-  readonly longitude: number | null;
-  readonly location: unknown;
-  readonly lora: Readonly<Record<string, unknown>> | null;
-  readonly metaData: unknown;
-  readonly scopes: readonly unknown[];
-  readonly gatewayProtocol: number | null;
-  readonly upLinkNetwork: number | null;
-  readonly upLinkProtocol: number | null;
-  readonly mac: string | null;
-  readonly clientIP: string | null;
-  readonly connectedAt: number | null;
-  readonly keepAlive: number | null;
-  readonly tenantID: string;
-  readonly userIntID: number | null;
-  readonly createUser: string | null;
-  readonly createAt: number;
-  readonly updateAt: number | null;
-}
 
 export interface Gateway extends Device {
   /** Devices below it. */
@@ -156,27 +101,6 @@ export function asStored(request: PageRequest): PageRequest {
 /** A device or a gateway. @throws StoreError NOT_FOUND */
 export async function getDevice(store: DeviceStore, tenant: number, id: number): Promise<Device> {
   return toDevice(store, await getRow<DeviceRow>(store.db, everyKind, tenant, id));
-}
-
-async function findOne(store: DeviceStore, condition: string, value: SqlValue): Promise<Device | undefined> {
-  const row = await store.db.first<DeviceRow>(
-    `select ${everyKind.select} from ${everyKind.from} where ${condition}`,
-    [value],
-  );
-  return row && toDevice(store, row);
-}
-
-/** By the user name that it connects with; over all tenants, for user names are unique. */
-export function findDeviceByUsername(
-  store: DeviceStore,
-  deviceUsername: string,
-): Promise<Device | undefined> {
-  return findOne(store, "r.deviceUsername = ?", deviceUsername);
-}
-
-/** By record id, over all tenants: the way up has no caller. */
-export function findDeviceByID(store: DeviceStore, id: number): Promise<Device | undefined> {
-  return findOne(store, "r.id = ?", id);
 }
 
 export interface NewDevice extends DeviceInput {

@@ -1,7 +1,24 @@
 import { crc32c } from "./crc32c.js";
 
 /** What a journal record is. Uplinks are events, a denial is a refused CONNECT; the others carry the state of sessions. */
-export const recordKinds = { uplink: 1, connect: 2, disconnect: 3, release: 4, denial: 5 } as const;
+export const recordKinds = {
+  uplink: 1,
+  connect: 2,
+  disconnect: 3,
+  /** PUBREL of a message that came up. */
+  release: 4,
+  denial: 5,
+  subscribe: 6,
+  unsubscribe: 7,
+  /** A message of ours to one device's sessions. */
+  downlink: 8,
+  /** PUBREC of a message that went down. */
+  received: 9,
+  /** PUBACK or PUBCOMP of a message that went down, or the end of its use. */
+  delivered: 10,
+  /** What the platform subscribes a session to, from now on. */
+  platform: 11,
+} as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
 /** What the writer is given; the journal adds id, receipt time and stamp. */
@@ -23,6 +40,8 @@ export interface JournalInput {
   readonly flag: boolean;
   readonly ip: string;
   readonly topic: string;
+  /** What belongs to the kind beside these fields, or null. */
+  readonly extra: Uint8Array | null;
   readonly payload: Uint8Array;
 }
 
@@ -38,17 +57,20 @@ export interface JournalRecord extends JournalInput {
 /*
  * Layout, little endian: length u32 (of the body), crc32c u32 (of the body), then the body:
  * kind u8, flags u8, messageID u16, session u32, id f64, receivedAt f64, stamp f64, device f64,
- * connection f64, tenant u32, ip length u8, reserved u8, topic length u16, ip, topic, payload.
+ * connection f64, tenant u32, ip length u8, whether there is an extra u8, topic length u16, ip, topic,
+ * (extra length u32, extra), payload.
  */
 export const prefixBytes = 8;
 const bodyHeadBytes = 56;
 export const recordHeadBytes = prefixBytes + bodyHeadBytes;
+const extraLengthBytes = 4;
 
 const flagBits = { qos: 0b11, dup: 0b100, retain: 0b1000, flag: 0b10000 } as const;
 
 /** An upper bound of a record's encoded size in bytes. */
 export function recordBytesMax(input: JournalInput): number {
-  return recordHeadBytes + input.ip.length * 3 + input.topic.length * 3 + input.payload.length;
+  const extraBytes = input.extra === null ? 0 : extraLengthBytes + input.extra.length;
+  return recordHeadBytes + input.ip.length * 3 + input.topic.length * 3 + extraBytes + input.payload.length;
 }
 
 /** Writes the record at `at`; the caller made room (recordBytesMax). Returns the offset behind it. */
@@ -64,7 +86,7 @@ export function encodeRecord(
   const tail = body + bodyHeadBytes;
   const ipBytes = buffer.write(input.ip, tail, "latin1");
   const topicBytes = buffer.write(input.topic, tail + ipBytes, "utf8");
-  const payloadAt = tail + ipBytes + topicBytes;
+  const payloadAt = writeExtra(buffer, tail + ipBytes + topicBytes, input.extra);
   buffer.set(input.payload, payloadAt);
   const end = payloadAt + input.payload.length;
   buffer[body] = input.kind;
@@ -82,21 +104,31 @@ export function encodeRecord(
   buffer.writeDoubleLE(input.connection, body + 40);
   buffer.writeUInt32LE(input.tenant, body + 48);
   buffer[body + 52] = ipBytes;
-  buffer[body + 53] = 0;
+  buffer[body + 53] = input.extra === null ? 0 : 1;
   buffer.writeUInt16LE(topicBytes, body + 54);
   buffer.writeUInt32LE(end - body, at);
   buffer.writeUInt32LE(crc32c(buffer, body, end), at + 4);
   return end;
 }
 
-/** The record at `at`; its payload is a view of `buffer`. */
+function writeExtra(buffer: Buffer, at: number, extra: Uint8Array | null): number {
+  if (extra === null) return at;
+  buffer.writeUInt32LE(extra.length, at);
+  buffer.set(extra, at + extraLengthBytes);
+  return at + extraLengthBytes + extra.length;
+}
+
+/** The record at `at`; its payload and extra are views of `buffer`. */
 export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
   const body = at + prefixBytes;
   const end = body + buffer.readUInt32LE(at);
   const flags = buffer[body + 1] as number;
   const ipAt = body + bodyHeadBytes;
   const topicAt = ipAt + (buffer[body + 52] as number);
-  const payloadAt = topicAt + buffer.readUInt16LE(body + 54);
+  const topicEnd = topicAt + buffer.readUInt16LE(body + 54);
+  const hasExtra = buffer[body + 53] === 1;
+  const extraAt = topicEnd + extraLengthBytes;
+  const payloadAt = hasExtra ? extraAt + buffer.readUInt32LE(topicEnd) : topicEnd;
   return {
     kind: buffer[body] as RecordKind,
     qos: flags & flagBits.qos,
@@ -112,7 +144,8 @@ export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
     connection: buffer.readDoubleLE(body + 40),
     tenant: buffer.readUInt32LE(body + 48),
     ip: buffer.toString("latin1", ipAt, topicAt),
-    topic: buffer.toString("utf8", topicAt, payloadAt),
+    topic: buffer.toString("utf8", topicAt, topicEnd),
+    extra: hasExtra ? buffer.subarray(extraAt, payloadAt) : null,
     payload: buffer.subarray(payloadAt, end),
   };
 }

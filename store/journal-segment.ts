@@ -18,7 +18,7 @@ const format = 1;
 export const segmentHeadBytes = 64;
 
 /** No record is larger: 256 KiB payload, 64 KiB topic, and room. */
-export const recordBytesLimit = 512 * 1024;
+export const recordBytesLimit = 768 * 1024;
 
 const readStepBytes = 1024 * 1024;
 

@@ -60,6 +60,11 @@ export const resourcesSchema: readonly string[] = [
     key blob not null,
     createAt integer not null
   ) strict`,
+  // Every authority that has signed for this deployment: what it signed is still to be recognised.
+  `create table authority_root (
+    root text primary key,
+    createAt integer not null
+  ) strict`,
   `create table cert (
     id integer primary key autoincrement,
     tenant integer not null references tenant (id),

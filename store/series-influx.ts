@@ -3,6 +3,7 @@ import { StoreError } from "./errors.js";
 import { bodiesOf, pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient, type InfluxClient } from "./influx/client.js";
+import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
 import { deletePredicate, deleteRange } from "./influx/flux.js";
 import { encodeLines, timeMax } from "./influx/lines.js";
 import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
@@ -74,6 +75,8 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     read: (series, range) => watched(readColumns(client, bucket, series, range)),
     scan: (series, range, pointsMax) => scanColumns(client, bucket, series, range, pointsMax),
     aggregate: (query) => watched(aggregateWindows(client, bucket, query)),
+    aggregateArithmetic: (query) => watched(aggregateArithmetic(client, bucket, query)),
+    extremes: (query) => watched(readExtremes(client, bucket, query)),
     latest: (series) => watched(latestPoints(client, bucket, series)),
     removeDevice: ({ productID, deviceID }) =>
       watched(client.remove(deleteRange(timeMax + 1), deletePredicate(productID, deviceID))),

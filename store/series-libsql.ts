@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
+import type { Arithmetic } from "./arithmetic.js";
 import { packBatch, packColumns } from "./embedded/batch.js";
 import { type Caller, createCaller } from "./embedded/calls.js";
 import type { Part } from "./embedded/catalog.js";
@@ -18,7 +19,9 @@ import { createReaders } from "./embedded/readers.js";
 import { StoreError } from "./errors.js";
 import type {
   AggregateQuery,
+  ArithmeticAnswer,
   Columns,
+  ExtremesQuery,
   Point,
   PointBatch,
   ReadRange,
@@ -128,15 +131,18 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     );
   }
 
-  async function aggregate({ series, edges, aggregate: name }: AggregateQuery): Promise<(number | null)[]> {
+  async function aggregate(
+    { series, edges, aggregate: name }: AggregateQuery,
+    arithmetic: Arithmetic | null,
+  ): Promise<ArithmeticAnswer> {
     const start = edges[0];
     const stop = edges.at(-1);
     const handle = handles.of(series);
-    if (start === undefined || stop === undefined || edges.length < 2) return [];
+    if (start === undefined || stop === undefined || edges.length < 2) return { values: [], errors: 0 };
     if (series.kind === "text" && name !== "count") {
       throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
     }
-    if (handle < 0) return edges.slice(1).map(() => null);
+    if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
     const found = await ask("find", { handle, range: { start, stop }, before: name === "increase" });
     const known = found.id === 0 ? () => [] : partsIn;
     return readers.call(
@@ -145,11 +151,22 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
         ...describe(series, found.id, { ...found, parts: known(start, stop) }),
         edges: Float64Array.from(edges),
         aggregate: name,
+        arithmetic,
         before: found.before,
         earlier: name === "increase" ? known(NO_TIME_BELOW, start) : [],
       },
       { transfer: buffersOf(found.memory) },
     );
+  }
+
+  async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
+    const handle = handles.of(series);
+    if (handle < 0) return asColumns(series, emptyRun(false));
+    const found = await ask("find", { handle, range: { start, stop }, before: false });
+    const touched = found.id === 0 ? [] : partsIn(start, stop);
+    const inFiles = describe(series, found.id, { ...found, parts: touched });
+    const asked = { ...inFiles, start, stop, width };
+    return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
   }
 
   async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
@@ -193,8 +210,10 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
       await ask("flush", null);
     },
     read,
+    aggregate: async (query) => (await aggregate(query, null)).values,
+    aggregateArithmetic: (query) => aggregate(query, query.arithmetic),
+    extremes,
     scan,
-    aggregate,
     latest,
     removeDevice: ({ tenant, productID, deviceID }) => remove({ tenant, productID, deviceID }),
     removeField: ({ tenant, productID, field }) => remove({ tenant, productID, field }),

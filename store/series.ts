@@ -5,6 +5,8 @@
  * (embedded files). Times are integer microseconds since 1970-01-01T00:00:00Z everywhere.
  */
 
+import type { Arithmetic } from "./arithmetic.js";
+
 /** What a series holds; fixed by its data point, never by a value (booleans are read as 1/0 by aggregates). */
 export type Kind = "number" | "boolean" | "text";
 
@@ -61,6 +63,27 @@ export interface AggregateQuery {
    */
   readonly calendar: { readonly unit: WindowUnit; readonly timezone: string };
   readonly aggregate: Aggregate;
+}
+
+/** An aggregate over a result of arithmetic at each point. */
+export interface ArithmeticQuery extends AggregateQuery {
+  readonly arithmetic: Arithmetic;
+}
+
+export interface ArithmeticAnswer {
+  /** One entry a window; null where no point has a result. */
+  readonly values: (number | null)[];
+  /** Points whose result is not a finite number: they count as none. */
+  readonly errors: number;
+}
+
+export interface ExtremesQuery {
+  /** Of numbers or booleans. */
+  readonly series: SeriesRef;
+  readonly start: number;
+  readonly stop: number;
+  /** Microseconds: bucket k holds the times [k × width, (k + 1) × width). */
+  readonly width: number;
 }
 
 export type WindowUnit = "minute" | "hour" | "day" | "week" | "month" | "year";
@@ -121,6 +144,13 @@ export interface SeriesStore {
   ): AsyncGenerator<Columns>;
   /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */
   aggregate(query: AggregateQuery): Promise<(number | null)[]>;
+  /** Null where the engine cannot compute this itself: the caller then reads the points. */
+  aggregateArithmetic(query: ArithmeticQuery): Promise<ArithmeticAnswer | null>;
+  /**
+   * The first and the last point of the range, and of each bucket the lowest and the highest (of equal ones the
+   * earlier): what a drawn line shows of any number of points.
+   */
+  extremes(query: ExtremesQuery): Promise<Columns>;
   /** The newest point of each series, null where there is none; same order as asked. */
   latest(series: readonly SeriesRef[]): Promise<({ time: number; value: number | string } | null)[]>;
   /** Removes every point of a device; restartable, safe to repeat. */

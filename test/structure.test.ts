@@ -31,6 +31,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "@influxdata/influxdb-client": [/^store\/influx\//],
   "@peculiar/x509": [/^src\/x509\.ts$/],
   "mqtt-packet": [/^ingest\/transports\/mqtt\//],
+  ws: [/^ingest\/transports\/mqtt\/websocket\.ts$/],
   mathjs: [/^query\/formula[\w-]*\.ts$/],
   "@hono/node-server": [/^src\/(serve|app)\.ts$/],
   mqtt: [],

@@ -6,7 +6,7 @@ import { readConfig } from "../src/config.js";
 import { createLogger } from "../src/log.js";
 import { type Service, serve } from "../src/serve.js";
 import { checkAnswer } from "./conformance/answers.js";
-import { assert, openTempDir, suite, type Test, until } from "./suite.js";
+import { assert, influxSuite, openTempDir, suite, type Test, until } from "./suite.js";
 
 /** A record of the interface. */
 export interface Rec {
@@ -43,6 +43,9 @@ export interface CallOptions {
 export interface World {
   readonly http: string;
   readonly mqtt: string;
+  /** The addresses of every listener, and what signals would ask of the process. */
+  readonly service: Service;
+  readonly dataDir: string;
   /** The credentials of the first start. */
   readonly first: { readonly username: string; readonly password: string; readonly apiKey: string };
   /** A text or binary body goes as it is, anything else as JSON. */
@@ -66,23 +69,50 @@ export function worldSuite(
   define: (test: Test, world: World) => void,
   environment: Readonly<Record<string, string>> = {},
 ): void {
-  suite(name, (test) => {
-    let opened: Opened | undefined;
-    const service = (): Opened => {
-      if (opened === undefined) throw new Error("the service is not open");
-      return opened;
-    };
-    test.before(async () => {
-      opened = await open(environment);
-    });
-    test.after(async () => opened?.close());
-    define(test, createWorld(service));
-  });
+  suite(name, (test) => defineWorld(test, define, async () => environment));
 }
+
+/** The same suite on each engine for the points. */
+export function worldSuites(name: string, define: (test: Test, world: World) => void): void {
+  worldSuite(`${name}, embedded`, define);
+  influxSuite(`${name}, InfluxDB`, (test, influx) =>
+    defineWorld(test, define, async () => {
+      const { url, token, org, bucket } = await influx();
+      return { INFLUX_URL: url, INFLUX_TOKEN: token, INFLUX_ORG: org, INFLUX_BUCKET: bucket };
+    }),
+  );
+}
+
+function defineWorld(
+  test: Test,
+  define: (test: Test, world: World) => void,
+  environment: () => Promise<Readonly<Record<string, string>>>,
+): void {
+  let opened: Opened | undefined;
+  const service = (): Opened => {
+    if (opened === undefined) throw new Error("the service is not open");
+    return opened;
+  };
+  test.before(async () => {
+    opened = await open(await environment());
+  });
+  test.after(async () => opened?.close());
+  define(test, createWorld(service));
+}
+
+/** A suite that needs one of them asks for port 0. */
+export const listenersOff = {
+  MQTTS_PORT: "off",
+  MQTTSS_PORT: "off",
+  WS_PORT: "off",
+  WSS_PORT: "off",
+} as const;
 
 interface Opened {
   readonly http: string;
   readonly mqtt: string;
+  readonly service: Service;
+  readonly dataDir: string;
   readonly first: World["first"];
   close(): Promise<void>;
 }
@@ -90,7 +120,7 @@ interface Opened {
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();
   const troubles: unknown[] = [];
-  const ports = { HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0" };
+  const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, FREE_BYTES_MIN: "0" };
   const config = readConfig({ DATA_DIR: dir.path, ...ports, ...environment });
   const log = createLogger("error", (line) => troubles.push(line), Date.now);
   const service: Service = await serve(config, log, (error) => troubles.push(error));
@@ -98,6 +128,8 @@ async function open(environment: Readonly<Record<string, string>>): Promise<Open
   return {
     http: service.http,
     mqtt: service.mqtt ?? "",
+    service,
+    dataDir: dir.path,
     first,
     close: async () => {
       await service.close();
@@ -115,6 +147,12 @@ function createWorld(service: () => Opened): World {
     },
     get mqtt() {
       return service().mqtt;
+    },
+    get service() {
+      return service().service;
+    },
+    get dataDir() {
+      return service().dataDir;
     },
     get first() {
       return service().first;

@@ -1,7 +1,7 @@
 import type { Db } from "../../store/db.js";
 import { asError } from "../../store/errors.js";
 import { quarantine } from "../../store/quarantine.js";
-import type { Point, SeriesStore } from "../../store/series.js";
+import type { Point, RefusedPoint, SeriesStore } from "../../store/series.js";
 import { count, type Meter } from "../meter.js";
 import type { Stopper } from "./stopper.js";
 
@@ -20,8 +20,15 @@ const retryMs = { first: 200, longest: 10_000 } as const;
 
 /** Writes batches in the order of each device, several at once. */
 export interface Lanes {
-  /** Resolves when there is room for the next; `settled` is called once these points can be read. */
-  write(points: readonly Point[], through: number, settled: () => void): Promise<void>;
+  /**
+   * Resolves when there is room for the next; `settled` is called once these points can be read, but for those
+   * that the store refused.
+   */
+  write(
+    points: readonly Point[],
+    through: number,
+    settled: (refused: ReadonlySet<Point>) => void,
+  ): Promise<void>;
   idle(): Promise<void>;
 }
 
@@ -35,15 +42,20 @@ export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
   /** Settling follows the order of writes, whichever lane ends first. */
   let settling: Promise<void> = Promise.resolve();
 
-  function enter(lane: (typeof lanes)[number], points: readonly Point[], through: number): Promise<void> {
+  async function enter(
+    lane: (typeof lanes)[number],
+    points: readonly Point[],
+    through: number,
+  ): Promise<readonly RefusedPoint[]> {
     lane.queued++;
     const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper));
-    lane.tail = written.finally(() => {
+    const ended = written.finally(() => {
       lane.queued--;
       for (const wake of waiting) wake();
       waiting.clear();
     });
-    return lane.tail;
+    lane.tail = ended.then(() => undefined);
+    return ended;
   }
 
   return {
@@ -52,11 +64,11 @@ export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
       // One lane cannot know how far the other is: of several, the checkpoint moves when all have written.
       const own = lanes.length === 1 ? through : 0;
       const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own));
-      settling = Promise.all([settling, ...all]).then(async () => {
+      settling = Promise.all([Promise.all(all), settling]).then(async ([refused]) => {
         if (stopper.stopped) return;
         if (own !== through) await writeUntilStored(options, [], through, stopper);
         options.meter.pointsStored += points.length;
-        settled();
+        settled(new Set(refused.flat().map(({ point }) => point)));
       });
       while (lanes.some((lane) => lane.queued > queuedWritesMax) && !stopper.stopped) {
         await stopper.wait((wake) => void waiting.add(wake));
@@ -86,7 +98,7 @@ async function writeUntilStored(
   points: readonly Point[],
   through: number,
   stopper: Stopper,
-): Promise<void> {
+): Promise<readonly RefusedPoint[]> {
   for (
     let pauseMs: number = retryMs.first;
     !stopper.stopped;
@@ -100,10 +112,11 @@ async function writeUntilStored(
         count(options.meter.refused, "series", refused.length);
         await quarantine(options.db, options.now(), refused);
       }
-      return;
+      return refused;
     } catch (error) {
       options.onTrouble(asError(error));
       await stopper.wait((wake) => void setTimeout(wake, pauseMs));
     }
   }
+  return [];
 }

@@ -5,7 +5,8 @@ import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journ
 import type { Point } from "../../store/series.js";
 import { type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
-import type { DeviceEntry, Directory } from "../directory.js";
+import type { Directory } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
 import { count } from "../meter.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
 import { createStopper, type Stopper } from "./stopper.js";
@@ -16,6 +17,8 @@ export interface SeriesConsumerOptions extends LanesOptions {
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   /** Points wait so long for company: a store that syncs each write likes few large ones. */
   readonly lingerMs: number;
+  /** Told of points once they can be read; not of those that `resettle` writes anew. */
+  readonly onStored?: (points: readonly Point[]) => void;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
 }
@@ -55,8 +58,9 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
 
   async function follow(reader: JournalReader): Promise<void> {
     const gathered = createGathering(options, stopper, false, (points, through) =>
-      writer.write(points, through, () => {
+      writer.write(points, through, (refused) => {
         settledID = Math.max(settledID, through);
+        options.onStored?.(refused.size === 0 ? points : points.filter((point) => !refused.has(point)));
       }),
     );
     while (!stopper.stopped) {

@@ -1,5 +1,5 @@
 import type { Point } from "../../store/series.js";
-import type { DeviceEntry, PointEntry } from "../directory.js";
+import type { DeviceEntry, PointEntry } from "../directory-entries.js";
 import { type Reading, readJson } from "./json.js";
 import type { Reason } from "./reasons.js";
 import { type LocalTime, readTime } from "./time.js";

@@ -1,4 +1,4 @@
-import type { Sessions } from "../../ingest/sessions.js";
+import type { Sessions } from "../../ingest/sessions/live.js";
 import type { Actor } from "../../store/changes.js";
 import type { CommandTarget } from "../../store/command-targets.js";
 import { createControlLog, publishStatuses } from "../../store/control-logs.js";

@@ -29,19 +29,20 @@ export interface GroupPublishInput {
 
 export const groupPublish = "group_publish";
 
-/** Members of one turn: one write, and at most so many packets at once. */
-const membersPerTurn = 50;
+const membersPerTurnDefault = 250;
 
 export interface GroupPublishDeps {
   readonly db: Db;
   readonly commands: Commands;
+  /** Members of one turn: one write, and at most so many packets at once. */
+  readonly membersPerTurn?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** One message to every member of a group. A turn is committed before it is sent, so no device gets it twice. */
 export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
-  const { db, now } = deps;
+  const { db, now, membersPerTurn = membersPerTurnDefault } = deps;
   return {
     resumes: true,
     run: async ({ task, signal, progress }) => {

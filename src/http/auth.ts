@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { createBackOff } from "../../ingest/back-off.js";
 import { findApiKey } from "../../store/api-keys.js";
 import type { Actor } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
@@ -135,38 +136,24 @@ function apiKeyOf(authorization: string): { appID: string; appSecret: string } |
   return { appID: text.slice(0, at), appSecret: text.slice(at + 1) };
 }
 
-/** Slows down guessing: after some failures of one (address, name) each further one doubles the wait. */
+/** Slows down guessing of one (address, name). */
 export interface Backoff {
-  /**
-   * Counts as a failure until `succeeded` says otherwise, so that attempts at once are counted like those one
-   * after the other. @throws ApiError TOO_MANY_REQUESTS while the wait lasts
-   */
+  /** Counts as a failure until `succeeded` says otherwise. @throws ApiError TOO_MANY_REQUESTS while the wait lasts */
   attempt(key: string): void;
   succeeded(key: string): void;
 }
 
 const freeFailures = 5;
-const waitMsMax = 300_000;
-const backoffKeysMax = 10_000;
 
 export function createBackoff(now: () => number): Backoff {
-  const failures = new Map<string, { count: number; until: number }>();
+  const failures = createBackOff(now, freeFailures);
   return {
     attempt: (key) => {
-      const leftMs = (failures.get(key)?.until ?? 0) - now();
-      if (leftMs > 0) {
-        const headers = { "Retry-After": String(Math.ceil(leftMs / 1000)) };
-        throw new ApiError("TOO_MANY_REQUESTS", "too many failed attempts, try again later", {}, headers);
-      }
-      const count = (failures.get(key)?.count ?? 0) + 1;
-      const waitMs = count < freeFailures ? 0 : Math.min(1000 * 2 ** (count - freeFailures), waitMsMax);
-      failures.delete(key);
-      failures.set(key, { count, until: now() + waitMs });
-      const oldest = failures.keys().next().value;
-      if (failures.size > backoffKeysMax && oldest !== undefined) failures.delete(oldest);
+      const leftMs = failures.attempt(key);
+      if (leftMs === 0) return;
+      const headers = { "Retry-After": String(Math.ceil(leftMs / 1000)) };
+      throw new ApiError("TOO_MANY_REQUESTS", "too many failed attempts, try again later", {}, headers);
     },
-    succeeded: (key) => {
-      failures.delete(key);
-    },
+    succeeded: failures.succeeded,
   };
 }

@@ -9,7 +9,8 @@ import { parseWith } from "./fields.js";
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204 | 304;
-  readonly body?: object | string | ReadableStream<Uint8Array>;
+  /** Bytes, a text and a stream go as they are, any other object as JSON. */
+  readonly body?: object | string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Type of a text or stream; JSON otherwise. */
   readonly type?: string;
@@ -202,7 +203,8 @@ const json = "application/json; charset=utf-8";
 function respond(answer: Answer): Response {
   const { body, status, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });
-  const whole = typeof body === "string" || body instanceof ReadableStream ? body : JSON.stringify(body);
+  const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
+  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : JSON.stringify(body);
   return new Response(whole, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
 }
 

@@ -1,13 +1,15 @@
 import { z } from "@hono/zod-openapi";
+import { maxPointsLeast, maxPointsMost } from "../../query/downsample.js";
 import { type Fill, fills } from "../../query/fill.js";
 import { resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
-import { ApiError, invalid } from "../http/errors.js";
+import { invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/paging.js";
+import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
 
-/** The query parameters that metrics_data and original_data share. */
+/** The query parameters that the questions about data share. */
 
 export const limitDefault = 10_000;
 const limitMax = 100_000;
@@ -37,9 +39,24 @@ export const dataQuery = z.object({
 });
 export type DataQuery = z.output<typeof dataQuery>;
 
-/** What both endpoints read of their query, validated. */
-export interface Asked {
-  readonly device: DeviceRef;
+/** The questions of charts: many devices at once, and points thinned to what a line shows. */
+export const chartQuery = dataQuery.extend({
+  deviceID: parameter(
+    `string id of the device or gateway; several with commas between, at most ${devicesMax}`,
+    "weather-1",
+  ),
+  groupID: parameter(`string id of a group: all its devices, at most ${devicesMax}`),
+});
+export const originalQuery = chartQuery.extend({
+  maxPoints: parameter(
+    `thins each series to so many points that keep its line (LTTB), ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range`,
+    "2000",
+  ),
+});
+export type ChartQuery = z.output<typeof chartQuery> & Partial<z.output<typeof originalQuery>>;
+
+/** What the endpoints read of their query beside the devices, validated. */
+export interface AskedData {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   readonly timezone: string;
@@ -47,31 +64,55 @@ export interface Asked {
   readonly now: number;
   readonly fill: Fill | null;
   readonly limit: number | null;
+  readonly maxPoints: number | null;
   readonly format: TimeFormat;
 }
 
-/** @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for the device */
+export type Asked = AskedData & { readonly device: DeviceRef };
+export type AskedChart = AskedData & AskedDevices;
+
+/** One device's. @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for the device */
 export async function readQuery(deps: AppDeps, tenant: number, query: DataQuery): Promise<Asked> {
+  const { deviceID, deviceIntID, ...asked } = readParameters(deps, query);
+  return { ...asked, device: await findDevice(deps, tenant, deviceID, deviceIntID) };
+}
+
+/** Several devices'. @throws ApiError as `readQuery` */
+export async function readChartQuery(deps: AppDeps, tenant: number, query: ChartQuery): Promise<AskedChart> {
+  const { deviceID, deviceIntID, groupID, ...asked } = readParameters(deps, query);
+  return { ...asked, ...(await findDevices(deps, tenant, { deviceID, deviceIntID, groupID })) };
+}
+
+type Parameters = DataQuery & Partial<ChartQuery>;
+
+function readParameters(deps: AppDeps, query: Parameters): AskedData & DeviceNames {
   const errors: Record<string, string> = {};
-  const number = (name: "metricType" | "metricIntID" | "limit" | "deviceIntID", min: number, max: number) =>
+  type Whole = "metricType" | "metricIntID" | "limit" | "deviceIntID" | "maxPoints";
+  const number = (name: Whole, min: number, max: number) =>
     query[name] ? wholeNumber(query[name], min, min, max, name, errors) : null;
-  const metricType = number("metricType", 1, 2);
-  const metricIntID = number("metricIntID", 1, Number.MAX_SAFE_INTEGER);
-  const limit = number("limit", 1, limitMax);
-  const deviceIntID = number("deviceIntID", 1, Number.MAX_SAFE_INTEGER);
+  const numbers = {
+    metricType: number("metricType", 1, 2),
+    metricIntID: number("metricIntID", 1, Number.MAX_SAFE_INTEGER),
+    limit: number("limit", 1, limitMax),
+    maxPoints: number("maxPoints", maxPointsLeast, maxPointsMost),
+    deviceIntID: number("deviceIntID", 1, Number.MAX_SAFE_INTEGER),
+  };
   const fill = oneOf(fills, query.fill, "fill", errors);
   const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
-  if (!query.deviceID && deviceIntID === null) errors.deviceID = "deviceID or deviceIntID is required";
+  const names = { deviceID: query.deviceID || null, groupID: query.groupID || null };
+  if (names.deviceID === null && names.groupID === null && numbers.deviceIntID === null) {
+    errors.deviceID = "deviceID or deviceIntID is required";
+  }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   // Also where no metric or data point will ask for the range.
   const now = deps.now();
   const timezone = query.timezone || deps.zone.name;
   resolveRange(query, "real", timezone, now);
-  const device = await findDevice(deps, tenant, query.deviceID || null, deviceIntID);
-  return { device, metricType, metricIntID, limit, fill, format, timezone, now };
+  return { ...numbers, ...names, fill, format, timezone, now };
 }
 
-function oneOf<const Values extends readonly string[]>(
+/** One of some words, null when absent; what it is not is told in `errors`. */
+export function oneOf<const Values extends readonly string[]>(
   values: Values,
   text: string | undefined,
   name: string,
@@ -81,25 +122,4 @@ function oneOf<const Values extends readonly string[]>(
   const found = values.find((value) => value === text);
   if (found === undefined) errors[name] = `must be one of ${values.join(", ")}`;
   return found ?? null;
-}
-
-/** …ID is the string id only, …IntID the record id only; both must name one device. */
-async function findDevice(
-  { catalog }: AppDeps,
-  tenant: number,
-  deviceID: string | null,
-  deviceIntID: number | null,
-): Promise<DeviceRef> {
-  const byText = deviceID === null ? null : await catalog.byDeviceID(tenant, deviceID);
-  if (byText === undefined)
-    throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceID: "unknown" });
-  const byNumber = deviceIntID === null ? null : await catalog.byIntID(tenant, deviceIntID);
-  const found = byText ?? byNumber;
-  if (byNumber === undefined || !found) {
-    throw new ApiError("DATA_NOT_FOUND", "cannot find the device", { deviceIntID: "unknown" });
-  }
-  if (byNumber !== null && byNumber.id !== found.id) {
-    throw invalid({ deviceIntID: "is another device than deviceID" });
-  }
-  return found;
 }

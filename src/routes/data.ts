@@ -9,15 +9,24 @@ import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
-import type { DeviceRef } from "../catalog.js";
+import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
 import { ApiError, invalid } from "../http/errors.js";
+import { knownAnswer } from "../http/known-answer.js";
+import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import { metricOfData } from "../views/metrics.js";
 import { streamFormat, streamOriginal } from "./data-export.js";
-import { type Asked, type DataQuery, dataQuery, limitDefault, readQuery } from "./data-query.js";
+import {
+  type AskedChart,
+  type ChartQuery,
+  chartQuery,
+  limitDefault,
+  originalQuery,
+  readChartQuery,
+} from "./data-query.js";
 import { metricStoredSchema } from "./metrics.js";
 
 const tag = "Data";
@@ -25,11 +34,16 @@ const compile = memoizeFormula();
 const formulaType = 1;
 const aggregateType = 2;
 const formulaData = 1;
+/** Series that one answer reads at once: as many as the engine has hands, and some that wait. */
+const questionsAtOnce = 4;
 
 const timeAndValue = z.object({
   time: z.array(z.union([z.string(), z.number()])),
   value: z.array(z.union([z.number(), z.string(), z.boolean(), z.array(z.number()), z.null()])),
 });
+
+/** Whose an item is, where several devices are asked for. */
+const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
 
 export function dataRoutes(deps: AppDeps): Route[] {
   return [
@@ -38,63 +52,94 @@ export function dataRoutes(deps: AppDeps): Route[] {
       path: "/api/v1/metrics_data",
       access: "read",
       tag,
-      summary: "Formula and aggregate values of a device's metrics",
-      shape: { query: dataQuery },
+      summary: "Formula and aggregate values of the metrics of one or several devices",
+      shape: { query: chartQuery },
       answer: {
         status: 200,
-        schema: z.array(metricStoredSchema.extend({ dataPointName: z.string(), metricData: timeAndValue })),
+        schema: z.array(
+          metricStoredSchema.extend({ dataPointName: z.string(), metricData: timeAndValue, ...owner }),
+        ),
       },
       errors: ["DATA_NOT_FOUND"],
-      handle: ({ caller, query }) => answerMetrics(deps, caller.tenant, query),
+      handle: ({ caller, query, request }) => answerMetrics(deps, caller.tenant, query, request),
     }),
     route({
       method: "get",
       path: "/api/v1/original_data",
       access: "read",
       tag,
-      summary: "Raw points of a device",
-      shape: { query: dataQuery },
+      summary: "Raw points of one or several devices",
+      shape: { query: originalQuery },
       answer: {
         status: 200,
         texts: Object.values(historyTypes),
         schema: z.array(
-          z.object({ dataPointIntID: int, dataPointName: z.string(), originalData: timeAndValue }),
+          z.object({ dataPointIntID: int, dataPointName: z.string(), originalData: timeAndValue, ...owner }),
         ),
       },
       errors: ["DATA_NOT_FOUND", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
       handle: ({ caller, query, request }) => {
         const format = streamFormat(request);
         return format === null
-          ? answerOriginal(deps, caller.tenant, query)
+          ? answerOriginal(deps, caller.tenant, query, request)
           : streamOriginal(deps, caller.tenant, query, request, format);
       },
     }),
   ];
 }
 
-async function answerMetrics(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
-  const asked = await readQuery(deps, tenant, query);
+async function answerMetrics(
+  deps: AppDeps,
+  tenant: number,
+  query: ChartQuery,
+  request: Request,
+): Promise<Answer> {
+  const asked = await readChartQuery(deps, tenant, query);
   if (asked.metricType === aggregateType && query.time_unit === "real") {
     throw invalid({ time_unit: "must not be real for aggregate metrics" });
   }
-  const model = await deps.catalog.model(asked.device.productIntID);
-  const points = new Map(model.points.map((point) => [point.id, point]));
-  const metrics = model.metrics.filter((metric) => isAsked(metric, asked, query));
-  const items: object[] = [];
+  const questions = await questionsOf(deps, asked, ({ metrics, points }) => {
+    const byID = new Map(points.map((point) => [point.id, point]));
+    return metrics
+      .filter((metric) => isAsked(metric, asked, query))
+      .map((metric) => ({ metric, points: byID }));
+  });
+  const budget = createBudget();
   let errors = 0;
-  let values = 0;
-  for (const metric of metrics) {
-    const data = await metricData(deps, asked, query, metric, points);
+  const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
+    const data = await metricData(deps, device, asked, query, metric, points);
     errors += data.errors;
-    values += data.values.length;
-    checkValues(values);
-    items.push({ ...metricOfData(metric, deps), metricData: columns(data, asked) });
+    budget(data.values.length);
+    return {
+      ...metricOfData(metric, deps),
+      metricData: columns(data, asked),
+      ...ownerOf(device, asked),
+    };
+  });
+  return knownAnswer(request, items, errors > 0 ? { "Formula-Errors": String(errors) } : {});
+}
+
+/** What is asked of each device, devices in their order. */
+async function questionsOf<Question extends object>(
+  { catalog }: AppDeps,
+  { devices }: AskedChart,
+  ofModel: (model: ProductModel) => readonly Question[],
+): Promise<(Question & { readonly device: DeviceRef })[]> {
+  const models = new Map<number, readonly Question[]>();
+  for (const { productIntID } of devices) {
+    if (!models.has(productIntID)) models.set(productIntID, ofModel(await catalog.model(productIntID)));
   }
-  return { status: 200, body: items, headers: errors > 0 ? { "Formula-Errors": String(errors) } : {} };
+  return devices.flatMap((device) =>
+    (models.get(device.productIntID) ?? []).map((question) => ({ ...question, device })),
+  );
+}
+
+function ownerOf({ id, deviceID }: DeviceRef, { several }: AskedChart): object {
+  return several ? { deviceID, deviceIntID: id } : {};
 }
 
 /** metricType absent with raw points: formulas only. */
-function isAsked(metric: Metric, asked: Asked, query: DataQuery): boolean {
+function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean {
   if (asked.metricIntID !== null && metric.id !== asked.metricIntID) return false;
   if (asked.metricType !== null) return metric.metricType === asked.metricType;
   return !(query.time_unit === "real" && metric.metricType === aggregateType && asked.metricIntID === null);
@@ -102,15 +147,16 @@ function isAsked(metric: Metric, asked: Asked, query: DataQuery): boolean {
 
 async function metricData(
   deps: AppDeps,
-  asked: Asked,
-  query: DataQuery,
+  device: DeviceRef,
+  asked: AskedChart,
+  query: ChartQuery,
   metric: Metric,
   points: ReadonlyMap<number, DataPoint>,
 ): Promise<MetricData> {
   const point = points.get(metric.dataPointIntID);
   if (point === undefined) throw new ApiError("DATA_NOT_FOUND", "the metric's data point is gone");
-  const series = deps.refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
-  const formula = metric.expressions === null ? null : bind(deps, metric.expressions, asked.device, points);
+  const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
+  const formula = metric.expressions === null ? null : bind(deps, metric.expressions, device, points);
   if (metric.metricType === formulaType) {
     const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
@@ -143,34 +189,46 @@ function bind(
   return { formula, others: new Map(others) };
 }
 
-async function answerOriginal(deps: AppDeps, tenant: number, query: DataQuery): Promise<Answer> {
-  const asked = await readQuery(deps, tenant, query);
+async function answerOriginal(
+  deps: AppDeps,
+  tenant: number,
+  query: ChartQuery,
+  request: Request,
+): Promise<Answer> {
+  const asked = await readChartQuery(deps, tenant, query);
   const range = rangeOf(asked, query, "real");
-  const model = await deps.catalog.model(asked.device.productIntID);
-  const metrics = model.metrics.filter((metric) => isOfMetric(metric, asked));
-  const wanted = new Set(metrics.map((metric) => metric.dataPointIntID));
-  const all = asked.metricType === null && asked.metricIntID === null;
-  const points = model.points.filter((point) => (all ? point.dataTransType !== 2 : wanted.has(point.id)));
+  const questions = await questionsOf(deps, asked, (model) =>
+    pointsAsked(model, asked).map((point) => ({ point })),
+  );
+  const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints };
   const write = timeWriters[asked.format];
-  const items: object[] = [];
+  const budget = createBudget();
   let truncated = false;
-  let values = 0;
-  for (const point of points) {
-    const series = deps.refs.of(asked.device, { field: point.field, kind: kindOf(point.pointDataType) });
-    const data = await originalData(deps.series, series, formOf(point), range, asked.limit ?? limitDefault);
+  const items = await inParallel(questions, questionsAtOnce, async ({ device, point }) => {
+    const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
+    const data = await originalData(deps.series, series, formOf(point), range, size);
     truncated ||= data.truncated;
-    values += data.values.length;
-    checkValues(values);
-    items.push({
+    budget(data.values.length);
+    return {
       dataPointIntID: point.id,
       dataPointName: point.dataPointName,
       originalData: { time: Array.from(data.times, (time) => write(range.zone, time)), value: data.values },
-    });
-  }
-  return { status: 200, body: items, headers: truncated ? { Truncated: "true" } : {} };
+      ...ownerOf(device, asked),
+    };
+  });
+  return knownAnswer(request, items, truncated ? { Truncated: "true" } : {});
 }
 
-function isOfMetric(metric: Metric, asked: Asked): boolean {
+/** Every reportable data point, or those of the metrics asked for. */
+function pointsAsked({ points, metrics }: ProductModel, asked: AskedChart): DataPoint[] {
+  const all = asked.metricType === null && asked.metricIntID === null;
+  const wanted = new Set(
+    metrics.filter((metric) => isOfMetric(metric, asked)).map((one) => one.dataPointIntID),
+  );
+  return points.filter((point) => (all ? point.dataTransType !== 2 : wanted.has(point.id)));
+}
+
+function isOfMetric(metric: Metric, asked: AskedChart): boolean {
   return (
     (asked.metricIntID === null || metric.id === asked.metricIntID) &&
     (asked.metricType === null || metric.metricType === asked.metricType)
@@ -184,13 +242,13 @@ function formOf(point: DataPoint): OriginalForm {
 }
 
 /** `limit` of the request takes the place of the default number of newest points. */
-function rangeOf(asked: Asked, query: DataQuery, unitDefault: "real" | "hour"): Range {
+function rangeOf(asked: AskedChart, query: ChartQuery, unitDefault: "real" | "hour"): Range {
   const range = resolveRange(query, unitDefault, asked.timezone, asked.now);
   return range.newest !== undefined && asked.limit !== null ? { ...range, newest: asked.limit } : range;
 }
 
 /** Windows carry their calendar start: as the wall clock shows it, or as an exact instant. */
-function columns(data: MetricData, asked: Asked): object {
+function columns(data: MetricData, asked: AskedChart): object {
   const place = zone(asked.timezone);
   const write = timeWriters[asked.format];
   const time =
@@ -206,7 +264,12 @@ function wallLabel(wall: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-function checkValues(values: number): void {
-  if (values <= answerValuesMax) return;
-  throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
+/** Counts the values of an answer. @throws ApiError PARAMETER_INVALID once they are too many */
+function createBudget(): (values: number) => void {
+  let total = 0;
+  return (values) => {
+    total += values;
+    if (total <= answerValuesMax) return;
+    throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
+  };
 }

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { createDevice, type Device } from "../../store/devices.js";
+import type { Device } from "../../store/device-record.js";
+import { createDevice } from "../../store/devices.js";
 import { longID } from "../../store/ids.js";
 import type { AppDeps } from "../deps.js";
 import type { Caller } from "../http/auth.js";

@@ -1,5 +1,6 @@
 import type { DeviceInput } from "../../store/device-columns.js";
-import { type Device, isBelow } from "../../store/devices.js";
+import type { Device } from "../../store/device-record.js";
+import { isBelow } from "../../store/devices.js";
 import { StoreError } from "../../store/errors.js";
 import { findProduct, type ProductRef } from "../../store/products.js";
 import type { AppDeps } from "../deps.js";

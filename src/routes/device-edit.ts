@@ -1,6 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { DeviceInput } from "../../store/device-columns.js";
-import { type Device, getDevice, updateDevice } from "../../store/devices.js";
+import type { Device } from "../../store/device-record.js";
+import { getDevice, updateDevice } from "../../store/devices.js";
 import type { AppDeps } from "../deps.js";
 import type { Caller } from "../http/auth.js";
 import { invalid } from "../http/errors.js";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { DeviceInput } from "../../store/device-columns.js";
-import type { Device } from "../../store/devices.js";
+import type { Device } from "../../store/device-record.js";
 import { code, codes, float, integer, json, name, text } from "../http/fields.js";
 import { codesOf, textDictionary } from "../views/labels.js";
 

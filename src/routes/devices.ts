@@ -1,6 +1,6 @@
+import type { Device } from "../../store/device-record.js";
 import {
   anyDeviceIDs,
-  type Device,
   deviceFilters,
   deviceIDs,
   getDevice,

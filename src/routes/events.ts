@@ -42,6 +42,7 @@ const common = z.object({
   msgTime: stampText,
   createAt: stampText,
   updateAt: z.null(),
+  refused: z.literal(true).optional().openapi({ description: "a policy refused it: no points, no delivery" }),
 });
 const event = common.extend({ deviceName: textOrNull }).openapi("Event");
 const accountEventB = event.extend({ productName: textOrNull }).openapi("EventB");

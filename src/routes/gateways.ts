@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { DeviceInput } from "../../store/device-columns.js";
+import type { Device } from "../../store/device-record.js";
 import {
   createDevice,
-  type Device,
   type Gateway,
   gatewayFilters,
   gatewayIDs,

@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { groupMembers, unbind } from "../../store/bindings.js";
 import { boundFilters } from "../../store/bound-devices.js";
-import { type Device, deviceFilters, deviceIDs, listEveryDevice } from "../../store/devices.js";
+import type { Device } from "../../store/device-record.js";
+import { deviceFilters, deviceIDs, listEveryDevice } from "../../store/devices.js";
 import { addMembers, notJoined } from "../../store/group-members.js";
 import { getGroup, groupIDs } from "../../store/groups.js";
 import { resolveIDs } from "../../store/table.js";

@@ -31,6 +31,8 @@ function shown({ record }: LogRow, { stamp }: ViewContext) {
     msgTime: at,
     createAt: at,
     updateAt: null,
+    // Beyond the interface, and there only where it says something: a policy has refused the message.
+    ...(record.flag ? { refused: true as const } : {}),
   };
 }
 

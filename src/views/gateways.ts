@@ -1,4 +1,5 @@
-import type { Device, Gateway } from "../../store/devices.js";
+import type { Device } from "../../store/device-record.js";
+import type { Gateway } from "../../store/devices.js";
 import type { ViewContext } from "./context.js";
 import { label } from "./labels.js";
 

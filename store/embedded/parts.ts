@@ -62,8 +62,9 @@ export async function openParts(deps: {
     if (known !== undefined) return known;
     const { name, start, stop } = monthOf(time);
     const part = { start, stop, path: `points-${name}.db`, loose: 0, writtenAt: 0 };
-    await catalog.addPart(part);
+    // its tables first: a process killed in between must not leave a listed file that readers cannot use
     await client(part);
+    await catalog.addPart(part);
     parts = [...parts, part].sort((a, b) => a.start - b.start);
     onChange(parts);
     return part;

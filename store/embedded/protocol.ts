@@ -1,5 +1,6 @@
+import type { Arithmetic } from "../arithmetic.js";
 import type { StoreErrorCode } from "../errors.js";
-import type { Aggregate, ReadRange } from "../series.js";
+import type { Aggregate, ArithmeticAnswer, ReadRange } from "../series.js";
 import type { Part } from "./catalog.js";
 import type { Run } from "./columns.js";
 import type { RemovedScope } from "./names.js";
@@ -68,12 +69,15 @@ export type ReaderCalls = {
     args: SeriesInFiles & {
       edges: Float64Array;
       aggregate: Aggregate;
+      /** Null: over the values as they are. */
+      arithmetic: Arithmetic | null;
       before: LastPoint | null;
       /** Months before the range, ascending: where the point before it may lie. */
       earlier: readonly Part[];
     };
-    answer: (number | null)[];
+    answer: ArithmeticAnswer;
   };
+  extremes: { args: SeriesInFiles & { start: number; stop: number; width: number }; answer: Run };
   latest: {
     args: { ids: readonly number[]; texts: readonly boolean[]; parts: readonly Part[]; floor: number };
     answer: (LastPoint | null)[];

@@ -1,9 +1,12 @@
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import { createAggregation } from "../aggregation.js";
+import { computeColumn, computeOne } from "../arithmetic.js";
+import { createExtremes } from "../extremes.js";
+import type { ArithmeticAnswer } from "../series.js";
 import type { Handlers } from "./calls.js";
 import type { Part } from "./catalog.js";
-import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 import { fetchMerged, fetchOverlaid } from "./fetch.js";
 import { loadChunks, openMonthFileToRead } from "./files.js";
 import type { LastPoint, ReaderCalls, SeriesInFiles } from "./protocol.js";
@@ -40,13 +43,15 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
     stop,
   });
 
-  async function aggregate(args: ReaderCalls["aggregate"]["args"]): Promise<(number | null)[]> {
-    const { edges } = args;
+  async function aggregate(args: ReaderCalls["aggregate"]["args"]): Promise<ArithmeticAnswer> {
+    const { edges, arithmetic } = args;
     const start = edges[0] ?? 0;
     const aggregation = createAggregation(edges, args.aggregate);
+    let errors = 0;
     if (args.aggregate === "increase") {
       const before = await pointBefore(args, start);
-      if (before !== undefined) aggregation.startFrom(before);
+      const from = before === undefined || arithmetic === null ? before : computeOne(arithmetic, before);
+      if (from !== undefined && Number.isFinite(from)) aggregation.startFrom(from);
     }
     for await (const { times, values } of fetchOverlaid(
       open,
@@ -54,9 +59,24 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
       args.memory,
     )) {
       // of text only the number of points is asked
-      aggregation.add(times, Array.isArray(values) ? new Float64Array(values.length) : values);
+      const numbers = Array.isArray(values) ? new Float64Array(values.length) : values;
+      if (arithmetic === null) aggregation.add(times, numbers);
+      else {
+        const results = withResults(times, computeColumn(arithmetic, numbers));
+        aggregation.add(results.times, results.values);
+        errors += times.length - results.times.length;
+      }
     }
-    return aggregation.result();
+    return { values: aggregation.result(), errors };
+  }
+
+  async function extremes(args: ReaderCalls["extremes"]["args"]): Promise<Run> {
+    const thinned = createExtremes(args.width);
+    const range = rangeOf(args, args.start, args.stop);
+    for await (const { times, values } of fetchOverlaid(open, range, args.memory)) {
+      if (!Array.isArray(values)) thinned.add(times, values);
+    }
+    return thinned.result();
   }
 
   async function pointBefore(
@@ -130,6 +150,7 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
         fetchMerged(open, rangeOf(args, args.range.start, args.range.stop), args.memory, args.range),
       ),
     aggregate: (args) => inTurn(() => aggregate(args)),
+    extremes: (args) => inTurn(() => extremes(args)),
     latest: (args) => inTurn(() => latest(args)),
     forget: (paths) =>
       inTurn(async () => {
@@ -142,4 +163,16 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
         return null;
       }),
   };
+}
+
+/** Points whose result is finite. */
+function withResults(
+  times: Float64Array,
+  values: Float64Array,
+): { times: Float64Array; values: Float64Array } {
+  // A sum of finite numbers may overflow: then the slow way finds out that nothing is missing.
+  const total = values.reduce((sum, value) => sum + value, 0);
+  if (Number.isFinite(total)) return { times, values };
+  const kept = (_: number, i: number) => Number.isFinite(values[i]);
+  return { times: times.filter(kept), values: values.filter(Number.isFinite) };
 }

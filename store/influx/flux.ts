@@ -3,6 +3,7 @@
  * `fluxString`, so no identifier can end its literal.
  */
 
+import type { Arithmetic } from "../arithmetic.js";
 import type { Aggregate, SeriesRef } from "../series.js";
 import { influxName, timeMax, timeMin } from "./lines.js";
 import type { WindowRun } from "./windows.js";
@@ -52,13 +53,16 @@ export function fluxRead(
   ${pair}${text ? `\n  ${jsonValues}` : ""}`;
 }
 
-/** The first or last point of a series in [start, stop): the storage engine finds it without reading the rest. */
+/**
+ * The first, last, lowest or highest point of a series in [start, stop): the storage engine finds the former two
+ * without reading the rest, and the latter two by itself.
+ */
 export function fluxEdgePoint(
   bucket: string,
   series: SeriesRef,
   start: number,
   stop: number,
-  end: "first" | "last",
+  end: "first" | "last" | "min" | "max",
 ): string {
   const text = series.kind === "text";
   return `${text ? jsonImport : ""}${source(bucket, series, start, stop)}
@@ -75,9 +79,50 @@ export function fluxAggregate(
   series: SeriesRef,
   runs: readonly WindowRun[],
   fn: FluxAggregate,
+  arithmetic?: Arithmetic,
 ): string {
-  const parts = runs.map((run) => aggregatePart(bucket, series, run, fn));
+  const parts = runs.map((run) => aggregatePart(bucket, series, run, fn, arithmetic));
   return parts.length === 1 ? (parts[0] ?? "") : `union(tables: [\n${parts.join(",\n")},\n])`;
+}
+
+/** The lowest or highest point of each bucket [k × width, (k + 1) × width), the earlier of equal ones. */
+export function fluxExtremes(
+  bucket: string,
+  series: SeriesRef,
+  range: { readonly start: number; readonly stop: number; readonly width: number },
+  end: "min" | "max",
+): string {
+  const toFloat = series.kind === "boolean" ? "\n  |> toFloat()" : "";
+  return `${source(bucket, series, range.start, range.stop)}${toFloat}
+  |> window(every: ${range.width}us)
+  |> ${end}()
+  ${pair}`;
+}
+
+/**
+ * Arithmetic on r._value. Every number is a literal: Flux computes whole columns at once with literals, and a
+ * hundred times slower with names or calls.
+ */
+export function fluxArithmetic(arithmetic: Arithmetic): string {
+  switch (arithmetic.kind) {
+    case "value":
+      return "r._value";
+    case "number":
+      return fluxFloat(arithmetic.value);
+    case "operation":
+      return `(${fluxArithmetic(arithmetic.left)} ${arithmetic.operator} ${fluxArithmetic(arithmetic.right)})`;
+  }
+}
+
+/** The shortest digits that read back as the number, written out: Flux has no exponents. */
+export function fluxFloat(value: number): string {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
+  const point = whole.length + Number(exponent);
+  const digits = (whole + fraction).padEnd(point, "0").padStart(whole.length + fraction.length - point, "0");
+  const at = Math.max(point, 0);
+  const text = `${digits.slice(0, at) || "0"}.${digits.slice(at) || "0"}`;
+  return sign === "" ? text : `(${sign}${text})`;
 }
 
 /** The newest point of each series: columns _time, _value, _measurement, device, _field; one yield a kind. */
@@ -105,16 +150,24 @@ export function deletePredicate(productID: string, deviceID: string): string {
   return `_measurement=${predicateString(productID)} AND device=${predicateString(deviceID)}`;
 }
 
-function aggregatePart(bucket: string, series: SeriesRef, run: WindowRun, fn: FluxAggregate): string {
+function aggregatePart(
+  bucket: string,
+  series: SeriesRef,
+  run: WindowRun,
+  fn: FluxAggregate,
+  arithmetic?: Arithmetic,
+): string {
   const points = source(bucket, series, run.start, run.stop);
-  const before = series.kind === "boolean" && !untyped.has(fn);
-  const after = fn === "count" || (series.kind === "boolean" && untyped.has(fn));
+  const asIs = arithmetic === undefined && untyped.has(fn);
+  const before = series.kind === "boolean" && !asIs;
+  const after = fn === "count" || (series.kind === "boolean" && asIs);
   const toFloat = "\n  |> toFloat()";
+  const map = arithmetic ? `\n  |> map(fn: (r) => ({r with _value: ${fluxArithmetic(arithmetic)}}))` : "";
   const every = run.calendar ?? `${run.width}us`;
   const windows =
     `aggregateWindow(every: ${every}, offset: ${run.phase}us, fn: ${fn}, ` +
     'createEmpty: false, timeSrc: "_start")';
-  return `${points}${before ? toFloat : ""}\n  |> ${windows}\n  ${pair}${after ? toFloat : ""}`;
+  return `${points}${before ? toFloat : ""}${map}\n  |> ${windows}\n  ${pair}${after ? toFloat : ""}`;
 }
 
 /** These the storage engine computes over booleans as they are, and numbers are made of the few results. */

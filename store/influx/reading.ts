@@ -1,4 +1,6 @@
 /** Questions to InfluxDB and their answers as columns. */
+
+import type { Arithmetic } from "../arithmetic.js";
 import { StoreError } from "../errors.js";
 import type { AggregateQuery, Columns, ReadRange, SeriesRef } from "../series.js";
 import type { InfluxClient } from "./client.js";
@@ -35,6 +37,7 @@ export async function aggregateWindows(
   client: InfluxClient,
   bucket: string,
   query: AggregateQuery,
+  arithmetic?: Arithmetic,
 ): Promise<(number | null)[]> {
   const { series, edges, aggregate } = query;
   const answer = new Array<number | null>(Math.max(edges.length - 1, 0)).fill(null);
@@ -43,7 +46,8 @@ export async function aggregateWindows(
   const indexOf = new Map(edges.map((edge, i) => [edge, i]));
   const runs = windowRuns(edges).filter((run) => run.stop > timeMin && run.start < timeMax);
   for (let from = 0; from < runs.length; from += runsPerRequestMax) {
-    const flux = fluxAggregate(bucket, series, runs.slice(from, from + runsPerRequestMax), aggregate);
+    const some = runs.slice(from, from + runsPerRequestMax);
+    const flux = fluxAggregate(bucket, series, some, aggregate, arithmetic);
     await readRows(client.query(flux), false, (start, value) => {
       const index = indexOf.get(start) ?? (start < (edges[1] ?? 0) ? 0 : undefined);
       if (index === undefined)

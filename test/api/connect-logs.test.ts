@@ -97,7 +97,8 @@ worldSuite("connect logs", (test, world) => {
     await tryTo(device, 5, String(device.token));
     assert.is((await counted(device, 1, "B"))[0]?.deviceStatus, 2);
     await tryTo({ ...device, deviceUsername: "nobody" }, 4);
-    const guesses = 20;
+    // More would have to wait.
+    const guesses = 10;
     for (let i = 0; i < guesses; i++) await tryTo(device, 4);
     const { text } = await world.call("GET", "/metrics");
     const unrecorded = Number(/^tidemark_denials_unrecorded_total (\d+)$/m.exec(text)?.[1]);
@@ -108,7 +109,7 @@ worldSuite("connect logs", (test, world) => {
       },
       { what: "every guess recorded or counted" },
     );
-    assert.ok(recorded <= 10, `${recorded} in a few seconds`);
+    assert.ok(recorded <= 6, `${recorded} in a few seconds`);
   });
 
   test("filters", async () => {

@@ -1,6 +1,10 @@
 import { join } from "node:path";
-import type { DeviceEntry } from "../../ingest/directory.js";
-import { createSessions, type Sessions, type Settled } from "../../ingest/sessions.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
+import { createMeter } from "../../ingest/meter.js";
+import { createChanges } from "../../ingest/sessions/changes.js";
+import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
+import { createSpaces } from "../../ingest/sessions/spaces.js";
+import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
 import { groupPublishKind } from "../../src/control/group-publish.js";
 import { createLogger } from "../../src/log.js";
@@ -24,7 +28,8 @@ interface Fleet {
 
 async function open(dir: string): Promise<Fleet> {
   const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
-  const sessions = createSessions();
+  const spaces = createSpaces(createChanges(), createMeter());
+  const sessions = createSessions({ spaces, records: { send: () => undefined }, now });
   const got = new Map<number, Settled[]>();
   await db.write([
     { sql: "insert into tenant (id, tenantID, tenantName, createAt) values (1, 'C', 't', 0)" },
@@ -47,17 +52,24 @@ async function open(dir: string): Promise<Fleet> {
       { sql: "insert into group_member (groupIntID, deviceIntID) values (1, ?)", args: [id] },
     ]);
     if (id % 10 === 0) continue;
+    const { state } = spaces.connect({
+      ...{ tenant: 1, device: id, deviceID: `d${id}`, clientID: "c", session: 1, connection: id, at: 0 },
+      ...{ cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
+    });
+    const note = (settled: Settled = () => undefined) => {
+      got.set(id, [...(got.get(id) ?? []), settled]);
+      return true;
+    };
+    state.link = { deliver: () => note(), send: ({ settled }) => note(settled) };
+    const entry = { id, device: { deviceID: `d${id}` } } as DeviceEntry;
     sessions.open({
       clientID: "c",
       token: "t",
-      entry: { id, device: { deviceID: `d${id}` } } as DeviceEntry,
-      subscriptions: new Map(),
-      hasInbox: true,
-      deliver: (_topic, _payload, _qos, settled) => {
-        got.set(id, [...(got.get(id) ?? []), settled ?? (() => undefined)]);
-        return true;
-      },
+      certificate: null,
+      entry,
+      state,
       end: () => undefined,
+      subscribeByPlatform: () => undefined,
     });
   }
   return { db, sessions, got, commands: createCommands({ db, sessions, log, now }) };
@@ -97,7 +109,7 @@ interface Run {
 
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
   const closing = new AbortController();
-  return groupPublishKind({ ...fleet, ...rest, now }).run({
+  return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
     ...{ task: task(needAck), signal: closing.signal, dir: "" },
     progress: async (current) => onProgress?.(current, closing),
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { assert, until } from "../suite.js";
-import type { Rec } from "../world.js";
+import { listenersOff, type Rec } from "../world.js";
 
 const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
@@ -18,6 +18,11 @@ export interface Reply {
 
 export interface RunningService {
   readonly mqtt: string;
+  /** What the line "listening" says. */
+  readonly addresses: Readonly<Record<string, string | null>>;
+  /** The log so far, a JSON object each. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  signal(name: NodeJS.Signals): void;
   call(method: string, path: string, body?: unknown): Promise<Reply>;
   make(path: string, body: object): Promise<Rec>;
   /** A sample of /metrics, 0 where it is not there. */
@@ -34,7 +39,14 @@ export async function startService(
   dataDir: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
-  const env = { DATA_DIR: dataDir, HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0", ...environment };
+  const env = {
+    DATA_DIR: dataDir,
+    HTTP_PORT: "0",
+    MQTT_PORT: "0",
+    ...listenersOff,
+    FREE_BYTES_MIN: "0",
+    ...environment,
+  };
   const child = spawn(process.execPath, ["--enable-source-maps", program, "serve"], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -42,7 +54,8 @@ export async function startService(
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
   child.once("exit", () => process.off("exit", killAtExit));
-  const addresses = await listening(child);
+  const logged: Record<string, unknown>[] = [];
+  const addresses = await listening(child, logged);
   const first = JSON.parse(await readFile(join(dataDir, "first-start.json"), "utf8")) as { apiKey: string };
 
   async function call(method: string, path: string, body?: unknown): Promise<Reply> {
@@ -63,6 +76,9 @@ export async function startService(
 
   return {
     mqtt: addresses.mqtt,
+    addresses,
+    logged,
+    signal: (name) => void child.kill(name),
     call,
     metric,
     make: async (path, body) => {
@@ -92,7 +108,10 @@ async function exited(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-function listening(child: ChildProcess): Promise<{ http: string; mqtt: string }> {
+function listening(
+  child: ChildProcess,
+  logged: Record<string, unknown>[],
+): Promise<{ http: string; mqtt: string }> {
   return new Promise((resolve, reject) => {
     let errors = "";
     child.stderr?.on("data", (chunk) => {
@@ -103,8 +122,9 @@ function listening(child: ChildProcess): Promise<{ http: string; mqtt: string }>
     );
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const { msg, http, mqtt } = JSON.parse(line) as { msg: string; http: string; mqtt: string };
-      if (msg === "listening") resolve({ http, mqtt });
+      const { msg, ...rest } = JSON.parse(line) as { msg: string; http: string; mqtt: string };
+      logged.push({ msg, ...rest });
+      if (msg === "listening") resolve(rest);
     });
   });
 }

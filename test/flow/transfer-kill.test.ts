@@ -74,7 +74,7 @@ suite("kill -9 in the middle of a transfer", (test) => {
       import_success_num: devices,
     });
     assert.is(await count(), devices);
-    assert.equal(await files(), []);
+    await until(async () => (await files()).length === 0, { what: "the upload to be removed" });
   });
 
   test("an export that is cut short is written anew", async () => {

@@ -1,10 +1,15 @@
 import { createDirectory, type Directory } from "../../ingest/directory.js";
+import { mayPublish } from "../../ingest/policies.js";
+import { bind, groupMembers, policyDevices, unbind } from "../../store/bindings.js";
 import { type ChangeFeed, openChangeFeed } from "../../store/changes.js";
 import { createDataPoint, removeDataPoints, updateDataPoint } from "../../store/data-points.js";
 import { openDb } from "../../store/db.js";
 import { createDevice, type DeviceStore, removeDevices, updateDevice } from "../../store/devices.js";
+import { createGroup, removeGroups } from "../../store/groups.js";
+import { createPolicy, removePolicies, updatePolicy } from "../../store/policies.js";
 import { createProduct } from "../../store/products.js";
 import { createVault } from "../../store/secrets.js";
+import { createSubscription, type SubscriptionOwner } from "../../store/subscriptions.js";
 import { createTenant } from "../../store/tenants.js";
 import { assert, openTempDir, suite } from "../suite.js";
 
@@ -44,6 +49,16 @@ suite("directory", (test) => {
     feed.close();
     store.db.close();
     await dir.close();
+  });
+
+  test("of a device that nobody has asked for its end is told, and nothing else", async () => {
+    const id = await add("a");
+    await updateDevice(store, actor, 1, id, { blocked: 1 });
+    await feed.poll();
+    assert.equal(heard, []);
+    await removeDevices(store, actor, 2, [id]);
+    await feed.poll();
+    assert.equal(heard, [[id, false]]);
   });
 
   test("follows edits of a device on the same entry, and its end", async () => {
@@ -125,6 +140,83 @@ suite("directory", (test) => {
     await feed.poll();
     assert.is.not(series()?.field, before?.field);
     assert.is(series()?.deviceID, "a");
+  });
+
+  const rule = (topic: string) => ({ name: topic, topic, access: 2, allow: 0, description: null });
+
+  test("policies bound, edited, unbound and deleted later reach all their devices, and only those", async () => {
+    const ids = [await add("a"), await add("b"), await add("c")];
+    const [a, b, c] = await Promise.all(ids.map((id) => directory.get(id)));
+    const may = (topic: string) => [a, b, c].map((entry) => mayPublish(entry ?? {}, topic));
+    const policy = await createPolicy(store.db, actor, 0, rule("x"));
+    assert.is(a?.access, null, "nothing to ask of a device without rules");
+    const pairs = { owners: [policy.id], devices: ids.slice(0, 2) };
+    await bind(store.db, actor, 0, policyDevices, pairs);
+    await feed.poll();
+    assert.equal(may("x"), [false, false, true]);
+    await updatePolicy(store.db, actor, 1, policy.id, { topic: "%d" });
+    await feed.poll();
+    assert.equal(
+      [may("x"), may("a")],
+      [
+        [true, true, true],
+        [false, true, true],
+      ],
+    );
+    await unbind(store.db, actor, 2, policyDevices, { ...pairs, devices: ids.slice(0, 1) });
+    await feed.poll();
+    assert.equal(
+      [may("a"), may("b")],
+      [
+        [true, true, true],
+        [true, false, true],
+      ],
+    );
+    assert.is(a?.access, null);
+    await removePolicies(store.db, actor, 3, [policy.id]);
+    await feed.poll();
+    assert.equal(may("b"), [true, true, true]);
+  });
+
+  test("a device renamed goes by its new name, one loaded later has what is bound to it", async () => {
+    const id = await add("a");
+    const policy = await createPolicy(store.db, actor, 0, rule("%u"));
+    await bind(store.db, actor, 0, policyDevices, { owners: [policy.id], devices: [id] });
+    const entry = await directory.findByUsername("a");
+    if (entry === undefined) throw new Error("no device");
+    assert.equal([mayPublish(entry, "a"), mayPublish(entry, "z")], [false, true]);
+    await updateDevice(store, actor, 1, id, { deviceUsername: "z" });
+    await feed.poll();
+    assert.equal([mayPublish(entry, "a"), mayPublish(entry, "z")], [true, false]);
+  });
+
+  test("what the platform subscribes a device to: its own, its product's and its groups', told at each change", async () => {
+    const id = await add("a");
+    const entry = await directory.get(id);
+    if (entry === undefined) throw new Error("no device");
+    const told: string[][] = [];
+    const topics = () => directory.platformSubscriptions(entry).map(({ topic, qos }) => `${topic} ${qos}`);
+    directory.onSubscriptions((one) => {
+      if (one === entry) told.push(topics());
+    });
+    const group = await createGroup(store.db, actor, 0, { groupName: "g", description: null, productIntID });
+    const members = { owners: [group.id], devices: [id] };
+    const make = (column: SubscriptionOwner["column"], owner: number, topic: string, qos: number) =>
+      createSubscription(store.db, actor, 0, { column, id: owner }, { topic, qos });
+    await make("deviceIntID", id, "own", 1);
+    await make("productIntID", productIntID, "product", 0);
+    await make("groupIntID", group.id, "group", 2);
+    await feed.poll();
+    assert.equal(topics().sort(), ["own 1", "product 0"]);
+    await bind(store.db, actor, 0, groupMembers, members);
+    await make("groupIntID", group.id, "own", 2);
+    await feed.poll();
+    assert.equal(topics().sort(), ["group 2", "own 2", "product 0"]);
+    await removeGroups(store.db, actor, 1, [group.id]);
+    await feed.poll();
+    assert.equal(topics().sort(), ["own 1", "product 0"]);
+    assert.equal(told.at(-1)?.sort(), topics().sort());
+    assert.equal((await directory.findByUsername("a"))?.subscriptions.length, 1);
   });
 
   test("forgets the oldest beyond its bound, never one that a connection holds", async () => {

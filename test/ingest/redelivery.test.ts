@@ -1,4 +1,5 @@
 import { type DeviceHistory, messageKey, takenBefore } from "../../ingest/redelivery.js";
+import { disconnectExtra, messageExtra } from "../../ingest/sessions/record-extras.js";
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import { journalInput } from "../store/journal-support.js";
 import { assert, suite } from "../suite.js";
@@ -26,7 +27,7 @@ function story() {
       add({ kind: recordKinds.connect, connection: 0, session: of, messageID: 60, qos: 0, topic: "client" }),
     publish: (connection: number, messageID: number, text: string, fields: Partial<JournalRecord> = {}) =>
       add({ connection, messageID, payload: Buffer.from(text), ...fields }),
-    end: (connection: number, orderly: boolean, of = session) =>
+    end: (connection: number, orderly: boolean, of = session, endedAt: number | null = null) =>
       add({
         kind: recordKinds.disconnect,
         connection,
@@ -35,6 +36,7 @@ function story() {
         messageID: 0,
         qos: 0,
         topic: "",
+        extra: disconnectExtra({ expiry: null, endedAt }),
       }),
     now: () => clock,
     taken: async (connection: number, killedAt = 0): Promise<string[]> => {
@@ -100,6 +102,16 @@ suite("redelivery", (test) => {
     assert.equal(await taken(connect()), []);
   });
 
+  test("a will that comes hours after the end does not move the end", async () => {
+    const { connect, publish, end, taken, wait } = story();
+    const first = connect();
+    publish(first, 1, "a");
+    end(first, false);
+    wait(7200);
+    publish(first, 0, "gone", { extra: messageExtra(null, true) });
+    assert.equal(await taken(connect()), [key(1, "a")]);
+  });
+
   test("id, topic and payload must be those of the latest message of the id", async () => {
     const { connect, publish, end, taken } = story();
     const first = connect();
@@ -155,6 +167,19 @@ suite("redelivery", (test) => {
     wait(2);
     const killedAt = now();
     assert.equal(await taken(connect(), killedAt), [key(2, "late")]);
+  });
+
+  test("also where the next start has written the end down, however much later", async () => {
+    const { connect, publish, end, taken, wait, now } = story();
+    const first = connect();
+    publish(first, 1, "early");
+    wait(59);
+    publish(first, 2, "late");
+    wait(2);
+    const killedAt = now();
+    wait(3600);
+    end(first, false, session, killedAt);
+    assert.equal(await taken(connect(), now()), [key(2, "late")]);
   });
 
   test("after a kill before the first message there is nothing", async () => {

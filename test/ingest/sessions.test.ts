@@ -1,47 +1,76 @@
-import type { DeviceEntry } from "../../ingest/directory.js";
-import {
-  createSessions,
-  type Session,
-  type Sessions,
-  type Settled,
-  sessionsPerDeviceMax,
-} from "../../ingest/sessions.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
+import { createMeter } from "../../ingest/meter.js";
+import { sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
+import { createChanges } from "../../ingest/sessions/changes.js";
+import { createSessions, type Session } from "../../ingest/sessions/live.js";
+import { createSpaces } from "../../ingest/sessions/spaces.js";
+import type { Message, Outgoing, SessionState } from "../../ingest/sessions/state.js";
 import { assert, suite } from "../suite.js";
+import { subscription } from "./session-support.js";
 
 interface Fake extends Session {
+  readonly state: SessionState;
   readonly got: string[];
   readonly ended: string[];
-  readonly subscriptions: Map<string, number>;
-  hasInbox: boolean;
   /** Takes nothing: a reader that is too slow. */
   slow: boolean;
-  /** Of the messages of QoS 1 and 2, in order. */
-  readonly waiting: Settled[];
+  /** Of QoS 1 and 2, in order. */
+  readonly waiting: Outgoing[];
 }
 
-function fake(sessions: Sessions, clientID: string, device = 1, token = "secret"): Fake {
-  const session: Fake = {
-    clientID,
-    token,
-    entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
-    subscriptions: new Map(),
-    hasInbox: true,
-    slow: false,
-    waiting: [],
-    got: [],
-    ended: [],
-    deliver: (topic, payload, qos, settled) => {
-      if (session.slow) return false;
-      session.got.push(`${topic} ${Buffer.from(payload)} ${qos}`);
-      if (settled !== undefined) session.waiting.push(settled);
-      return true;
-    },
-    end: (reason) => {
-      session.ended.push(reason);
-      sessions.close(session);
-    },
+const text = ({ topic, payload, qos }: Message) => `${topic} ${Buffer.from(payload)} ${qos}`;
+
+function begin() {
+  const spaces = createSpaces(createChanges(), createMeter());
+  let connections = 0;
+  const sessions = createSessions({
+    spaces,
+    // These sessions end with their connections: nothing of theirs is the journal's.
+    records: { send: () => assert.unreachable("no session outlives its connection") },
+    now: () => 1_800_000_000_000,
+  });
+
+  function fake(clientID: string, device = 1, token = "secret"): Fake {
+    const ids = { tenant: 1, device, deviceID: `d${device}`, clientID, session: clientID.length };
+    const connection = ++connections;
+    const { state } = spaces.connect({
+      ...{ ...ids, connection, at: 0, cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
+    });
+    const session: Fake = {
+      ...{ clientID, token, certificate: null, state, slow: false, waiting: [], got: [], ended: [] },
+      entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
+      end: (reason) => {
+        session.ended.push(reason);
+        spaces.disconnect({ device, connection, at: 0, orderly: false, expiry: null, ofEarlierRun: false });
+        sessions.close(session);
+      },
+      subscribeByPlatform: () => undefined,
+    };
+    state.link = {
+      deliver: (message) => {
+        if (!session.slow) session.got.push(text(message));
+        return !session.slow;
+      },
+      send: (message) => {
+        session.got.push(text(message));
+        session.waiting.push(message);
+      },
+    };
+    return session;
+  }
+
+  const publish = (device: number, topic: string, qos: number) =>
+    spaces.publish({
+      ...{ device, session: -1, topic, payload: Buffer.from("m"), qos },
+      ...{ retain: false, properties: null, at: 0 },
+    });
+  const subscribe = ({ state }: Fake, filter: string, qos: 0 | 1 | 2) =>
+    spaces.subscribe(state, filter, subscription({ qos }), 0);
+  const settle = ({ state, waiting }: Fake, acknowledged = true) => {
+    const first = waiting.shift();
+    if (first !== undefined) spaces.delivered(state, first.messageID, acknowledged);
   };
-  return session;
+  return { spaces, sessions, fake, publish, subscribe, settle };
 }
 
 const rowOf = (fields: object): DeviceEntry =>
@@ -49,8 +78,8 @@ const rowOf = (fields: object): DeviceEntry =>
 
 suite("sessions", (test) => {
   test("the same client id takes over, another lives beside it", () => {
-    const sessions = createSessions();
-    const [first, second, other] = [fake(sessions, "a"), fake(sessions, "a"), fake(sessions, "b")];
+    const { sessions, fake } = begin();
+    const [first, second, other] = [fake("a"), fake("a"), fake("b")];
     for (const one of [first, other, second]) assert.ok(sessions.open(one));
     assert.equal(first.ended, ["taken_over"]);
     assert.equal(other.ended, []);
@@ -60,61 +89,63 @@ suite("sessions", (test) => {
   });
 
   test("the same client id of another device is another session", () => {
-    const sessions = createSessions();
-    const [one, two] = [fake(sessions, "a", 1), fake(sessions, "a", 2)];
+    const { sessions, fake } = begin();
+    const [one, two] = [fake("a", 1), fake("a", 2)];
     assert.ok(sessions.open(one) && sessions.open(two));
     assert.equal(one.ended, []);
   });
 
   test("so many live side by side; one more is refused, one of them may come again", () => {
-    const sessions = createSessions();
-    const all = Array.from({ length: sessionsPerDeviceMax }, (_, i) => fake(sessions, `c${i}`));
+    const { sessions, fake } = begin();
+    const all = Array.from({ length: sessionsPerDeviceMax }, (_, i) => fake(`c${i}`));
     for (const one of all) assert.ok(sessions.open(one));
-    assert.not.ok(sessions.open(fake(sessions, "ninth")));
-    assert.ok(sessions.open(fake(sessions, "c3")));
+    assert.not.ok(sessions.open(fake("ninth")));
+    assert.ok(sessions.open(fake("c3")));
     assert.is(sessions.size, sessionsPerDeviceMax);
-    assert.ok(sessions.open(fake(sessions, "ninth", 2)));
+    assert.ok(sessions.open(fake("ninth", 2)));
   });
 
   test("a message reaches its device's subscribers once, at the lower of both QoS", () => {
-    const sessions = createSessions();
-    const [one, two, elsewhere] = [fake(sessions, "a"), fake(sessions, "b"), fake(sessions, "a", 2)];
+    const { sessions, fake, publish, subscribe } = begin();
+    const [one, two, elsewhere] = [fake("a"), fake("b"), fake("a", 2)];
     for (const session of [one, two, elsewhere]) sessions.open(session);
-    one.subscriptions.set("x/#", 0).set("x/+", 2).set("x/y", 1);
-    two.subscriptions.set("z", 2);
-    elsewhere.subscriptions.set("#", 2);
-    for (const qos of [0, 1, 2]) sessions.publish(1, "x/y", Buffer.from("m"), qos);
+    subscribe(one, "x/#", 0);
+    subscribe(one, "x/+", 2);
+    subscribe(one, "x/y", 1);
+    subscribe(two, "z", 2);
+    subscribe(elsewhere, "#", 2);
+    for (const qos of [0, 1, 2]) publish(1, "x/y", qos);
     assert.equal(one.got, ["x/y m 0", "x/y m 1", "x/y m 2"]);
     assert.equal([two.got, elsewhere.got], [[], []]);
   });
 
   test("every session has its inbox, under either name, until it says otherwise", () => {
-    const sessions = createSessions();
-    const one = fake(sessions, "a");
+    const { spaces, sessions, fake, publish, subscribe } = begin();
+    const one = fake("a");
     sessions.open(one);
     const got = (topic: string, qos = 1) => {
-      sessions.publish(1, topic, Buffer.from("m"), qos);
+      publish(1, topic, qos);
       return one.got.splice(0);
     };
     assert.equal([got("inbox", 2), got("/devices/d1/inbox", 0)], [["inbox m 1"], ["inbox m 0"]]);
     assert.equal([got("/devices/d2/inbox"), got("/devices/d1/inbox/x"), got("inbox/x")], [[], [], []]);
-    one.subscriptions.set("#", 0);
+    subscribe(one, "#", 0);
     assert.equal([got("inbox"), got("/devices/d1/inbox")], [["inbox m 1"], ["inbox m 1"]], "the higher QoS");
     assert.equal(got("/devices/d2/inbox"), ["/devices/d2/inbox m 0"], "of others it is a plain topic");
-    one.subscriptions.clear();
-    one.subscriptions.set("/devices/+/inbox", 2);
-    one.hasInbox = false;
+    spaces.unsubscribe(one.state, "#");
+    subscribe(one, "/devices/+/inbox", 2);
+    spaces.unsubscribe(one.state, "inbox");
     assert.equal(
       [got("inbox", 2), got("/devices/d1/inbox", 2)].flat(),
       Array(2).fill("/devices/d1/inbox m 2"),
     );
-    one.subscriptions.clear();
+    spaces.unsubscribe(one.state, "/devices/+/inbox");
     assert.equal(got("inbox"), []);
   });
 
   test("a command: covered or not, and the first acknowledgement settles it", () => {
-    const sessions = createSessions();
-    const [one, two, elsewhere] = [fake(sessions, "a"), fake(sessions, "b"), fake(sessions, "a", 2)];
+    const { sessions, fake, subscribe, settle } = begin();
+    const [one, two, elsewhere] = [fake("a"), fake("b"), fake("a", 2)];
     for (const session of [one, two, elsewhere]) sessions.open(session);
     const ends: boolean[] = [];
     const send = (topic: string, qos: 0 | 1 = 1) =>
@@ -123,30 +154,64 @@ suite("sessions", (test) => {
     assert.equal([sessions.reaches(3, "inbox"), sessions.has(3), sessions.has(1)], [false, false, true]);
     assert.equal([sessions.reaches(1, "inbox"), send("inbox")], [true, "awaited"]);
     assert.equal([one.got, two.got, elsewhere.got], [["inbox c 1"], ["inbox c 1"], []]);
-    one.waiting[0]?.(false);
+    settle(one, false);
     assert.equal(ends, []);
-    two.waiting[0]?.(true);
+    settle(two);
     assert.equal(ends, [true]);
 
     assert.is(send("inbox"), "awaited");
-    two.waiting[1]?.(true);
-    one.waiting[1]?.(true);
+    settle(two);
+    settle(one);
     assert.equal(ends, [true, true], "once");
-    assert.is(send("inbox"), "awaited");
-    for (const session of [one, two]) session.waiting[2]?.(false);
-    assert.equal(ends, [true, true, false], "both ended without");
 
     assert.is(send("inbox", 0), "sent");
-    one.subscriptions.set("x", 0);
+    subscribe(one, "x", 0);
     assert.is(send("x"), "sent", "as low as granted");
     for (const session of [one, two]) session.slow = true;
-    assert.equal([send("inbox"), send("x", 0)], ["none", "none"]);
-    assert.is(ends.length, 3);
+    assert.is(send("x", 0), "none");
+    assert.is(ends.length, 2);
+
+    assert.is(send("inbox"), "awaited");
+    for (const session of [one, two]) session.end("lost");
+    assert.equal(ends, [true, true, false], "both ended without");
+  });
+
+  test("a command that a client who is away would get as well goes through the journal", () => {
+    const spaces = createSpaces(createChanges(), createMeter());
+    const recorded: string[] = [];
+    const sessions = createSessions({
+      spaces,
+      records: { send: (_device, { topic }) => recorded.push(topic) },
+      now: () => 0,
+    });
+    const join = (clientID: string, connection: number, expiry: number) => {
+      const ids = { tenant: 1, device: 1, deviceID: "d1", clientID, session: connection, connection, expiry };
+      return spaces.connect({ ...ids, at: 0, cleanStart: true, will: null, ip: "", keepAlive: 0 }).state;
+    };
+    const away = join("away", 1, 3600);
+    const gone = { device: 1, connection: 1, at: 0, orderly: true, expiry: null, ofEarlierRun: false };
+    spaces.disconnect(gone);
+    const state = join("here", 2, 0);
+    const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
+    const rest = { token: "", certificate: null, end: () => undefined, subscribeByPlatform: () => undefined };
+    sessions.open({ clientID: "here", entry, state, ...rest });
+    const send = (topic: string, qos: 0 | 1) =>
+      sessions.send(1, { topic, payload: Buffer.of(), qos }, () => undefined);
+    assert.is(send("inbox", 1), "awaited");
+    assert.equal([recorded, away.outgoing.size], [["inbox"], 0]);
+    spaces.subscribe(state, "x", subscription({ qos: 0 }), 0);
+    spaces.subscribe(away, "x", subscription({ qos: 1 }), 0);
+    assert.is(send("x", 1), "awaited", "at QoS 0 here, at QoS 1 there");
+    assert.equal([recorded, away.outgoing.size], [["inbox", "x"], 0]);
+    spaces.unsubscribe(away, "inbox");
+    send("inbox", 1);
+    send("x", 0);
+    assert.is(recorded.length, 2, "nothing that is kept");
   });
 
   test("to all clients of a device, subscribed or not", () => {
-    const sessions = createSessions();
-    const [one, two] = [fake(sessions, "a"), fake(sessions, "b")];
+    const { sessions, fake } = begin();
+    const [one, two] = [fake("a"), fake("b")];
     for (const session of [one, two]) sessions.open(session);
     two.slow = true;
     assert.ok(sessions.sendToAll(1, "/groups/g/inbox", Buffer.from("m")));
@@ -165,8 +230,8 @@ suite("sessions", (test) => {
   ];
   for (const [state, entry, expected] of thrownOut) {
     test(`a device ${state} ${expected ? "is thrown out" : "stays"}`, () => {
-      const sessions = createSessions();
-      const all = [fake(sessions, "a"), fake(sessions, "b"), fake(sessions, "a", 2)];
+      const { sessions, fake } = begin();
+      const all = [fake("a"), fake("b"), fake("a", 2)];
       for (const one of all) sessions.open(one);
       sessions.check(1, entry);
       const reasons = expected ? ["thrown_out"] : [];
@@ -178,8 +243,8 @@ suite("sessions", (test) => {
   }
 
   test("ends everybody", async () => {
-    const sessions = createSessions();
-    const all = Array.from({ length: 1000 }, (_, i) => fake(sessions, "a", i));
+    const { sessions, fake } = begin();
+    const all = Array.from({ length: 1000 }, (_, i) => fake("a", i));
     for (const one of all) sessions.open(one);
     await sessions.endAll("shutdown");
     assert.is(sessions.size, 0);

@@ -26,6 +26,7 @@ const inputs: fc.Arbitrary<JournalInput> = fc.record({
   flag: fc.boolean(),
   ip: fc.oneof(fc.ipV4(), fc.ipV6()),
   topic: fc.string({ unit: "grapheme", maxLength: 100 }).map((text) => text.toWellFormed()),
+  extra: fc.option(fc.uint8Array({ maxLength: 300 })),
   payload: fc.uint8Array({ maxLength: 2000 }),
 });
 
@@ -44,8 +45,8 @@ suite("journal record", (test) => {
         const record = decodeRecord(buffer, at);
         const expected = { ...input, id: 42, receivedAt: 1_000_000, stamp: 1_000_001 };
         assert.equal(
-          { ...record, payload: [...record.payload] },
-          { ...expected, payload: [...input.payload] },
+          { ...record, extra: record.extra && [...record.extra], payload: [...record.payload] },
+          { ...expected, extra: input.extra && [...input.extra], payload: [...input.payload] },
         );
         const { kind, device, tenant } = input;
         assert.equal(peekRecord(buffer, at), { kind, id: 42, device, tenant, stamp: 1_000_001 });

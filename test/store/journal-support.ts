@@ -21,6 +21,7 @@ export function journalInput(fields: Partial<JournalInput> = {}): JournalInput {
     flag: false,
     ip: "127.0.0.1",
     topic: "data",
+    extra: null,
     payload: Buffer.from('{"temp":21.5}'),
     ...fields,
   };

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import fc from "fast-check";
 import { idsPerNode, type Journal } from "../../store/journal.js";
 import { recordSize } from "../../store/journal-record.js";
-import { segmentHeadBytes } from "../../store/journal-segment.js";
+import { recordBytesLimit, segmentHeadBytes } from "../../store/journal-segment.js";
 import { assert, rejects, suite, withTempDir } from "../suite.js";
 import { journalInput, keep, openTestJournal, readAll, textOf } from "./journal-support.js";
 
@@ -286,7 +286,10 @@ suite("journal", (test) => {
   test("refuses a record beyond the bound before it takes an id", async () => {
     await withTempDir(async (dir) => {
       const journal = await openTestJournal(dir);
-      assert.throws(() => journal.append(journalInput({ payload: Buffer.alloc(600_000) })), /larger/);
+      assert.throws(
+        () => journal.append(journalInput({ payload: Buffer.alloc(recordBytesLimit) })),
+        /larger/,
+      );
       assert.is(await keep(journal), 1);
       await journal.close();
     });

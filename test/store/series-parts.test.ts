@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import fc from "fast-check";
 import { createAggregation } from "../../store/aggregation.js";
+import type { Catalog } from "../../store/embedded/catalog.js";
 import {
   CHUNK_POINTS_MAX,
   chunksToCompact,
@@ -9,11 +11,13 @@ import {
   overlapGroups,
 } from "../../store/embedded/chunks.js";
 import { concatRuns, limitRun, mergeAll, mergeRuns, type Run } from "../../store/embedded/columns.js";
+import { openMonthFileToRead } from "../../store/embedded/files.js";
 import { createMemtable } from "../../store/embedded/memtable.js";
 import { monthOf } from "../../store/embedded/months.js";
+import { openParts } from "../../store/embedded/parts.js";
 import { createProgress } from "../../store/embedded/progress.js";
 import type { Aggregate } from "../../store/series.js";
-import { assert, suite } from "../suite.js";
+import { assert, suite, withTempDir } from "../suite.js";
 
 type Pairs = [number, number][];
 
@@ -230,6 +234,24 @@ suite("series months and progress", (test) => {
     assert.is(monthOf(start).name, "2024-02");
     assert.is(monthOf(start - 1).name, "2024-01");
     assert.is(monthOf(-1).name, "1969-12");
+  });
+
+  test("a month file is listed only with its tables in it", async () => {
+    await withTempDir(async (dir) => {
+      const listed: number[] = [];
+      const catalog: Pick<Catalog, "parts" | "addPart"> = {
+        parts: async () => [],
+        addPart: async ({ path }) => {
+          const reader = await openMonthFileToRead(join(dir, path));
+          listed.push(Number((await reader.execute("select count(*) from chunk")).rows[0]?.[0]));
+          reader.close();
+        },
+      };
+      const parts = await openParts({ dir, catalog: catalog as Catalog, onChange: () => undefined });
+      await parts.ensure(0);
+      parts.close();
+      assert.equal(listed, [0]);
+    });
   });
 
   test("the checkpoint waits for what is open or failed", () => {

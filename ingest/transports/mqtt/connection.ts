@@ -1,165 +1,95 @@
-import { randomUUID } from "node:crypto";
-import type { Socket } from "node:net";
-import mqttPacket, {
-  type IConnectPacket,
-  type ISubscribePacket,
-  type IUnsubscribePacket,
-  type Packet,
-  type Parser,
-} from "mqtt-packet";
-import { type Accept, type Origin, packetBytesMax, sessionOf } from "../../accept.js";
-import type { Denied } from "../../credentials.js";
-import type { Denials } from "../../denials.js";
-import type { DeviceEntry } from "../../directory.js";
-import { count, type EndReason, type Meter } from "../../meter.js";
-import type { Presence } from "../../presence.js";
-import type { Taken } from "../../redelivery.js";
-import type { Session, Sessions, Settled } from "../../sessions.js";
-import { inboxAlias, inboxTopic, isTopicFilter } from "../../topics.js";
-import type { Unreleased } from "../../unreleased.js";
-import { createDeliveries, type Deliveries } from "./deliveries.js";
-import { createFrameWatch } from "./framing.js";
-import { Inbound, type InboundOwner } from "./inbound.js";
+import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
+import { type ClientCertificate, isEntitled, isValidAt } from "../../credentials.js";
+import type { DeviceEntry } from "../../directory-entries.js";
+import type { Limits } from "../../limits.js";
+import { count, type EndReason } from "../../meter.js";
+import type { PlatformSubscription } from "../../platform-subscriptions.js";
+import { sessionExpiryMax } from "../../sessions/bounds.js";
+import type { Session, Sessions } from "../../sessions/live.js";
+import type { SessionState } from "../../sessions/state.js";
+import { readConnect, readProtocol } from "./connect.js";
+import type { MqttContext } from "./context.js";
+import { Conversation, type ConversationOwner } from "./conversation.js";
+import { checkFlags, decodePacket, packetTypes } from "./decode.js";
+import { waitingBytesMax } from "./deliveries.js";
+import { type FrameOwner, Framer } from "./framing.js";
+import { accepted, agreedKeepAlive, farewell, refused, strangersTerms } from "./greetings.js";
 import { createOutbox, type Outbox } from "./outbox.js";
-
-/** What every connection of the endpoint shares. */
-export interface MqttContext {
-  readonly accept: Accept;
-  readonly sessions: Sessions;
-  readonly presence: Presence;
-  readonly unreleased: Unreleased;
-  readonly denials: Denials;
-  readonly meter: Meter;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  authenticate(username: string | undefined, token: string | undefined): Promise<DeviceEntry | Denied>;
-  takenBefore(origin: Origin): Promise<Taken>;
-  hold(device: number): void;
-  release(device: number): void;
-  /** The connection has bytes to flush at the end of the commit. */
-  markDirty(connection: MqttConnection): void;
-  /** The connection has stopped reading until the journal has room. */
-  markPaused(connection: MqttConnection): void;
-  onClosed(connection: MqttConnection): void;
-}
+import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "./packets.js";
+import { protocolError, Reader, Violation } from "./reader.js";
+import { endings } from "./reasons.js";
+import { createTopicAliases, type TopicAliases } from "./topic-aliases.js";
+import { type Wire, WireError } from "./wire.js";
 
 /** CONNECT and what a stranger may send before it is answered. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
-const clientIDLengthMax = 256;
-const subscriptionsMax = 1000;
 
-const pingresp = Buffer.from([0xd0, 0]);
-
-/** CONNACK return codes, MQTT 3.1.1 §3.2.2.3. */
-const returnCodes: Partial<Record<EndReason, number>> = {
-  version: 1,
-  client_id: 2,
-  unavailable: 3,
-  sessions: 3,
-  shutdown: 3,
-  credentials: 4,
-  blocked: 5,
-};
-
-/** One MQTT 3.1.1 connection. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Session, InboundOwner {
-  readonly subscriptions = new Map<string, number>();
+/** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
+export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   readonly #context: MqttContext;
-  readonly #socket: Socket;
-  readonly #parser: Parser;
-  readonly #frames = createFrameWatch();
+  readonly #wire: Wire;
+  readonly #framer = new Framer();
   readonly #outbox: Outbox;
-  readonly #deliveries: Deliveries;
+  /** Of a connection on the mutual-TLS listener. */
+  readonly certificate: ClientCertificate | null;
+  readonly #ip: string;
   /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
-  #waiting: Packet[] | null = null;
-  #state: "new" | "connecting" | "open" | "closed" = "new";
+  #waiting: ClientPacket[] | null = null;
+  #phase: "new" | "connecting" | "open" | "closed" = "new";
+  #terms: Terms = strangersTerms(4);
+  #request: ConnectRequest | null = null;
   #origin: Origin | null = null;
-  #clientID = "";
-  #token = "";
-  readonly #inbound: Inbound;
-  #cleanSession = true;
-  #hasInbox = true;
+  /** Its connect record is written: its end will be as well. */
+  #isOnRecord = false;
+  #conversation: Conversation | null = null;
+  #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
+  /** Why the wire has ended while packets were held back. */
+  #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
   #heardAt: number;
 
-  constructor(context: MqttContext, socket: Socket) {
+  constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
     this.#context = context;
-    this.#socket = socket;
-    this.#outbox = createOutbox(socket);
-    this.#deliveries = createDeliveries(this.#outbox, context.meter);
-    this.#inbound = new Inbound(context, this.#outbox, this);
-    this.#parser = mqttPacket.parser({ protocolVersion: 4 });
+    this.#wire = wire;
+    this.certificate = certificate;
+    this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    this.#outbox = createOutbox(wire);
     this.#heardAt = context.now();
-    this.#parser.on("packet", (packet: Packet) => this.#take(packet));
-    this.#parser.on("error", () => this.end("protocol"));
-    socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    socket.on("error", () => this.#close("lost"));
-    socket.on("close", () => this.#close("lost"));
+    wire.on("data", (chunk: Buffer) => this.#read(chunk));
+    wire.on("drain", () => this.resumeIfRoom());
+    wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
+    wire.on("close", () => this.#wireGone("lost"));
   }
 
   get clientID(): string {
-    return this.#clientID;
+    return this.#request?.clientID ?? "";
   }
 
   get token(): string {
-    return this.#token;
+    return this.#request?.token ?? "";
+  }
+
+  get terms(): Terms {
+    return this.#terms;
   }
 
   get entry(): DeviceEntry {
     return this.origin.device;
   }
 
-  get hasInbox(): boolean {
-    return this.#hasInbox;
+  get state(): SessionState | null {
+    return this.#conversation?.state ?? null;
   }
 
   get isPaused(): boolean {
-    return this.#paused && this.#state !== "closed";
-  }
-
-  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean {
-    const taken = this.#deliveries.deliver(topic, payload, qos, settled);
-    this.#context.markDirty(this);
-    return taken;
-  }
-
-  /** Ends the connection from our side; before CONNACK the client is told why. */
-  end(reason: EndReason): void {
-    if (this.#state === "closed") return;
-    const code = returnCodes[reason];
-    if (this.#state === "connecting" && code !== undefined) this.#connack(code);
-    this.#outbox.flush();
-    this.#close(reason);
-    this.#socket.end();
-    // A peer that never closes its half is cut off.
-    setTimeout(() => this.#socket.destroy(), 1000).unref();
-  }
-
-  flush(): void {
-    this.#outbox.flush();
-  }
-
-  /** Reads on when both its own window and the journal have room again. */
-  resumeIfRoom(): void {
-    if (!this.#paused || this.#state === "closed" || this.#isFull(0.5)) return;
-    this.#paused = false;
-    this.#socket.resume();
-  }
-
-  /** Called every second: ends a connection that has been silent too long [MQTT-3.1.2-24]. */
-  checkSilence(now: number): void {
-    if (this.#paused || this.#waiting !== null) {
-      this.#heardAt = now;
-    } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
-      this.end(this.#state === "open" ? "keep_alive" : "connect_timeout");
-    }
+    return this.#paused && this.#phase !== "closed";
   }
 
   get isClosed(): boolean {
-    return this.#state === "closed";
+    return this.#phase === "closed";
   }
 
   /** Who it is. @throws Error before CONNECT has been accepted */
@@ -168,215 +98,267 @@ export class MqttConnection implements Session, InboundOwner {
     return this.#origin;
   }
 
-  #read(chunk: Buffer): void {
-    if (this.#state === "closed") return;
-    this.#heardAt = this.#context.now();
-    const bytesMax = this.#state === "open" ? packetBytesMax : connectBytesMax;
-    if (!this.#frames.inspect(chunk, bytesMax)) return this.end("oversize");
-    try {
-      this.#parser.parse(chunk);
-    } catch {
-      this.end("protocol");
-    }
+  /** Ends the connection from our side; the client is told why where its version has words for it. */
+  end(reason: EndReason, detail?: string): void {
+    if (this.#phase === "closed") return;
+    this.#say(reason, detail ?? endings[reason].text);
+    this.#shut(reason);
+  }
+
+  /** Why it ends: in CONNACK before it has been accepted, in DISCONNECT, which only MQTT 5 knows, after it. */
+  #say(reason: EndReason, text: string): void {
+    if (this.#phase === "connecting") this.#push(refused(this.#terms, reason, text));
+    else if (this.#phase === "open") this.#push(farewell(this.#terms, reason, text));
+  }
+
+  #shut(reason: EndReason): void {
     this.#outbox.flush();
-    if (this.#isFull(1)) this.#pause();
+    this.#close(reason);
+    this.#wire.end();
+    // A peer that never closes its half is cut off.
+    setTimeout(() => this.#wire.destroy(), 1000).unref();
   }
 
-  #isFull(share: number): boolean {
-    return this.#waiting !== null || this.#inbound.isFull(share) || this.#context.accept.full;
+  /** The client has said goodbye. */
+  leave(): void {
+    this.#close("disconnect");
+    this.#wire.end();
   }
 
-  #pause(): void {
-    if (this.#paused || this.#state === "closed") return;
-    this.#paused = true;
-    this.#socket.pause();
-    this.#context.markPaused(this);
-  }
-
-  #take(packet: Packet): void {
-    if (this.#waiting !== null) {
-      this.#waiting.push(packet);
-    } else if (this.#state === "new") {
-      if (packet.cmd === "connect") this.#connect(packet);
-      else this.end("protocol");
-    } else if (this.#state === "open") {
-      this.#handle(packet);
-    }
-  }
-
-  #handle(packet: Packet): void {
-    switch (packet.cmd) {
-      case "publish":
-        return this.#inbound.publish(packet);
-      case "puback":
-      case "pubcomp":
-        return this.#deliveries.acknowledged(packet.messageId ?? 0);
-      case "pubrec":
-        return this.#deliveries.received(packet.messageId ?? 0);
-      case "pubrel":
-        return this.#inbound.release(packet.messageId ?? 0);
-      case "subscribe":
-        return this.#subscribe(packet);
-      case "unsubscribe":
-        return this.#unsubscribe(packet);
-      case "pingreq":
-        return this.#outbox.push(pingresp);
-      case "disconnect":
-        this.#close("disconnect");
-        this.#socket.end();
-        return;
-      default:
-        // A second CONNECT [MQTT-3.1.0-2], or a packet that only servers send.
-        return this.end("protocol");
-    }
+  flush(): void {
+    this.#outbox.flush();
   }
 
   markDirty(): void {
     this.#context.markDirty(this);
   }
 
+  /** Reads on when its own window, the journal and what the peer has not taken have room again. */
+  resumeIfRoom(): void {
+    if (!this.#paused || this.#phase === "closed" || this.#isFull(0.5)) return;
+    this.#paused = false;
+    this.#wire.resume();
+  }
+
+  /** Called every second: ends a connection whose certificate has run out, or that is silent [MQTT-3.1.2-24]. */
+  checkSilence(now: number): void {
+    if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, now)) {
+      this.end("thrown_out");
+    } else if (this.#waiting !== null || (this.#paused && this.#isBusy(0.5))) {
+      // It is not heard because we do not read. A peer that does not read either is silent.
+      this.#heardAt = now;
+    } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
+      this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
+    }
+  }
+
+  get frameBytesMax(): number {
+    return this.#phase === "open" ? packetBytesMax : connectBytesMax;
+  }
+
+  get strictLengths(): boolean {
+    return this.#terms.version === 5;
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#phase === "closed") return;
+    this.#heardAt = this.#context.now();
+    this.#guard(() => this.#framer.read(chunk, this));
+    this.#outbox.flush();
+    if (this.#isFull(1)) this.#pause();
+  }
+
+  /** Ends the connection where the client has broken the rules. */
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.end(error.reason, error.message);
+    }
+  }
+
+  begin(firstByte: number): void {
+    if (this.#phase !== "new" || firstByte >> 4 === packetTypes.connect) return;
+    throw protocolError("the first packet is not CONNECT");
+  }
+
+  frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
+    const reader = new Reader(bytes, start, end);
+    if (this.#phase === "new") return this.#connect(firstByte & 15, reader);
+    const packet = decodePacket(firstByte, reader, this.#terms.version);
+    this.#take(packet.cmd === "publish" && packet.alias > 0 ? this.#withTopic(packet) : packet);
+  }
+
+  #withTopic(packet: PublishPacket): PublishPacket {
+    this.#aliases ??= createTopicAliases();
+    return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
+  }
+
+  /** Not to be read: we are behind, or the peer does not take what it is answered. */
+  #isFull(share: number): boolean {
+    return this.#isBusy(share) || this.#outbox.waitingBytes > waitingBytesMax * share;
+  }
+
+  #isBusy(share: number): boolean {
+    return this.#waiting !== null || this.#conversation?.isFull(share) === true || this.#context.accept.full;
+  }
+
+  #pause(): void {
+    if (this.#paused || this.#phase === "closed") return;
+    this.#paused = true;
+    this.#wire.pause();
+    // One that holds packets back reads on when it has taken them.
+    if (this.#waiting === null) this.#context.markPaused(this);
+  }
+
+  #take(packet: ClientPacket): void {
+    if (this.#waiting !== null) this.#waiting.push(packet);
+    else if (this.#phase === "open") this.#conversation?.handle(packet);
+  }
+
   /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
-  holdBack(action: () => Promise<void>, first?: Packet): void {
-    const waiting: Packet[] = first === undefined ? [] : [first];
+  holdBack(action: () => Promise<void>, first?: ClientPacket): void {
+    const waiting: ClientPacket[] = first === undefined ? [] : [first];
     this.#waiting = waiting;
     this.#pause();
     action()
       .catch(() => this.end("unavailable"))
       .finally(() => {
         this.#waiting = null;
-        for (const [i, packet] of waiting.entries()) {
-          this.#take(packet);
-          const again = this.#waiting as Packet[] | null;
-          if (again !== null) {
-            again.push(...waiting.slice(i + 1));
-            break;
-          }
-        }
+        this.#guard(() => this.#takeAll(waiting));
         this.#outbox.flush();
         this.resumeIfRoom();
+        if (this.#gone !== null && this.#waiting === null) this.#close(this.#gone);
+        if (this.isPaused && this.#waiting === null) this.#context.markPaused(this);
       });
   }
 
-  #connect(packet: IConnectPacket): void {
-    this.#state = "connecting";
-    if (packet.protocolVersion === 5 || packet.protocolVersion === 3) return this.#refuseVersion(packet);
-    const clientID = packet.clientId === "" && packet.clean !== false ? randomUUID() : packet.clientId;
-    // U+0000 ends the connection wherever it stands [MQTT-1.5.3-2].
-    if (clientID.includes("\0")) return this.end("protocol");
-    if (clientID === "" || clientID.length > clientIDLengthMax) return this.end("client_id");
-    this.holdBack(async () => {
-      if (this.#context.accept.full) return this.end("unavailable");
-      const token = packet.password?.toString("utf8");
-      const found = await this.#context.authenticate(packet.username, token);
-      if (this.#state !== "connecting") return;
-      if ("denial" in found) {
-        const { device, denial } = found;
-        if (device !== null) this.#context.denials.add(device, this.#ip, clientID, packet.keepalive ?? 0);
-        return this.end(denial);
-      }
-      this.#clientID = clientID;
-      this.#token = token ?? "";
-      this.#open(found, packet);
-    });
+  /** What the client said before it went and is held back is still heard, a DISCONNECT above all. */
+  #wireGone(reason: EndReason): void {
+    if (this.#waiting === null) this.#close(reason);
+    else this.#gone ??= reason;
   }
 
-  #refuseVersion(packet: IConnectPacket): void {
-    if (packet.protocolVersion === 5) {
-      // A 5.0 client understands only its own CONNACK: 0x84 Unsupported Protocol Version.
-      const connack = { cmd: "connack", reasonCode: 0x84, sessionPresent: false } as const;
-      this.#outbox.push(mqttPacket.generate(connack, { protocolVersion: 5 }));
-      this.#state = "new";
+  #takeAll(packets: readonly ClientPacket[]): void {
+    for (const [i, packet] of packets.entries()) {
+      this.#take(packet);
+      const again = this.#waiting as ClientPacket[] | null;
+      if (again === null) continue;
+      again.push(...packets.slice(i + 1));
+      break;
     }
-    this.end("version");
   }
 
-  #open(device: DeviceEntry, packet: IConnectPacket): void {
-    const { accept, sessions, presence, unreleased } = this.#context;
-    const ip = this.#ip;
-    const session = sessionOf(this.#clientID);
-    const keepAlive = packet.keepalive ?? 0;
+  #connect(flags: number, reader: Reader): void {
+    const { version, served } = readProtocol(reader);
+    this.#terms = strangersTerms(version);
+    this.#phase = "connecting";
+    if (!served) return this.end("version");
+    checkFlags(packetTypes.connect, flags, version);
+    const request = readConnect(reader, version);
+    this.#request = request;
+    this.#terms = request;
+    this.holdBack(() => this.#enter(request));
+  }
+
+  async #enter(request: ConnectRequest): Promise<void> {
+    const { accept, authenticate, denials } = this.#context;
+    if (accept.full) return this.end("unavailable");
+    const found = await authenticate(request.username, request.token, this.certificate, this.#ip);
+    if (this.#phase !== "connecting") return;
+    if ("denial" in found) {
+      const { device, denial } = found;
+      if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
+      return this.end(denial);
+    }
+    // What the feed brought since the answer was given has found no session to throw out.
+    if (!isEntitled(found, this)) return this.end("credentials");
+    return this.#open(found, request);
+  }
+
+  /** CONNACK waits for the disk: then the session is what the journal says it is. */
+  #open(device: DeviceEntry, request: ConnectRequest): Promise<void> {
+    const { sessions, records, keepAliveMax, hold, limits } = this.#context;
+    const ids = { device, session: sessionOf(request.clientID), ip: this.#ip };
+    const keepAlive = agreedKeepAlive(request, keepAliveMax);
+    const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
     this.#keepAlive = keepAlive;
-    this.#cleanSession = packet.clean !== false;
+    this.#origin = { ...ids, connection: 0 };
     // The session that this one takes over ends before this one is on record.
-    this.#origin = { device, connection: 0, session, ip };
-    if (!sessions.open(this)) {
+    const refusal = this.#refusalOf(sessions, limits);
+    if (refusal !== null) {
       this.#origin = null;
-      return this.end("sessions");
+      this.end(refusal);
+      return Promise.resolve();
     }
-    const connection = accept.connect({ device, session, ip }, this.#clientID, keepAlive, this.#cleanSession);
-    this.#origin = { device, connection, session, ip };
-    if (this.#cleanSession) unreleased.clear(device.id, session);
-    else unreleased.inherit(device.id, session);
-    this.#keepAliveMs = keepAlive * 1500;
-    this.#context.hold(device.id);
-    presence.connected(device.id, ip, keepAlive, this.#context.now());
-    this.#context.meter.connections++;
-    this.#state = "open";
-    this.#connack(0);
-  }
-
-  get #ip(): string {
-    return this.#socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
-  }
-
-  #connack(returnCode: number): void {
-    this.#outbox.push(Buffer.from([0x20, 2, 0, returnCode]));
-  }
-
-  #subscribe(packet: ISubscribePacket): void {
-    if (packet.subscriptions.some(({ topic }) => topic.includes("\0"))) return this.end("protocol");
-    const granted = packet.subscriptions.map(({ topic, qos }) => {
-      const room = this.subscriptions.has(topic) || this.subscriptions.size < subscriptionsMax;
-      if (!isTopicFilter(topic) || !room) return 0x80;
-      this.subscriptions.set(topic, qos);
-      if (this.#isInbox(topic)) this.#hasInbox = false;
-      return qos;
+    hold(device.id);
+    this.#isOnRecord = true;
+    const { clientID, cleanStart, will } = request;
+    return new Promise((resolve) => {
+      const asked = { clientID, cleanStart, sessionExpiry, keepAlive, will };
+      const connection = records.connect(ids, asked, (state, present) => {
+        if (!this.isClosed) this.#begin(request, state, present);
+        resolve();
+      });
+      this.#origin = { ...ids, connection };
     });
-    this.#outbox.push(mqttPacket.generate({ cmd: "suback", messageId: packet.messageId ?? 0, granted }));
-    for (const { topic, qos } of packet.subscriptions) {
-      if (topic === "$time") this.#deliveries.deliver("$time", clock(this.#context.now()), qos);
-    }
   }
 
-  #unsubscribe(packet: IUnsubscribePacket): void {
-    for (const topic of packet.unsubscriptions) {
-      this.subscriptions.delete(topic);
-      if (this.#isInbox(topic)) this.#hasInbox = false;
-    }
-    this.#outbox.push(
-      mqttPacket.generate({ cmd: "unsuback", messageId: packet.messageId ?? 0, granted: [] }),
-    );
+  /** Counts it among the device's connections, or says why there is no place for it. */
+  #refusalOf(sessions: Sessions, limits: Limits | null): EndReason | null {
+    if (!sessions.open(this)) return "sessions";
+    if (limits?.enter(this.entry) !== false) return null;
+    sessions.close(this);
+    return "connections";
   }
 
-  /** Whoever names the inbox takes over the subscription to it. */
-  #isInbox(filter: string): boolean {
-    return filter === inboxTopic || filter === inboxAlias(this.entry.device.deviceID);
+  #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
+    const { presence, meter, now, platformSubscriptions } = this.#context;
+    const conversation = new Conversation(this.#context, this, this.#outbox, request, state);
+    this.#conversation = conversation;
+    this.#keepAliveMs = this.#keepAlive * 1500;
+    this.#heardAt = now();
+    presence.connected(this.entry.id, this.#ip, this.#keepAlive, now());
+    meter.connections++;
+    this.#phase = "open";
+    const connack = accepted(request, { keepAlive: this.#keepAlive, sessionExpiry: state.expiry, present });
+    // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
+    if (connack === null) return this.#shut("oversize");
+    this.#outbox.push(connack);
+    // What waits goes first: a subscription may bring retained messages at once.
+    conversation.resume();
+    this.subscribeByPlatform(platformSubscriptions(this.entry));
+  }
+
+  #push(bytes: Buffer | null): void {
+    if (bytes !== null) this.#outbox.push(bytes);
   }
 
   #close(reason: EndReason): void {
-    if (this.#state === "closed") return;
-    const wasOpen = this.#state === "open";
-    this.#state = "closed";
+    if (this.#phase === "closed") return;
+    const wasOpen = this.#phase === "open";
+    this.#phase = "closed";
     count(this.#context.meter.ended, reason);
-    if (wasOpen) this.#leave(reason);
+    if (this.#isOnRecord) this.#leaveRecord(reason);
+    if (wasOpen) {
+      this.#context.presence.disconnected(this.entry.id);
+      this.#context.meter.connections--;
+    }
     this.#context.onClosed(this);
   }
 
-  #leave(reason: EndReason): void {
-    const origin = this.origin;
-    const { accept, sessions, presence, unreleased, meter } = this.#context;
-    accept.disconnect(origin, reason === "disconnect", this.#keepAlive);
-    sessions.close(this);
-    this.#deliveries.close();
-    presence.disconnected(origin.device.id);
-    this.#context.release(origin.device.id);
-    // Of a clean session nothing outlives the connection, unless another one has taken it over.
-    if (this.#cleanSession && reason !== "taken_over") unreleased.clear(origin.device.id, origin.session);
-    meter.connections--;
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
+    this.#conversation?.subscribeByPlatform(wanted);
   }
-}
 
-/** The clock as topic `$time` serves it: milliseconds since 1970. */
-function clock(now: number): Buffer {
-  return Buffer.from(JSON.stringify({ time: now }));
+  #leaveRecord(reason: EndReason): void {
+    const { sessions, records, release, limits } = this.#context;
+    const goodbye = this.#conversation?.goodbye ?? { orderly: false, sessionExpiry: null };
+    records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
+    limits?.leave(this.entry);
+    sessions.close(this);
+    this.#conversation?.close();
+    release(this.origin.device.id);
+  }
 }

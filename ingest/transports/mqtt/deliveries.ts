@@ -1,96 +1,181 @@
-import mqttPacket from "mqtt-packet";
 import { count, type Meter } from "../../meter.js";
-import type { Settled } from "../../sessions.js";
+import {
+  emptySet,
+  isExpired,
+  type Link,
+  type Message,
+  type Outgoing,
+  ownSet,
+  type SessionState,
+} from "../../sessions/state.js";
 import type { Outbox } from "./outbox.js";
+import type { PublishEncoder } from "./publish-packet.js";
+import { failure } from "./reasons.js";
 
-/** Messages to one connection: packet ids, the in-flight window and what waits behind it. */
-export interface Deliveries {
-  /** False where the reader is too slow for it. `settled` tells of QoS 1 and 2 how it ended. */
-  deliver(topic: string, payload: Uint8Array, qos: number, settled?: Settled): boolean;
-  /** PUBACK and PUBCOMP end a delivery; PUBREC moves it on. Unknown ids are ignored. */
-  acknowledged(messageID: number): void;
-  received(messageID: number): void;
-  /** The connection has ended: what was not acknowledged will not be. */
-  close(): void;
+/** Messages to one connection: the in-flight window over what its session has to deliver. */
+export interface Deliveries extends Link {
+  /** Sends what the session still holds, in order [MQTT-4.4.0-1], [MQTT-4.6.0-1]. */
+  resume(): void;
+  /** PUBACK and PUBCOMP end a delivery. Unknown ids are ignored. */
+  acknowledged(messageID: number, code: number): void;
+  /** PUBREC moves it on; false for an id that is not in flight. */
+  received(messageID: number, code: number): boolean;
 }
 
+/** What becomes of a delivery, on record. */
+export interface DeliveryRecords {
+  /** The message needs no more: acknowledged, or given up. */
+  delivered(messageID: number, acknowledged: boolean): void;
+  received(messageID: number, done: () => void): void;
+}
+
+export interface DeliveryOptions {
+  readonly outbox: Outbox;
+  readonly encoder: PublishEncoder;
+  readonly meter: Meter;
+  readonly records: DeliveryRecords;
+  /** Whether the device's policies let it read the topic now. */
+  readonly mayReceive: (topic: string) => boolean;
+  readonly isClosed: () => boolean;
+  readonly markDirty: () => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** QoS 1 and 2 messages that a client gets at once, unless it wants fewer. */
 export const inFlightMax = 100;
-export const queueMessagesMax = 1000;
-/** Beyond this a reader is too slow for messages that nobody acknowledges. */
+/** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
 export const waitingBytesMax = 1024 * 1024;
-
-interface Message {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly qos: 1 | 2;
-  readonly settled: Settled | undefined;
-}
 
 const pubrelFirstByte = 0x62;
 
-export function createDeliveries(outbox: Outbox, meter: Meter): Deliveries {
-  const inFlight = new Map<number, Message>();
-  const queue: Message[] = [];
-  let lastID = 0;
+export function createDeliveries(
+  state: Pick<SessionState, "outgoing">,
+  options: DeliveryOptions,
+): Deliveries {
+  return new WindowedDeliveries(state, options);
+}
 
-  function nextID(): number {
-    do lastID = (lastID % 65_535) + 1;
-    while (inFlight.has(lastID));
-    return lastID;
+/** A class, because ten thousand of them share one set of methods. */
+class WindowedDeliveries implements Deliveries {
+  readonly #state: Pick<SessionState, "outgoing">;
+  readonly #options: DeliveryOptions;
+  /** Sent on this connection and not settled. */
+  #inFlight: ReadonlySet<number> = emptySet;
+  /** Packet ids behind the window; null: none yet. */
+  #waiting: number[] | null = null;
+
+  constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
+    this.#state = state;
+    this.#options = options;
   }
 
-  function send(message: Message): void {
-    const messageId = nextID();
-    inFlight.set(messageId, message);
-    outbox.push(
-      mqttPacket.generate({
-        cmd: "publish",
-        topic: message.topic,
-        payload: Buffer.from(message.payload),
-        qos: message.qos,
-        messageId,
-        dup: false,
-        retain: false,
-      }),
-    );
+  deliver(message: Message): boolean {
+    const { outbox, meter, markDirty } = this.#options;
+    if (outbox.waitingBytes > waitingBytesMax) {
+      count(meter.dropped, "slow_reader");
+      return false;
+    }
+    const isWritten = this.#write(message, 0, false);
+    if (isWritten) markDirty();
+    return isWritten;
   }
 
-  return {
-    deliver: (topic, payload, qos, settled) => {
-      if (qos === 0) {
-        if (outbox.waitingBytes > waitingBytesMax) {
-          count(meter.dropped, "slow_reader");
-          return false;
-        }
-        const packet = { cmd: "publish", topic, payload: Buffer.from(payload), qos: 0 } as const;
-        outbox.push(mqttPacket.generate({ ...packet, dup: false, retain: false }));
-      } else {
-        const message: Message = { topic, payload, qos: qos === 1 ? 1 : 2, settled };
-        if (inFlight.size < inFlightMax) send(message);
-        else if (queue.length < queueMessagesMax) queue.push(message);
-        else {
-          count(meter.dropped, "queue_full");
-          return false;
-        }
-      }
-      return true;
-    },
-    acknowledged: (messageID) => {
-      const message = inFlight.get(messageID);
-      if (message === undefined) return;
-      inFlight.delete(messageID);
-      message.settled?.(true);
-      const next = queue.shift();
-      if (next !== undefined) send(next);
-    },
-    received: (messageID) => {
-      if (inFlight.has(messageID)) outbox.acknowledge(pubrelFirstByte, messageID);
-    },
-    close: () => {
-      const left = [...inFlight.values(), ...queue];
-      inFlight.clear();
-      queue.length = 0;
-      for (const message of left) message.settled?.(false);
-    },
-  };
+  send(message: Outgoing): void {
+    const isFirst = this.#waiting === null || this.#waiting.length === 0;
+    if (isFirst && this.#hasRoom()) this.#sendOn(message);
+    else {
+      this.#waiting ??= [];
+      this.#waiting.push(message.messageID);
+    }
+  }
+
+  resume(): void {
+    if (this.#state.outgoing.size === 0) return;
+    this.#waiting = [...this.#state.outgoing.keys()];
+    this.#fill();
+  }
+
+  acknowledged(messageID: number, code: number): void {
+    if (!ownSet(this.#inFlight).delete(messageID)) return;
+    this.#options.records.delivered(messageID, code < failure);
+    this.#fill();
+  }
+
+  received(messageID: number, code: number): boolean {
+    const { outbox, records, isClosed, markDirty } = this.#options;
+    if (!this.#inFlight.has(messageID)) return false;
+    // The client does not want it [MQTT-4.3.3-4].
+    if (code >= failure) this.acknowledged(messageID, code);
+    // Once the client may forget the id, the message must never go again: that has to be on disk first.
+    else {
+      records.received(messageID, () => {
+        if (isClosed()) return;
+        outbox.acknowledge(pubrelFirstByte, messageID);
+        markDirty();
+      });
+    }
+    return true;
+  }
+
+  #hasRoom(): boolean {
+    return this.#inFlight.size < Math.min(inFlightMax, this.#options.encoder.receiveMaximum);
+  }
+
+  /** False where it goes no further: forbidden, expired, or larger than what the client takes. */
+  #write(message: Message, messageID: number, dup: boolean): boolean {
+    const { outbox, encoder, meter, mayReceive, now } = this.#options;
+    if (!mayReceive(message.topic)) {
+      count(meter.policyRefused, "receive");
+      return false;
+    }
+    const nowMicros = now() * 1000;
+    if (isExpired(message, nowMicros)) {
+      count(meter.dropped, "expired");
+      return false;
+    }
+    const { topic, payload, qos, retain, identifiers } = message;
+    const properties = withTimeLeft(message, nowMicros);
+    const bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    if (bytes === null) count(meter.dropped, "packet_size");
+    else outbox.push(bytes);
+    return bytes !== null;
+  }
+
+  #sendOn(message: Outgoing): void {
+    const { outbox, records, markDirty } = this.#options;
+    const { messageID } = message;
+    if (message.received) {
+      this.#isInFlight(messageID);
+      outbox.acknowledge(pubrelFirstByte, messageID);
+    } else if (this.#write(message, messageID, message.sent)) {
+      this.#isInFlight(messageID);
+      message.sent = true;
+    } else {
+      records.delivered(messageID, false);
+    }
+    markDirty();
+  }
+
+  #isInFlight(messageID: number): void {
+    this.#inFlight = ownSet(this.#inFlight).add(messageID);
+  }
+
+  #fill(): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    let taken = 0;
+    for (; taken < waiting.length && this.#hasRoom(); taken++) {
+      const message = this.#state.outgoing.get(waiting[taken] as number);
+      if (message !== undefined) this.#sendOn(message);
+    }
+    if (taken > 0) this.#waiting = waiting.slice(taken);
+  }
+}
+
+/** Its expiry less the time that it has waited [MQTT-3.3.2-6]. */
+function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
+  const seconds = properties?.messageExpiryInterval;
+  if (seconds === undefined) return properties;
+  return { ...properties, messageExpiryInterval: Math.ceil(seconds - (nowMicros - at) / 1e6) };
 }

@@ -1,43 +1,95 @@
-/**
- * Watches the fixed headers (MQTT 3.1.1 §2.2) of a byte stream, so that a packet's declared size is refused as
- * soon as it is read, before any of it is collected. It keeps numbers only, never bytes.
- */
-export interface FrameWatch {
-  /** False when a packet larger than `bytesMax`, or a malformed length, has begun. */
-  inspect(chunk: Uint8Array, bytesMax: number): boolean;
+import { malformed, Violation } from "./reader.js";
+
+/** Whom the packets of a byte stream are for. */
+export interface FrameOwner {
+  /** Of a whole packet, fixed header included; may change with every packet. */
+  readonly frameBytesMax: number;
+  /** MQTT 5 wants lengths in their shortest form [MQTT-1.5.5-1]; before it nobody asked. */
+  readonly strictLengths: boolean;
+  readonly isClosed: boolean;
+  /** A packet begins with this byte; may throw a Violation where it may not. */
+  begin(firstByte: number): void;
+  /** One whole packet: its first byte, and where in `bytes` the rest after the fixed header lies. */
+  frame(firstByte: number, bytes: Buffer, start: number, end: number): void;
 }
 
-export function createFrameWatch(): FrameWatch {
-  /** Bytes of the packet at hand still to come; 0 = the next byte begins a packet. */
-  let left = 0;
-  let length = 0;
-  let shift = -1;
+const collectBytesMin = 1024;
+const empty = Buffer.alloc(0);
 
-  return {
-    inspect: (chunk, bytesMax) => {
-      for (let at = 0; at < chunk.length; ) {
-        if (left > 0) {
-          const taken = Math.min(left, chunk.length - at);
-          left -= taken;
-          at += taken;
-        } else if (shift < 0) {
-          shift = 0;
-          length = 0;
-          at++;
-        } else {
-          const byte = chunk[at++] as number;
-          length += (byte & 0x7f) * 2 ** shift;
-          shift += 7;
-          const last = (byte & 0x80) === 0;
-          // The remaining length has at most four bytes.
-          if (length > bytesMax || (!last && shift > 21)) return false;
-          if (last) {
-            left = length;
-            shift = -1;
-          }
-        }
-      }
-      return true;
-    },
-  };
+/**
+ * Cuts a byte stream into packets (fixed header, MQTT 5.0 §2.1). A packet's declared size is refused as soon as it
+ * is read. What has come of a packet is collected in no more than twice its bytes, in however many chunks it came.
+ */
+export class Framer {
+  #firstByte = -1;
+  /** Bytes of the remaining length read so far; 0 also while the packet itself is collected. */
+  #lengthBytes = 0;
+  #length = 0;
+  #collected: Buffer | null = null;
+  #used = 0;
+
+  /** @throws Violation when a packet that is too large, or a malformed length, has begun */
+  read(chunk: Buffer, owner: FrameOwner): void {
+    let at = 0;
+    while (at < chunk.length && !owner.isClosed) {
+      if (this.#collected !== null) at = this.#collect(chunk, at, owner);
+      else if (this.#firstByte < 0) {
+        this.#firstByte = chunk[at++] as number;
+        owner.begin(this.#firstByte);
+      } else at = this.#readLength(chunk, at, owner);
+    }
+  }
+
+  #readLength(chunk: Buffer, at: number, owner: FrameOwner): number {
+    const byte = chunk[at] as number;
+    this.#length += (byte & 0x7f) * 2 ** (7 * this.#lengthBytes++);
+    if (1 + this.#lengthBytes + this.#length > owner.frameBytesMax) {
+      throw new Violation("oversize", `a packet may have ${owner.frameBytesMax} bytes`);
+    }
+    if ((byte & 0x80) !== 0) {
+      if (this.#lengthBytes === 4) throw malformed("the remaining length has more than four bytes");
+      return at + 1;
+    }
+    if (byte === 0 && this.#lengthBytes > 1 && owner.strictLengths) {
+      throw malformed("the remaining length is longer than it need be");
+    }
+    return this.#begin(chunk, at + 1, owner);
+  }
+
+  /** The fixed header is complete. */
+  #begin(chunk: Buffer, at: number, owner: FrameOwner): number {
+    const end = at + this.#length;
+    if (end <= chunk.length) {
+      this.#hand(chunk, at, end, owner);
+      return end;
+    }
+    this.#collected = empty;
+    return at;
+  }
+
+  #collect(chunk: Buffer, at: number, owner: FrameOwner): number {
+    const taken = Math.min(this.#length - this.#used, chunk.length - at);
+    let collected = this.#collected ?? empty;
+    if (this.#used + taken > collected.length) {
+      const bytes = Math.max(collectBytesMin, 2 * (this.#used + taken));
+      const wide = Buffer.allocUnsafeSlow(Math.min(this.#length, bytes));
+      collected.copy(wide, 0, 0, this.#used);
+      collected = wide;
+    }
+    chunk.copy(collected, this.#used, at, at + taken);
+    this.#collected = collected;
+    this.#used += taken;
+    if (this.#used === this.#length) this.#hand(collected, 0, this.#length, owner);
+    return at + taken;
+  }
+
+  #hand(bytes: Buffer, start: number, end: number, owner: FrameOwner): void {
+    const firstByte = this.#firstByte;
+    this.#firstByte = -1;
+    this.#lengthBytes = 0;
+    this.#length = 0;
+    this.#collected = null;
+    this.#used = 0;
+    owner.frame(firstByte, bytes, start, end);
+  }
 }

@@ -1,37 +1,55 @@
-import type { IPublishPacket, Packet } from "mqtt-packet";
 import { type Accept, type Origin, payloadBytesMax } from "../../accept.js";
-import type { EndReason, Meter } from "../../meter.js";
+import { count, type EndReason, type Meter } from "../../meter.js";
+import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
-import type { Sessions } from "../../sessions.js";
+import { unreleasedMax } from "../../sessions/bounds.js";
+import type { SessionRecords } from "../../sessions/records.js";
+import type { Spaces } from "../../sessions/spaces.js";
+import type { SessionState } from "../../sessions/state.js";
 import { isTopicName } from "../../topics.js";
-import type { Unreleased } from "../../unreleased.js";
+import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
+import type { ClientPacket, PublishPacket, Terms } from "./packets.js";
+import { Violation } from "./reader.js";
+import { code, failure } from "./reasons.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
 const inFlightBytesMax = 1024 * 1024;
 
-/** QoS 2 messages that a session may leave unreleased. */
-const unreleasedMax = 1000;
+/** Messages of QoS 1 and 2 that a client of MQTT 5 may leave unacknowledged: Receive Maximum of our CONNACK. */
+export const receiveMaximum = 1000;
 
 /** First bytes of the acknowledgements, MQTT 3.1.1 §3.4 to §3.7. */
 const firstBytes = { puback: 0x40, pubrec: 0x50, pubcomp: 0x70 } as const;
+type Answer = keyof typeof firstBytes;
 
 export interface InboundContext {
   readonly accept: Accept;
-  readonly sessions: Sessions;
-  readonly unreleased: Unreleased;
+  readonly spaces: Spaces;
+  readonly records: SessionRecords;
   readonly meter: Meter;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   takenBefore(origin: Origin): Promise<Taken>;
 }
 
 /** The connection that the messages come on. */
 export interface InboundOwner {
   readonly origin: Origin;
+  readonly terms: Terms;
   readonly isClosed: boolean;
   end(reason: EndReason): void;
-  holdBack(action: () => Promise<void>, first?: Packet): void;
+  holdBack(action: () => Promise<void>, first?: ClientPacket): void;
   markDirty(): void;
+}
+
+interface Waiting {
+  /** So many messages must be kept first. */
+  readonly after: number;
+  readonly answer: Answer;
+  readonly messageID: number;
+  readonly reasonCode: number;
 }
 
 /** What a client publishes: redelivery recognised, kept by the journal, acknowledged in order. */
@@ -39,16 +57,22 @@ export class Inbound {
   readonly #context: InboundContext;
   readonly #outbox: Outbox;
   readonly #owner: InboundOwner;
+  readonly #state: SessionState;
+  /** QoS 2 ids on their way to the disk. */
+  #pending: Set<number> | null = null;
   /** What the connection before had sent; read from the journal when the first DUP asks for it. */
   #taken: Taken | null = null;
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
-  readonly #behind: { readonly after: number; readonly firstByte: number; readonly messageID: number }[] = [];
+  readonly #behind: Waiting[] = [];
   #appended = 0;
   #inFlightMessages = 0;
   #inFlightBytes = 0;
+  /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
+  #unacknowledged = 0;
 
-  constructor(context: InboundContext, outbox: Outbox, owner: InboundOwner) {
+  constructor(context: InboundContext, outbox: Outbox, owner: InboundOwner, state: SessionState) {
     this.#context = context;
+    this.#state = state;
     this.#outbox = outbox;
     this.#owner = owner;
   }
@@ -60,29 +84,46 @@ export class Inbound {
     );
   }
 
-  publish(packet: IPublishPacket): void {
-    const payload = packet.payload as Buffer;
-    if (!isTopicName(packet.topic)) return this.#owner.end("protocol");
-    if (payload.length > payloadBytesMax) return this.#owner.end("oversize");
-    if (packet.qos === 2) return this.#publishExactlyOnce(packet, payload);
-    if (packet.qos === 1 && packet.dup) return this.#publishRedelivered(packet, payload);
-    this.#append(packet, payload, packet.qos === 1 ? firstBytes.puback : null);
+  /** @throws Violation where the message is none */
+  publish(packet: PublishPacket): void {
+    const { topic, payload, qos, dup } = packet;
+    if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
+    if (payload.length > payloadBytesMax) {
+      throw new Violation("oversize", `a payload may have ${payloadBytesMax} bytes`);
+    }
+    if (qos === 2) this.#publishExactlyOnce(packet);
+    else if (this.#isRefused(topic)) this.#refuse(packet, "puback");
+    else if (qos === 1 && dup) this.#publishRedelivered(packet);
+    else {
+      this.#countUnacknowledged(packet);
+      this.#append(packet, qos === 1 ? "puback" : null);
+    }
   }
 
   /** PUBREL: the id is free again once the journal has it. */
   release(id: number): void {
-    const { origin } = this.#owner;
-    const unreleased = this.#context.unreleased.of(origin.device.id, origin.session);
-    if (!unreleased.has(id)) return this.#outbox.acknowledge(firstBytes.pubcomp, id);
-    this.#context.accept.release(origin, id, () => {
-      unreleased.delete(id);
-      this.#context.unreleased.touch(origin.device.id, origin.session);
-      this.#acknowledge(firstBytes.pubcomp, id);
-    });
+    const { origin, terms } = this.#owner;
+    if (!this.#state.unreleased.has(id)) {
+      return this.#answer("pubcomp", id, terms.version === 5 ? code.packetIDNotFound : code.success);
+    }
+    this.#context.records.release(origin, this.#state, id, () => this.#answer("pubcomp", id));
+  }
+
+  /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */
+  #isRefused(topic: string): boolean {
+    const { terms, origin } = this.#owner;
+    return terms.version === 5 && !mayPublish(origin.device, topic);
+  }
+
+  #refuse(packet: PublishPacket, answer: Answer): void {
+    count(this.#context.meter.policyRefused, "publish");
+    if (packet.qos === 0) return;
+    this.#countUnacknowledged(packet);
+    this.#answerInTurn(answer, packet.messageID, code.notAuthorized);
   }
 
   /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
-  #publishRedelivered(packet: IPublishPacket, payload: Buffer): void {
+  #publishRedelivered(packet: PublishPacket): void {
     const taken = this.#taken;
     if (taken === null) {
       const recall = async () => {
@@ -90,67 +131,102 @@ export class Inbound {
       };
       return this.#owner.holdBack(recall, packet);
     }
-    const messageID = packet.messageId ?? 0;
-    if (!taken.has(messageKey({ messageID, topic: packet.topic, payload }))) {
-      return this.#append(packet, payload, firstBytes.puback);
-    }
+    this.#countUnacknowledged(packet);
+    if (!taken.has(messageKey(packet))) return this.#append(packet, "puback");
     this.#context.meter.redelivered++;
-    this.#acknowledgeInTurn(firstBytes.puback, messageID);
+    this.#answerInTurn("puback", packet.messageID);
   }
 
   /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
-  #publishExactlyOnce(packet: IPublishPacket, payload: Buffer): void {
-    const id = packet.messageId ?? 0;
-    const { device, session } = this.#owner.origin;
-    const unreleased = this.#context.unreleased.of(device.id, session);
-    const state = unreleased.get(id);
-    // Without DUP an inherited id is a new message: this client has begun a new session.
-    if (state === "kept" || (state === "inherited" && packet.dup)) {
+  #publishExactlyOnce(packet: PublishPacket): void {
+    const id = packet.messageID;
+    const { unreleased } = this.#state;
+    if (unreleased.has(id) || this.#pending?.has(id)) {
       this.#context.meter.redelivered++;
-      return this.#acknowledgeInTurn(firstBytes.pubrec, id);
+      return this.#answerInTurn("pubrec", id);
     }
-    // An earlier connection of the session sent it and the disk has not taken it yet.
-    if (state === "pending") return this.#owner.holdBack(() => this.#context.accept.allKept(), packet);
-    if (!unreleased.has(id) && unreleased.size >= unreleasedMax) return this.#owner.end("unreleased");
-    unreleased.set(id, "pending");
-    this.#context.unreleased.touch(device.id, session);
-    this.#append(packet, payload, firstBytes.pubrec, () => unreleased.set(id, "kept"));
-  }
-
-  #append(packet: IPublishPacket, payload: Buffer, answer: number | null, kept?: () => void): void {
-    const { origin } = this.#owner;
-    const messageID = packet.messageId ?? 0;
-    const { topic, qos, dup, retain } = packet;
-    this.#appended++;
-    this.#inFlightMessages++;
-    this.#inFlightBytes += payload.length;
-    this.#context.accept.uplink(origin, { topic, payload, qos, dup, retain, messageID }, () => {
-      this.#inFlightMessages--;
-      this.#inFlightBytes -= payload.length;
-      kept?.();
-      if (answer !== null) this.#acknowledge(answer, messageID);
-      if (this.#behind.length > 0) this.#acknowledgeBehind();
-      this.#context.sessions.publish(origin.device.id, topic, payload, qos);
+    if (this.#isRefused(packet.topic)) return this.#refuse(packet, "pubrec");
+    this.#pending ??= new Set();
+    const pending = this.#pending;
+    if (unreleased.size + pending.size >= unreleasedMax) return this.#owner.end("unreleased");
+    this.#countUnacknowledged(packet);
+    pending.add(id);
+    this.#append(packet, "pubrec", () => {
+      pending.delete(id);
+      this.#context.spaces.took(this.#state, id);
     });
   }
 
-  #acknowledge(firstByte: number, messageID: number): void {
+  #append(packet: PublishPacket, answer: Answer | null, kept?: () => void): void {
+    const { origin } = this.#owner;
+    const { topic, payload, qos, retain, properties, messageID } = packet;
+    this.#appended++;
+    this.#inFlightMessages++;
+    this.#inFlightBytes += payload.length;
+    // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
+    const refused = !mayPublish(origin.device, topic);
+    const at = this.#context.now() * 1000;
+    if (refused) count(this.#context.meter.policyRefused, "publish");
+    this.#context.accept.uplink(origin, packet, refused, () => {
+      this.#inFlightMessages--;
+      this.#inFlightBytes -= payload.length;
+      kept?.();
+      if (answer !== null) this.#answer(answer, messageID);
+      if (this.#behind.length > 0) this.#answerBehind();
+      if (refused) return;
+      const { device, session } = origin;
+      this.#context.spaces.publish({
+        device: device.id,
+        session,
+        topic,
+        payload,
+        qos,
+        retain,
+        properties,
+        at,
+      });
+    });
+  }
+
+  /** [MQTT-3.3.4-7] of 5.0: a client that sends more than we announced is cut off with reason 0x93. */
+  #countUnacknowledged(packet: PublishPacket): void {
+    if (packet.qos === 0) return;
+    if (this.#owner.terms.version === 5 && this.#unacknowledged >= receiveMaximum) {
+      throw new Violation("receive_maximum", `${receiveMaximum} messages may be unacknowledged`);
+    }
+    this.#unacknowledged++;
+  }
+
+  #answer(answer: Answer, messageID: number, reasonCode: number = code.success): void {
     if (this.#owner.isClosed) return;
-    this.#outbox.acknowledge(firstByte, messageID);
+    const ends = answer !== "pubrec" || reasonCode >= failure;
+    if (ends && this.#unacknowledged > 0) this.#unacknowledged--;
+    if (reasonCode === code.success) this.#outbox.acknowledge(firstBytes[answer], messageID);
+    else this.#push(negativeAck(this.#owner.terms, answer, messageID, reasonCode, words[reasonCode] ?? ""));
     this.#owner.markDirty();
   }
 
-  /** Acknowledges what was kept before, once everything sent before it on this connection is acknowledged. */
-  #acknowledgeInTurn(firstByte: number, messageID: number): void {
-    if (this.#inFlightMessages === 0) return this.#outbox.acknowledge(firstByte, messageID);
-    this.#behind.push({ after: this.#appended, firstByte, messageID });
+  #push(bytes: Buffer | null): void {
+    if (bytes === null) this.#owner.end("oversize");
+    else this.#outbox.push(bytes);
   }
 
-  #acknowledgeBehind(): void {
+  /** Answers what needs no commit, once everything sent before it on this connection is acknowledged. */
+  #answerInTurn(answer: Answer, messageID: number, reasonCode: number = code.success): void {
+    if (this.#inFlightMessages === 0) return this.#answer(answer, messageID, reasonCode);
+    this.#behind.push({ after: this.#appended, answer, messageID, reasonCode });
+  }
+
+  #answerBehind(): void {
     const kept = this.#appended - this.#inFlightMessages;
     for (let next = this.#behind[0]; next !== undefined && next.after <= kept; next = this.#behind[0]) {
       this.#behind.shift();
-      this.#acknowledge(next.firstByte, next.messageID);
+      this.#answer(next.answer, next.messageID, next.reasonCode);
     }
   }
 }
+
+const words: Readonly<Record<number, string>> = {
+  [code.notAuthorized]: "the device may not publish to this topic",
+  [code.packetIDNotFound]: "no message with this packet id waits for PUBREL",
+};

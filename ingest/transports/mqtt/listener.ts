@@ -1,107 +1,86 @@
-import type { AddressInfo } from "node:net";
-import { createServer, type Server } from "node:net";
-import { MqttConnection, type MqttContext } from "./connection.js";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { Meter } from "../../meter.js";
+import type { MqttEndpoint } from "./endpoint.js";
+import { createTlsLayer, type TlsIdentity } from "./tls.js";
+import { createWebSocketLayer } from "./websocket.js";
 
-/** The MQTT endpoint: one TCP listener and its connections. */
+/** One port of the endpoint. */
 export interface MqttListener {
   readonly port: number;
-  /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
-  afterCommit(): void;
-  /** Stops listening; open connections stay. */
-  stopListening(): Promise<void>;
-  close(): Promise<void>;
+  /** For TLS handshakes from now on. @throws Error when OpenSSL does not take it */
+  renew(identity: TlsIdentity): void;
+  /** Open connections stay. */
+  stopListening(): void;
+  /** Resolves when the last of its sockets has closed. */
+  closed(): Promise<void>;
 }
 
-export type ListenerContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed">;
+export interface MqttListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Null: without TLS. */
+  readonly tls: { readonly identity: TlsIdentity; readonly mutual: boolean } | null;
+  readonly webSocket: boolean;
+  readonly meter: Meter;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
+interface Layers {
+  accept(socket: Socket): void;
+  sweep?: () => void;
+  renew?: (identity: TlsIdentity) => void;
+}
 
 const backlog = 4096;
 const sweepMs = 1000;
-/** Sockets at once, answered or not. */
-const connectionsMax = 100_000;
 
 export async function listenMqtt(
-  base: ListenerContext,
-  address: { readonly host: string; readonly port: number },
+  endpoint: MqttEndpoint,
+  options: MqttListenerOptions,
 ): Promise<MqttListener> {
-  const open = new Set<MqttConnection>();
-  const dirty = new Set<MqttConnection>();
-  const paused = new Set<MqttConnection>();
-  let flushPlanned = false;
-
-  function flushDirty(): void {
-    flushPlanned = false;
-    for (const connection of dirty) connection.flush();
-    dirty.clear();
-  }
-
-  const context: MqttContext = {
-    ...base,
-    markDirty: (connection) => {
-      dirty.add(connection);
-      // Deliveries outside a commit leave at the end of this turn of the loop.
-      if (flushPlanned) return;
-      flushPlanned = true;
-      setImmediate(flushDirty);
+  const layers = layersOf(endpoint, options);
+  const pauseOnConnect = options.tls !== null;
+  const server = createServer(
+    { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect },
+    (socket) => {
+      if (endpoint.admit(socket)) layers.accept(socket);
     },
-    markPaused: (connection) => {
-      paused.add(connection);
-    },
-    onClosed: (connection) => {
-      open.delete(connection);
-      dirty.delete(connection);
-      paused.delete(connection);
-    },
-  };
-
-  const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }, (socket) => {
-    if (open.size >= connectionsMax) socket.destroy();
-    else open.add(new MqttConnection(context, socket));
-  });
-  await listen(server, address);
-  const sweep = setInterval(() => {
-    const now = base.now();
-    for (const connection of open) connection.checkSilence(now);
-    resumePaused();
-  }, sweepMs);
-
-  /** Over a copy: one that stays paused enters the set again, and a walk over the set itself would never end. */
-  function resumePaused(): void {
-    for (const connection of [...paused]) {
-      paused.delete(connection);
-      connection.resumeIfRoom();
-      if (connection.isPaused) paused.add(connection);
-    }
-  }
-
-  const stopListening = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (!server.listening) resolve();
-      else server.close(() => resolve());
-    });
-
+  );
+  await listen(server, options);
+  const sweep = setInterval(() => layers.sweep?.(), sweepMs);
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    afterCommit: () => {
-      flushDirty();
-      resumePaused();
-    },
+    renew: (identity) => layers.renew?.(identity),
     stopListening: () => {
-      // Resolves only once every connection has ended, so it is not awaited here.
-      void stopListening();
-      return Promise.resolve();
+      if (server.listening) server.close();
     },
-    close: async () => {
-      clearInterval(sweep);
-      for (const connection of [...open]) connection.end("shutdown");
-      await stopListening();
+    closed: () => closed.finally(() => clearInterval(sweep)),
+  };
+}
+
+function layersOf(endpoint: MqttEndpoint, { tls, webSocket, meter, now }: MqttListenerOptions): Layers {
+  const upper = webSocket ? createWebSocketLayer({ meter, now }, (wire) => endpoint.take(wire, null)) : null;
+  if (tls === null) return upper ?? { accept: (socket) => endpoint.take(socket, null) };
+  const lower = createTlsLayer({ ...tls, meter, now }, (socket, certificate) => {
+    if (upper === null) endpoint.take(socket, certificate);
+    else upper.accept(socket);
+  });
+  return {
+    ...lower,
+    sweep: () => {
+      lower.sweep();
+      upper?.sweep();
     },
   };
 }
 
-function listen(server: Server, address: { readonly host: string; readonly port: number }): Promise<void> {
+function listen(server: Server, { host, port }: MqttListenerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ ...address, backlog }, () => {
+    server.listen({ host, port, backlog }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { Wire } from "./wire.js";
 
 /**
  * Collects the small packets of one connection, so that a commit that acknowledges fifty messages costs one
@@ -16,43 +16,56 @@ export interface Outbox {
 
 const startBytes = 256;
 
-export function createOutbox(socket: Socket): Outbox {
-  let buffer: Buffer | null = null;
-  let used = 0;
+export function createOutbox(wire: Wire): Outbox {
+  return new WireOutbox(wire);
+}
 
-  function reserve(bytes: number): Buffer {
-    if (buffer === null) {
-      buffer = Buffer.allocUnsafe(Math.max(startBytes, bytes));
-    } else if (used + bytes > buffer.length) {
-      const wide = Buffer.allocUnsafe((used + bytes) * 2);
-      buffer.copy(wide, 0, 0, used);
-      buffer = wide;
-    }
-    return buffer;
+/** A class, because ten thousand of them share one set of methods. */
+class WireOutbox implements Outbox {
+  readonly #wire: Wire;
+  #buffer: Buffer | null = null;
+  #used = 0;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
   }
 
-  return {
-    acknowledge: (firstByte, messageID) => {
-      const target = reserve(4);
-      target[used] = firstByte;
-      target[used + 1] = 2;
-      target[used + 2] = messageID >> 8;
-      target[used + 3] = messageID & 0xff;
-      used += 4;
-    },
-    push: (bytes) => {
-      reserve(bytes.length).set(bytes, used);
-      used += bytes.length;
-    },
-    flush: () => {
-      if (buffer === null) return;
-      const bytes = buffer.subarray(0, used);
-      buffer = null;
-      used = 0;
-      if (!socket.destroyed) socket.write(bytes);
-    },
-    get waitingBytes() {
-      return socket.writableLength + used;
-    },
-  };
+  get waitingBytes(): number {
+    return this.#wire.writableLength + this.#used;
+  }
+
+  acknowledge(firstByte: number, messageID: number): void {
+    const target = this.#reserve(4);
+    const at = this.#used;
+    target[at] = firstByte;
+    target[at + 1] = 2;
+    target[at + 2] = messageID >> 8;
+    target[at + 3] = messageID & 0xff;
+    this.#used = at + 4;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#reserve(bytes.length).set(bytes, this.#used);
+    this.#used += bytes.length;
+  }
+
+  flush(): void {
+    if (this.#buffer === null) return;
+    const bytes = this.#buffer.subarray(0, this.#used);
+    this.#buffer = null;
+    this.#used = 0;
+    if (!this.#wire.destroyed) this.#wire.write(bytes);
+  }
+
+  #reserve(bytes: number): Buffer {
+    const wanted = this.#used + bytes;
+    if (this.#buffer === null) {
+      this.#buffer = Buffer.allocUnsafe(Math.max(startBytes, bytes));
+    } else if (wanted > this.#buffer.length) {
+      const wide = Buffer.allocUnsafe(wanted * 2);
+      this.#buffer.copy(wide, 0, 0, this.#used);
+      this.#buffer = wide;
+    }
+    return this.#buffer;
+  }
 }

@@ -1,6 +1,11 @@
 /** A device with one data point of each type, as the decoder sees it. */
 import { converters } from "../../../ingest/decode/values.js";
-import type { DeviceEntry, PointEntry, ProductEntry, StreamEntry } from "../../../ingest/directory.js";
+import type {
+  DeviceEntry,
+  PointEntry,
+  ProductEntry,
+  StreamEntry,
+} from "../../../ingest/directory-entries.js";
 import { kindOf } from "../../../store/data-points.js";
 import type { SeriesRef } from "../../../store/series.js";
 
@@ -28,12 +33,16 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
     Object.entries(pointTypes).map(([name, type], i) => [name, pointEntry(i + 1, name, type)] as const),
   );
   points.set("issued", pointEntry(99, "issued", 1, false));
-  const product: ProductEntry = { id: 1, members: new Set(), points, streams };
+  const product: ProductEntry = { id: 1, members: new Set(), points, streams, subscriptions: [] };
   const series = new Map<number, SeriesRef>();
   return {
     id: 1,
     device: {} as DeviceEntry["device"],
     product,
+    certificates: new Map(),
+    rules: [],
+    access: null,
+    subscriptions: [],
     series: (point) => {
       const known = series.get(point.id);
       if (known !== undefined) return known;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { aheadMaxMicros, type DecodeRules, decodePoints } from "../../../ingest/decode/points.js";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import type { DeviceEntry } from "../../../ingest/directory.js";
+import type { DeviceEntry } from "../../../ingest/directory-entries.js";
 import type { Point } from "../../../store/series.js";
 import { assert, suite } from "../../suite.js";
 import { testDevice } from "./device.js";

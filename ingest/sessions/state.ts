@@ -1,0 +1,178 @@
+import { type MessageProperties, neverExpires, type Subscription, type Will } from "../message.js";
+import type { PlatformPart } from "../platform-subscriptions.js";
+
+/**
+ * What the endpoint remembers of a client (MQTT 5.0 §4.1). It is a function of the journal: whatever changes it is a
+ * record, applied in the journal's order once it is on disk, so that a restart comes to the same state, packet ids
+ * included.
+ */
+export interface SessionState {
+  readonly device: number;
+  readonly clientID: string;
+  /** Hash of the client id, as records carry it. */
+  readonly session: number;
+  /** Journal id of the connect record; 0 while nobody is connected. */
+  connection: number;
+  /** Of the connection, or the last one: address, and seconds. */
+  ip: string;
+  keepAlive: number;
+  /** Microseconds since 1970; 0 while connected. */
+  endedAt: number;
+  /** Seconds that it outlives its connection. */
+  expiry: number;
+  /** Published unless the client says goodbye. */
+  will: Will | null;
+  subscriptions: ReadonlyMap<string, Subscription>;
+  /** Which filters the platform wants of it; null: none, as nearly always. */
+  platform: PlatformPart | null;
+  /** Whether the subscription to the inbox that every session begins with still stands. */
+  hasInbox: boolean;
+  /** Packet id given last. */
+  lastMessageID: number;
+  /** What goes down at QoS 1 and 2 and is not settled, by packet id, in the order in which it came. */
+  outgoing: ReadonlyMap<number, Outgoing>;
+  outgoingBytes: number;
+  /** Packet ids of QoS 2 messages that came up and are not released. */
+  unreleased: ReadonlySet<number>;
+  /** The connection that is there now. */
+  link: Link | null;
+}
+
+/** A message as it goes to one client. */
+export interface Message {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly properties: MessageProperties | null;
+  /** Of the subscriptions that brought it. */
+  readonly identifiers: readonly number[];
+  /** When it came in, microseconds since 1970: its expiry counts from there. */
+  readonly at: number;
+}
+
+export interface Outgoing extends Message {
+  readonly messageID: number;
+  readonly qos: 1 | 2;
+  /** The client may have seen it. */
+  sent: boolean;
+  /** PUBREC has come: the client has it, and PUBREL is due. */
+  received: boolean;
+  /** Of one that this run has made. */
+  settled: Settled | undefined;
+}
+
+/** What became of a message of QoS 1 or 2: acknowledged, or given up. */
+export type Settled = (acknowledged: boolean) => void;
+
+/** A live connection as its session's state uses it. */
+export interface Link {
+  /** At QoS 0; false where the reader is too slow for it. */
+  deliver(message: Message): boolean;
+  /** The message is in the state's `outgoing`. */
+  send(message: Outgoing): void;
+}
+
+/** A message that the device's space keeps for later subscribers. */
+export interface Retained {
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly properties: MessageProperties | null;
+  readonly at: number;
+}
+
+/** A will whose connection has ended. */
+export interface DueWill {
+  readonly tenant: number;
+  readonly device: number;
+  readonly session: number;
+  readonly clientID: string;
+  readonly ip: string;
+  /** The connection that left it. */
+  readonly connection: number;
+  /** Microseconds since 1970. */
+  dueAt: number;
+  readonly will: Will;
+}
+
+/** What all clients of one device share. */
+export interface Space {
+  readonly tenant: number;
+  readonly device: number;
+  /** For the inbox's other name. */
+  deviceID: string;
+  readonly sessions: Map<string, SessionState>;
+  retained: ReadonlyMap<string, Retained>;
+  retainedBytes: number;
+  /** Of connections that have ended, until their record is on disk. */
+  readonly wills: DueWill[];
+}
+
+/** Shared by all that hold nothing, as most of many sessions do: an empty Map of its own takes 180 bytes. */
+const emptyMap: ReadonlyMap<never, never> = new Map<never, never>();
+export const emptySet: ReadonlySet<never> = new Set<never>();
+
+/** The map to write to: the one that was there, unless it is the one that all share. */
+export function ownMap<Key, Value>(map: ReadonlyMap<Key, Value>): Map<Key, Value> {
+  return map === emptyMap ? new Map() : (map as Map<Key, Value>);
+}
+
+export function ownSet<Value>(set: ReadonlySet<Value>): Set<Value> {
+  return set === emptySet ? new Set() : (set as Set<Value>);
+}
+
+export function createSessionState(device: number, clientID: string, session: number): SessionState {
+  return {
+    device,
+    clientID,
+    session,
+    connection: 0,
+    ip: "",
+    keepAlive: 0,
+    endedAt: 0,
+    expiry: 0,
+    will: null,
+    subscriptions: emptyMap,
+    platform: null,
+    hasInbox: true,
+    lastMessageID: 0,
+    outgoing: emptyMap,
+    outgoingBytes: 0,
+    unreleased: emptySet,
+    link: null,
+  };
+}
+
+export function createSpace(tenant: number, device: number, deviceID: string): Space {
+  return { tenant, device, deviceID, sessions: new Map(), retained: emptyMap, retainedBytes: 0, wills: [] };
+}
+
+const micros = 1e6;
+
+/** When a session without connection is over; Infinity for one that is connected or has no end. */
+export function expiresAt({ connection, endedAt, expiry }: SessionState): number {
+  if (connection !== 0 || expiry === neverExpires) return Number.POSITIVE_INFINITY;
+  return endedAt + expiry * micros;
+}
+
+/** What a message of the state costs against the bounds, bytes. */
+export function bytesOf({
+  topic,
+  payload,
+}: {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+}): number {
+  return topic.length + payload.length + messageOverheadBytes;
+}
+
+const messageOverheadBytes = 64;
+
+/** Whether a message's time is over. */
+export function isExpired(
+  { properties, at }: Pick<Message, "properties" | "at">,
+  nowMicros: number,
+): boolean {
+  const expiry = properties?.messageExpiryInterval;
+  return expiry !== undefined && nowMicros >= at + expiry * micros;
+}

@@ -1,0 +1,64 @@
+import type { SessionRecords } from "./records.js";
+import type { Spaces } from "./spaces.js";
+import type { DueWill } from "./state.js";
+
+/** Publishes wills when they are due. */
+export interface Wills {
+  /** A will may have become due. */
+  look(): void;
+  close(): void;
+}
+
+export interface WillsDeps {
+  readonly spaces: Pick<Spaces, "dueWills">;
+  readonly records: Pick<SessionRecords, "publishWill">;
+  /** Whether a policy forbids the device the topic now. */
+  refuses(device: number, topic: string): Promise<boolean>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly onTrouble: (error: Error) => void;
+}
+
+const lookMs = 1000;
+
+export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDeps): Wills {
+  /** On their way to the disk, by connection: each goes once. */
+  const published = new Set<number>();
+  let planned = false;
+  let closed = false;
+
+  function publishDue(): void {
+    planned = false;
+    if (closed) return;
+    const due = spaces.dueWills(now() * 1000);
+    const connections = new Set(due.map(({ connection }) => connection));
+    for (const connection of published) if (!connections.has(connection)) published.delete(connection);
+    for (const will of due) {
+      if (published.has(will.connection)) continue;
+      published.add(will.connection);
+      publish(will).catch((error: Error) => {
+        // It is looked at again.
+        published.delete(will.connection);
+        onTrouble(error);
+      });
+    }
+  }
+
+  async function publish(due: DueWill): Promise<void> {
+    records.publishWill(due, await refuses(due.device, due.will.topic));
+  }
+
+  const timer = setInterval(publishDue, lookMs);
+  return {
+    look: () => {
+      if (planned) return;
+      planned = true;
+      setImmediate(publishDue);
+    },
+    // What becomes due while the service stops is published by the next start [MQTT-3.1.2-8].
+    close: () => {
+      closed = true;
+      clearInterval(timer);
+    },
+  };
+}

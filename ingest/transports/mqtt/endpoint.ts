@@ -1,0 +1,107 @@
+import type { Socket } from "node:net";
+import type { ClientCertificate } from "../../credentials.js";
+import { count } from "../../meter.js";
+import { MqttConnection } from "./connection.js";
+import type { Attended, MqttContext } from "./context.js";
+import type { Wire } from "./wire.js";
+
+/** What the connections of every listener share: one limit, one flush, one pause. */
+export interface MqttEndpoint {
+  /** Counts a socket until it closes; beyond the limit it is destroyed and the answer is false. */
+  admit(socket: Socket): boolean;
+  /** Begins MQTT on a wire whose handshakes are over; with the client's certificate where one was asked for. */
+  take(wire: Wire, certificate: ClientCertificate | null): void;
+  /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
+  afterCommit(): void;
+  /** Ends every connection, and whatever was on its way to be one. */
+  close(): void;
+}
+
+export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed">;
+
+const sweepMs = 1000;
+/** Sockets at once over all listeners, answered or not. */
+const connectionsMax = 100_000;
+
+export function createEndpoint(base: EndpointContext): MqttEndpoint {
+  const sockets = new Set<Socket>();
+  const open = new Set<Attended>();
+  const dirty = new Set<Attended>();
+  const paused = new Set<Attended>();
+  let flushPlanned = false;
+
+  function flushDirty(): void {
+    flushPlanned = false;
+    for (const connection of dirty) connection.flush();
+    dirty.clear();
+  }
+
+  const context: MqttContext = {
+    ...base,
+    markDirty: (connection) => {
+      dirty.add(connection);
+      // Deliveries outside a commit leave at the end of this turn of the loop.
+      if (flushPlanned) return;
+      flushPlanned = true;
+      setImmediate(flushDirty);
+    },
+    markPaused: (connection) => {
+      paused.add(connection);
+    },
+    onClosed: (connection) => {
+      open.delete(connection);
+      dirty.delete(connection);
+      paused.delete(connection);
+    },
+  };
+
+  /** Over a copy: one that stays paused enters the set again, and a walk over the set itself would never end. */
+  function resumePaused(): void {
+    for (const connection of [...paused]) {
+      paused.delete(connection);
+      connection.resumeIfRoom();
+      if (connection.isPaused) paused.add(connection);
+    }
+  }
+
+  const sweep = setInterval(() => {
+    const now = base.now();
+    for (const connection of open) connection.checkSilence(now);
+    resumePaused();
+  }, sweepMs);
+
+  function forget(this: Socket): void {
+    sockets.delete(this);
+  }
+
+  return {
+    admit: (socket) => {
+      if (sockets.size >= connectionsMax) {
+        count(base.meter.handshakesFailed, "full");
+        socket.destroy();
+        return false;
+      }
+      sockets.add(socket);
+      socket.on("close", forget);
+      return true;
+    },
+    take: (wire, certificate) => {
+      open.add(new MqttConnection(context, wire, certificate));
+    },
+    afterCommit: () => {
+      flushDirty();
+      resumePaused();
+    },
+    close: () => {
+      clearInterval(sweep);
+      for (const connection of [...open]) connection.end("shutdown");
+      // Those that speak MQTT close by themselves once their last bytes are out, or are cut off.
+      setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, closeGraceMs).unref();
+    },
+  };
+}
+
+/** Longer than a connection waits for its peer to close. */
+const closeGraceMs = 1500;

@@ -1,0 +1,127 @@
+import type { Columns, SeriesRef, SeriesStore } from "../store/series.js";
+import { boundsOf, type Range } from "./range.js";
+
+/** Fewer points make no line. */
+export const maxPointsLeast = 3;
+/** More than any chart is wide. */
+export const maxPointsMost = 10_000;
+/** Up to so many points every one of them competes; beyond, the extremes of buckets do. */
+const pointsExactMax = 50_000;
+/** Buckets a point answered, each with two points that compete for it. */
+const bucketsPerPoint = 2;
+
+/**
+ * At most `maxPoints` points of a range that make nearly the line that all of them make: LTTB (Steinarsson 2013)
+ * over the points, of many over the lowest and highest of equal spans of time (MinMaxLTTB, Van Der Donckt 2023),
+ * which the engine finds where the points lie. Not for text.
+ */
+export async function downsample(
+  store: SeriesStore,
+  series: SeriesRef,
+  range: Pick<Range, "start" | "stop">,
+  maxPoints: number,
+): Promise<Columns> {
+  const bounds = boundsOf(range);
+  const [first, last] = await Promise.all([
+    store.read(series, { ...bounds, oldest: 1 }),
+    store.read(series, { ...bounds, newest: 1 }),
+  ]);
+  const [start] = first.times;
+  const [end] = last.times;
+  if (start === undefined || end === undefined) return first;
+  if ((await countOf(store, series, start, end)) <= pointsExactMax) {
+    return thin(await store.read(series, { start, stop: end + 1 }), maxPoints);
+  }
+  const width = Math.ceil((end + 1 - start) / (maxPoints * bucketsPerPoint));
+  return thin(await store.extremes({ series, start, stop: end + 1, width }), maxPoints);
+}
+
+/** Whole milliseconds around the range: whether points are many does not hang on a few more. */
+async function countOf(store: SeriesStore, series: SeriesRef, first: number, last: number): Promise<number> {
+  const edges = [Math.floor(first / 1000) * 1000, (Math.floor(last / 1000) + 1) * 1000];
+  const calendar = { unit: "year", timezone: "UTC" } as const;
+  const [count] = await store.aggregate({ series, edges, calendar, aggregate: "count" });
+  return count ?? 0;
+}
+
+/**
+ * At most `maxPoints` of the points given, the first and the last among them. Text has no line: evenly spaced
+ * points stand for it.
+ */
+export function thin(columns: Columns, maxPoints: number): Columns {
+  if (columns.times.length <= maxPoints) return columns;
+  const { kind, times, values } = columns;
+  if (kind === "text") {
+    const kept = evenly(times.length, maxPoints);
+    return { kind, times: pick(times, kept), values: kept.map((i) => values[i] ?? "") };
+  }
+  const kept = largestTriangles(times, values, maxPoints);
+  return { kind, times: pick(times, kept), values: pick(values, kept) };
+}
+
+function pick(column: Float64Array, indexes: readonly number[]): Float64Array {
+  return Float64Array.from(indexes, (i) => column[i] ?? Number.NaN);
+}
+
+function evenly(count: number, wanted: number): number[] {
+  return Array.from({ length: wanted }, (_, i) => Math.round((i * (count - 1)) / (wanted - 1)));
+}
+
+/**
+ * Largest-Triangle-Three-Buckets: of each bucket the point that makes the largest triangle with the point kept
+ * before it and the middle of the bucket behind it. Buckets hold equally many points; the ends stay.
+ */
+function largestTriangles(times: Float64Array, values: Float64Array, wanted: number): number[] {
+  const count = times.length;
+  const size = (count - 2) / (wanted - 2);
+  const edge = (bucket: number) => Math.min(1 + Math.floor(bucket * size), count - 1);
+  const kept = [0];
+  for (let bucket = 0; bucket < wanted - 2; bucket++) {
+    const [from, to] = [edge(bucket), edge(bucket + 1)];
+    const behind = bucket === wanted - 3 ? count : edge(bucket + 2);
+    const before = kept[kept.length - 1] as number;
+    kept.push(largestTriangle(times, values, before, [from, to], middle(times, values, to, behind)));
+  }
+  kept.push(count - 1);
+  return kept;
+}
+
+interface Place {
+  readonly time: number;
+  readonly value: number;
+}
+
+function middle(times: Float64Array, values: Float64Array, from: number, to: number): Place {
+  // Means of differences: times are large and differ little.
+  const origin = times[from] as number;
+  let time = 0;
+  let value = 0;
+  for (let i = from; i < to; i++) {
+    time += (times[i] as number) - origin;
+    value += (values[i] as number) / (to - from);
+  }
+  return { time: origin + time / (to - from), value };
+}
+
+function largestTriangle(
+  times: Float64Array,
+  values: Float64Array,
+  before: number,
+  [from, to]: readonly [number, number],
+  { time, value }: Place,
+): number {
+  const [startTime, startValue] = [times[before] as number, values[before] as number];
+  const [run, rise] = [time - startTime, value - startValue];
+  let largest = -1;
+  let found = from;
+  for (let i = from; i < to; i++) {
+    const area = Math.abs(
+      run * ((values[i] as number) - startValue) - ((times[i] as number) - startTime) * rise,
+    );
+    if (area > largest) {
+      largest = area;
+      found = i;
+    }
+  }
+  return found;
+}

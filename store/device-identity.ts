@@ -1,0 +1,54 @@
+import type { Device } from "./device-record.js";
+import type { DeviceStore } from "./devices.js";
+
+/**
+ * What the way up knows of a device or gateway: whose it is, and how it may come in. It is remembered for each of
+ * ten thousand connections, so it is not the whole record.
+ */
+export type DeviceIdentity = Pick<
+  Device,
+  | "id"
+  | "tenant"
+  | "deviceID"
+  | "deviceUsername"
+  | "token"
+  | "authType"
+  | "blocked"
+  | "productIntID"
+  | "productID"
+>;
+
+export type IdentityRow = Omit<DeviceIdentity, "token"> & { readonly token: ArrayBuffer };
+
+const select = `select r.id, r.tenant, r.deviceID, r.deviceUsername, r.token, r.authType, r.blocked,
+    r.productIntID, p.productID
+  from device r join product p on p.id = r.productIntID`;
+
+/** @throws StoreError CORRUPT */
+export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIdentity {
+  const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID } = row;
+  const token = vault.open(new Uint8Array(row.token));
+  return { id, tenant, deviceID, deviceUsername, token, authType, blocked, productIntID, productID };
+}
+
+/**
+ * By the user names that they connect with; over all tenants, for user names are unique. Rows as they are stored
+ * (`toIdentity`), so that one that cannot be opened harms no other.
+ */
+export async function findRowsByUsername(
+  { db }: DeviceStore,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, IdentityRow>> {
+  // One bound parameter a text: json_each must never decode text from outside.
+  const rows = await db.all<IdentityRow>(
+    `${select} where r.deviceUsername in (${names.map(() => "?").join(", ")})`,
+    names,
+  );
+  return new Map(rows.map((row) => [row.deviceUsername, row]));
+}
+
+/** By record id, over all tenants: the way up has no caller. */
+export async function findIdentity(store: DeviceStore, id: number): Promise<DeviceIdentity | undefined> {
+  const row = await store.db.first<IdentityRow>(`${select} where r.id = ?`, [id]);
+  return row && toIdentity(store, row);
+}

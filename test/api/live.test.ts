@@ -1,0 +1,182 @@
+import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
+import { assert, until } from "../suite.js";
+import { type Rec, refused, type World, worldSuite } from "../world.js";
+
+interface Event {
+  readonly id: string;
+  readonly data: { readonly dataPointID: string; readonly time: string | number; readonly value: unknown };
+}
+
+interface Feed {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly events: readonly Event[];
+  readonly ended: boolean;
+  text(): string;
+  close(): void;
+}
+
+/** A client of Server-Sent Events, as far as the feed needs one. */
+async function listen(
+  world: World,
+  device: Rec,
+  {
+    query = "timeFormat=iso",
+    last,
+    key = world.first.apiKey,
+  }: { query?: string; last?: string; key?: string } = {},
+): Promise<Feed> {
+  const abort = new AbortController();
+  const response = await fetch(`${world.http}/api/v1/devices/${device.id}/live?${query}`, {
+    headers: {
+      Authorization: `Bearer ${key}`,
+      Accept: "text/event-stream",
+      ...(last === undefined ? {} : { "Last-Event-ID": last }),
+    },
+    signal: abort.signal,
+  });
+  const feed = {
+    status: response.status,
+    headers: response.headers,
+    events: [] as Event[],
+    ended: false,
+    text: () => text,
+    close: () => abort.abort(),
+  };
+  let text = "";
+  let read = 0;
+  const take = () => {
+    for (let end = text.indexOf("\n\n", read); end >= 0; end = text.indexOf("\n\n", read)) {
+      const lines = text.slice(read, end).split("\n");
+      read = end + 2;
+      const field = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const data = field("data");
+      if (data !== undefined) feed.events.push({ id: field("id") ?? "", data: JSON.parse(data) });
+    }
+  };
+  void (async () => {
+    try {
+      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += chunk;
+        take();
+      }
+    } catch {
+      // Closed by the test.
+    }
+    feed.ended = true;
+  })();
+  return feed;
+}
+
+const arrived = (feed: Feed, count: number) =>
+  until(() => feed.events.length >= count && feed.events, {
+    what: `${count} events, have ${feed.events.length}`,
+  });
+const values = (feed: Feed) => feed.events.map(({ data }) => data.value);
+
+worldSuite("live feed of a device", (test, world) => {
+  async function station() {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    await makeDataPoint(world, product, { dataPointID: "on", pointDataType: 5 });
+    await makeDataPoint(world, product, { dataPointID: "place", pointDataType: 6 });
+    await makeDataPoint(world, product, { dataPointID: "note", pointDataType: 3 });
+    return { product, device: await makeDevice(world, product), other: await makeDevice(world, product) };
+  }
+
+  test("tells each new point of the device in its own form, with the time as asked", async () => {
+    const { product, device, other } = await station();
+    await world.publish(device, { temp: 0 });
+    const feed = await listen(world, device);
+    assert.is(feed.status, 200);
+    assert.match(feed.headers.get("content-type") ?? "", /^text\/event-stream/);
+    assert.is(feed.headers.get("cache-control"), "no-store");
+    const local = await listen(world, device, { query: "timezone=Asia/Shanghai" });
+    await world.publish(other, { temp: 99 });
+    await world.publish(
+      device,
+      { time: "2025-06-01T00:00:00.000001Z", temp: 1.5, on: true, place: [1, 2], note: "a\n\nb\r" },
+      { time: "2025-06-01T00:00:01Z", temp: 2 },
+    );
+    await arrived(feed, 5);
+    assert.equal(feed.events[0]?.data, {
+      dataPointID: "temp",
+      time: "2025-06-01T00:00:00.000001Z",
+      value: 1.5,
+    });
+    assert.equal(values(feed), [1.5, true, [1, 2], "a\n\nb\r", 2]);
+    assert.match(feed.text(), /^retry: \d+\n\n/);
+    await arrived(local, 5);
+    assert.is(local.events[0]?.data.time, "2025-06-01 08:00:00");
+    // A data point that comes while the feed is open.
+    await makeDataPoint(world, product, { dataPointID: "late" });
+    await world.publish(device, { late: 7 });
+    await arrived(feed, 6);
+    assert.equal(feed.events[5]?.data.dataPointID, "late");
+    for (const one of [feed, local]) one.close();
+  });
+
+  test("who comes back with Last-Event-ID gets what he missed: once, and also from before a restart", async () => {
+    const { device } = await station();
+    const feed = await listen(world, device);
+    await world.publish(device, { time: "2025-06-01T00:00:00Z", temp: 1 });
+    await arrived(feed, 1);
+    feed.close();
+    await world.publish(
+      device,
+      { time: "2025-06-01T00:00:02Z", temp: 3 },
+      { time: "2025-05-01T00:00:00Z", temp: 2 },
+    );
+    const last = feed.events[0]?.id ?? "";
+    const again = await listen(world, device, { last });
+    await world.publish(device, { time: "2025-06-01T00:00:03Z", temp: 4 });
+    await arrived(again, 3);
+    assert.equal(values(again), [3, 2, 4]);
+    again.close();
+
+    const elsewhere = await listen(world, device, { last: last.replace(/^[^.]+/, "otherrun") });
+    await world.publish(device, { time: "2025-06-01T00:00:04Z", temp: 5 });
+    await arrived(elsewhere, 3);
+    assert.equal(values(elsewhere), [3, 4, 5], "by time, from the store");
+    elsewhere.close();
+
+    for (const nonsense of ["", "x", "1.2", "a.b.c", `${"9".repeat(400)}.1.1`]) {
+      const fresh = await listen(world, device, { last: nonsense });
+      assert.is(fresh.status, 200);
+      fresh.close();
+    }
+  });
+
+  test("is for who may read the device, and what is wrong is told", async () => {
+    const { device } = await station();
+    const path = `/api/v1/devices/${device.id}/live`;
+    refused(await world.call("GET", path, undefined, { key: null }), "AUTH_FAILED");
+    refused(await world.call("GET", path, undefined, { key: await world.stranger() }), "DATA_NOT_FOUND");
+    refused(await world.call("GET", "/api/v1/devices/999999/live"), "DATA_NOT_FOUND");
+    refused(await world.call("GET", `${path}?timeFormat=x`), "PARAMETER_INVALID", "timeFormat");
+    refused(await world.call("GET", `${path}?timezone=Mars/X`), "PARAMETER_INVALID", "timezone");
+    const accept = { headers: { Accept: "text/csv" } };
+    refused(await world.call("GET", path, undefined, accept), "NOT_ACCEPTABLE");
+    assert.is((await world.call("HEAD", path)).status, 200);
+    const viewer = await listen(world, device, { key: await world.keyOf("viewer") });
+    assert.is(viewer.status, 200);
+    viewer.close();
+  });
+
+  test("a client that leaves makes room: a thousand come and go", async () => {
+    const { device } = await station();
+    for (let round = 0; round < 30; round++) {
+      const feeds = await Promise.all(Array.from({ length: 40 }, () => listen(world, device)));
+      const told = feeds.map((one) => one.status).filter((status) => status !== 200);
+      assert.equal(told, [], `round ${round}`);
+      for (const one of feeds) one.close();
+    }
+  });
+
+  test("feeds end with the service, at once", async () => {
+    const { device } = await station();
+    // The world closes with these open: it must not wait for them.
+    await Promise.all(Array.from({ length: 3 }, () => listen(world, device)));
+  });
+});

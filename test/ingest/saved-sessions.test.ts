@@ -1,0 +1,384 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { createAccept, type Origin, sessionOf } from "../../ingest/accept.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
+import type { Will } from "../../ingest/message.js";
+import { createMeter } from "../../ingest/meter.js";
+import { sessionExpiryMax, sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
+import { createChanges } from "../../ingest/sessions/changes.js";
+import { forgetDeparted } from "../../ingest/sessions/departed.js";
+import { openSpaces, type SavedSpaces } from "../../ingest/sessions/open.js";
+import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
+import type { SessionState } from "../../ingest/sessions/state.js";
+import type { Journal } from "../../store/journal.js";
+import { type JournalInput, recordKinds } from "../../store/journal-record.js";
+import { openSessionStore } from "../../store/session-store.js";
+import { journalInput, openTestJournal } from "../store/journal-support.js";
+import { assert, suite, withTempDir } from "../suite.js";
+import { subscription } from "./session-support.js";
+
+/** One process: journal, state, and what writes them. */
+interface Run {
+  readonly journal: Journal;
+  readonly saved: SavedSpaces;
+  readonly records: SessionRecords;
+  readonly links: Map<string, { origin: Origin; state: SessionState }>;
+  kill(): Promise<void>;
+}
+
+const device = { id: 7, device: { tenant: 1, deviceID: "d7" } } as DeviceEntry;
+
+async function open(dir: string): Promise<Run> {
+  const journal = await openTestJournal(join(dir, "journal"));
+  const store = await openSessionStore(join(dir, "sessions.db"));
+  const saved = await openSpaces(store, journal, createMeter());
+  const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined);
+  const kill = async (): Promise<void> => {
+    await journal.close();
+    store.close();
+  };
+  return { journal, saved, records, links: new Map(), kill };
+}
+
+type Step =
+  | { do: "connect"; client: string; clean: boolean; expiry: number; will: boolean }
+  | { do: "disconnect"; client: string; orderly: boolean; expiry: number | null }
+  | { do: "subscribe"; client: string; filter: string; qos: 0 | 1 | 2; identifier: number | null }
+  | { do: "unsubscribe"; client: string; filter: string }
+  | {
+      do: "publish";
+      client: string;
+      topic: string;
+      qos: 0 | 1 | 2;
+      retain: boolean;
+      text: string;
+      type: boolean;
+    }
+  | { do: "platform"; client: string; wanted: readonly { topic: string; qos: number }[] }
+  | { do: "release" | "received" | "delivered"; client: string }
+  | { do: "command" | "wills" | "save" };
+
+const client = fc.constantFrom("a", "b");
+const filter = fc.constantFrom("x", "x/#", "+/y", "#", "inbox");
+const topic = fc.constantFrom("x", "x/y", "inbox", "z");
+const qos = fc.constantFrom<0 | 1 | 2>(0, 1, 2);
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constant("connect" as const),
+    ...{ client, clean: fc.boolean(), expiry: fc.constantFrom(0, 3600, 0xffff_ffff), will: fc.boolean() },
+  }),
+  fc.record({
+    do: fc.constant("disconnect" as const),
+    ...{ client, orderly: fc.boolean(), expiry: fc.constantFrom(null, 60) },
+  }),
+  fc.record({
+    do: fc.constant("subscribe" as const),
+    ...{ client, filter, qos, identifier: fc.option(fc.integer({ min: 1, max: 9 })) },
+  }),
+  fc.record({ do: fc.constant("unsubscribe" as const), client, filter }),
+  fc.record({
+    do: fc.constant("publish" as const),
+    ...{ client, topic, qos, retain: fc.boolean(), text: fc.constantFrom("", "m", "n"), type: fc.boolean() },
+  }),
+  fc.record({
+    do: fc.constant("platform" as const),
+    client,
+    wanted: fc.uniqueArray(fc.record({ topic: filter, qos }), { selector: ({ topic }) => topic }),
+  }),
+  fc.record({ do: fc.constantFrom("release" as const, "received" as const, "delivered" as const), client }),
+  fc.record({ do: fc.constantFrom("command" as const, "wills" as const, "save" as const) }),
+);
+
+/** Does what the endpoint would, and waits for the disk. */
+async function take(run: Run, step: Step, nth: number): Promise<void> {
+  const { journal, saved, records, links } = run;
+  const { spaces } = saved;
+  const link = "client" in step ? links.get(step.client) : undefined;
+  if (step.do === "save") return saved.save();
+  if (step.do === "wills")
+    for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due, false);
+  if (step.do === "command") {
+    records.send(
+      device,
+      { topic: "inbox", payload: Buffer.from(`c${nth}`), qos: 1, properties: null },
+      () => undefined,
+    );
+  }
+  if (step.do === "connect" && link === undefined) connect(run, step);
+  if (link === undefined) return settled(journal);
+  const { origin, state } = link;
+  if (step.do === "disconnect") {
+    records.disconnect(origin, 30, { reason: "lost", orderly: step.orderly, sessionExpiry: step.expiry });
+    links.delete(step.client);
+  }
+  if (step.do === "subscribe") {
+    const { qos, identifier } = step;
+    records.subscribe(origin, state, [[step.filter, subscription({ qos, identifier })]], () => undefined);
+  }
+  if (step.do === "unsubscribe") records.unsubscribe(origin, state, [step.filter], () => undefined);
+  if (step.do === "platform") records.subscribeByPlatform(origin, state, step.wanted);
+  if (step.do === "publish") publish(run, origin, state, step, nth);
+  const [first] = state.outgoing.keys();
+  const [unreleased] = state.unreleased;
+  if (step.do === "release" && unreleased !== undefined) {
+    records.release(origin, state, unreleased, () => undefined);
+  }
+  if (step.do === "received" && first !== undefined) records.received(origin, state, first, () => undefined);
+  if (step.do === "delivered" && first !== undefined) records.delivered(origin, state, first, true);
+  return settled(journal);
+}
+
+const settled = (journal: Journal): Promise<void> => journal.waitFor(journal.appendedID - 1);
+
+function connect({ records, links }: Run, step: Extract<Step, { do: "connect" }>): void {
+  const { client: clientID, clean: cleanStart, expiry: sessionExpiry } = step;
+  const origin = { device, session: sessionOf(clientID), ip: "127.0.0.1" };
+  const will: Will = {
+    ...{ topic: "x", payload: Buffer.from("will"), qos: 1, retain: true, delay: 5 },
+    properties: { contentType: "text/plain" },
+  };
+  const request = { clientID, cleanStart, sessionExpiry, keepAlive: 30, will: step.will ? will : null };
+  const connection = records.connect(origin, request, (state) => {
+    links.set(clientID, { origin: { ...origin, connection }, state });
+  });
+}
+
+function publish(
+  { journal, saved }: Run,
+  origin: Origin,
+  state: SessionState,
+  { topic, qos, retain, text, type }: Extract<Step, { do: "publish" }>,
+  nth: number,
+): void {
+  const accept = createAccept(journal, createMeter(), () => false);
+  const payload = Buffer.from(text);
+  const userProperties = [["k", "v"]] as const;
+  const properties = type ? { userProperties, correlationData: Buffer.from([255, 0]) } : null;
+  accept.uplink(
+    origin,
+    { topic, payload, qos, retain, dup: false, messageID: nth, properties },
+    false,
+    () => {
+      if (qos === 2) saved.spaces.took(state, nth);
+      const at = Date.now() * 1000;
+      const { device, session } = origin;
+      saved.spaces.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
+    },
+  );
+}
+
+/** All of the state that has to come back. Times differ by what lies between a record and its commit. */
+function shape({ spaces }: SavedSpaces) {
+  const plain = (value: unknown): unknown =>
+    JSON.parse(
+      JSON.stringify(value, (_key, one) => {
+        if (one instanceof Map) return [...one];
+        if (one instanceof Set) return [...one];
+        if (one?.type === "Buffer" || one instanceof Uint8Array)
+          return Buffer.from(one.data ?? one).toString("hex");
+        return one;
+      }),
+    );
+  return [...spaces.all()].map(({ device, deviceID, tenant, sessions, retained, retainedBytes, wills }) => ({
+    ...{ device, deviceID, tenant, retainedBytes },
+    retained: plain(
+      [...retained]
+        .map(([topic, { payload, qos, properties }]) => ({ topic, payload, qos, properties }))
+        .sort((a, b) => (a.topic < b.topic ? -1 : 1)),
+    ),
+    wills: plain(wills.map(({ dueAt: _, ...due }) => due).sort((a, b) => a.connection - b.connection)),
+    sessions: [...sessions.values()]
+      .sort((a, b) => (a.clientID < b.clientID ? -1 : 1))
+      .map(({ link: _, endedAt, ...state }) => {
+        const { clientID, session, connection, expiry, will, ip, keepAlive } = state;
+        const kept = plain({
+          clientID,
+          session,
+          connection,
+          expiry,
+          will,
+          ip,
+          keepAlive,
+          ended: endedAt > 0,
+        });
+        if (expiry === 0) return kept;
+        const outgoing = [...state.outgoing.values()].map(
+          ({ at: _, sent: __, settled: ___, ...message }) => message,
+        );
+        const subscriptions = [...state.subscriptions].sort(([a], [b]) => (a < b ? -1 : 1));
+        return plain({ kept, ...state, outgoing, subscriptions, unreleased: [...state.unreleased].sort() });
+      }),
+  }));
+}
+
+suite("saved sessions", (test) => {
+  test(
+    "come back as they were, whatever happened and wherever it was saved",
+    async () => {
+      const property = fc.asyncProperty(fc.array(steps, { maxLength: 40 }), async (story) => {
+        await withTempDir(async (dir) => {
+          const run = await open(dir);
+          for (const [nth, step] of story.entries()) await take(run, step, nth + 1);
+          const before = shape(run.saved);
+          await run.kill();
+          const again = await open(dir);
+          assert.equal(shape(again.saved), before);
+          await again.saved.save();
+          await again.kill();
+          const third = await open(dir);
+          assert.equal(shape(third.saved), before, "saved whole");
+          await third.kill();
+        });
+      });
+      await fc.assert(property, { numRuns: 150 });
+    },
+    { timeoutMs: 60_000 },
+  );
+
+  test("what an expired session held is free by the time of the record, swept away or not", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      const hour = 3_600_000_000;
+      const { spaces } = run.saved;
+      const connect = (nth: number, expiry: number, at: number) => {
+        const ids = { tenant: 1, device: 7, deviceID: "d7", clientID: `c${nth}`, session: nth };
+        const said = { cleanStart: false, expiry, will: null, ip: "", keepAlive: 0 };
+        spaces.connect({ ...ids, ...said, connection: nth, at });
+        const end = { device: 7, connection: nth, at, orderly: true, expiry: null, ofEarlierRun: false };
+        spaces.disconnect(end);
+      };
+      for (let nth = 1; nth < sessionsPerDeviceMax; nth++) connect(nth, 86_400, nth);
+      connect(sessionsPerDeviceMax, 60, hour);
+      connect(99, 86_400, 2 * hour);
+      const left = [...(spaces.get(7)?.sessions.keys() ?? [])];
+      assert.ok(left.includes("c1"), "the one longest away is not over");
+      assert.not.ok(left.includes(`c${sessionsPerDeviceMax}`));
+      await run.kill();
+    });
+  });
+
+  test("whether a session goes on is decided by the time of CONNECT, however late it is on disk", async () => {
+    await withTempDir(async (dir) => {
+      let late = 0;
+      const now = () => Date.now() + late;
+      const journal = await openTestJournal(join(dir, "journal"));
+      const store = await openSessionStore(join(dir, "sessions.db"));
+      const { spaces } = await openSpaces(store, journal, createMeter());
+      const records = createSessionRecords(journal, spaces, now, () => undefined);
+      const origin = { device, session: sessionOf("a"), ip: "" };
+      const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
+      const presents: boolean[] = [];
+      const connection = records.connect(origin, asked, (_, present) => presents.push(present));
+      records.disconnect({ ...origin, connection }, 0, {
+        ...{ reason: "lost", orderly: false, sessionExpiry: null },
+      });
+      records.connect(origin, asked, (_, present) => presents.push(present));
+      late = 3_600_000;
+      await settled(journal);
+      assert.equal(presents, [false, true]);
+      await journal.close();
+      store.close();
+    });
+  });
+
+  test("what the platform wants last stands, also where the wish before is not on disk yet", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+      const link = run.links.get("a");
+      if (link === undefined) throw new Error("no session");
+      const { origin, state } = link;
+      run.records.subscribeByPlatform(origin, state, [{ topic: "x", qos: 1 }]);
+      run.records.subscribeByPlatform(origin, state, []);
+      await settled(run.journal);
+      assert.equal([[...state.subscriptions.keys()], state.platform], [[], null]);
+      run.records.subscribeByPlatform(origin, state, []);
+      assert.is(run.journal.appendedID, run.journal.committedID, "nothing to do, no record");
+      await run.kill();
+    });
+  });
+
+  test("what could not be saved is saved in its order later", () => {
+    const changes = createChanges();
+    const state = {} as SessionState;
+    changes.message(state, 1);
+    changes.message(state, 2);
+    const unsaved = changes.take();
+    changes.message(state, 3);
+    changes.message(state, 1);
+    changes.putBack(unsaved);
+    assert.equal([...(changes.take().messages.get(state) ?? [])], [1, 2, 3]);
+  });
+
+  test("devices that were deleted while nobody looked leave nothing", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+      await run.kill();
+      const again = await open(dir);
+      await forgetDeparted(again.saved.spaces, async (ids) => new Set(ids));
+      assert.ok(again.saved.spaces.get(7));
+      await forgetDeparted(again.saved.spaces, async () => new Set());
+      assert.is(again.saved.spaces.get(7), undefined);
+      await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 1);
+      await again.saved.save();
+      await again.kill();
+      const third = await open(dir);
+      assert.equal([...(third.saved.spaces.get(7)?.sessions.keys() ?? [])], ["b"]);
+      await third.kill();
+    });
+  });
+
+  test("journals from before sessions were kept are read: a session that was not clean, for 90 days", async () => {
+    await withTempDir(async (dir) => {
+      const journal = await openTestJournal(join(dir, "journal"));
+      const write = (fields: Partial<JournalInput>) =>
+        journal.append(journalInput({ session: 1, ...fields }));
+      const connect = { kind: recordKinds.connect, messageID: 30, qos: 0, payload: Buffer.of() };
+      const kept = write({ ...connect, topic: "kept", flag: false });
+      const clean = write({ ...connect, topic: "clean", flag: true, session: 2 });
+      write({ connection: kept, qos: 2, messageID: 5 });
+      write({ connection: clean, qos: 1, session: 2 });
+      for (const [connection, session] of [
+        [kept, 1],
+        [clean, 2],
+      ] as const) {
+        write({ kind: recordKinds.disconnect, connection, session, topic: "", payload: Buffer.of() });
+      }
+      await settled(journal);
+      await journal.close();
+      const { saved, kill } = await open(dir);
+      const sessions = [...(saved.spaces.get(7)?.sessions.values() ?? [])];
+      assert.equal(
+        sessions.map(({ clientID, expiry, unreleased }) => [clientID, expiry, [...unreleased]]),
+        [["kept", sessionExpiryMax, [5]]],
+      );
+      await kill();
+    });
+  });
+
+  test("what a killed run left open ends at the next start, and leaves its will", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      for (const [clientID, expiry] of [
+        ["a", 0],
+        ["b", 3600],
+      ] as const) {
+        await take(run, { do: "connect", client: clientID, clean: true, expiry, will: true }, 1);
+      }
+      await run.kill();
+      const { saved, records, journal, kill } = await open(dir);
+      records.disconnectKilled(Date.now() * 1000);
+      await settled(journal);
+      const space = saved.spaces.get(7);
+      assert.equal([...(space?.sessions.keys() ?? [])], ["b"]);
+      assert.is(space?.wills.length, 2);
+      assert.equal(
+        saved.spaces.dueWills(Date.now() * 1000 + 1e6).map(({ clientID }) => clientID),
+        ["a"],
+        "the will of a session that has ended does not wait",
+      );
+      await kill();
+    });
+  });
+});
