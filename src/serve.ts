@@ -166,6 +166,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const status = createStatus({
     journal,
     meter,
+    live,
     settledID,
     stopped: () => accept.stopped,
     closing: () => closing,
