@@ -1,8 +1,8 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 import { StoreError } from "./errors.js";
-import { bodiesOf, pointsOfBatch, refusedPlaces } from "./influx/batch.js";
+import { bodyOf, pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
-import { createInfluxClient, type InfluxClient } from "./influx/client.js";
+import { createInfluxClient } from "./influx/client.js";
 import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
 import { deletePredicate, deleteRange } from "./influx/flux.js";
 import { encodeLines, timeMax } from "./influx/lines.js";
@@ -63,8 +63,9 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
     async writeBatch(batch) {
-      const bodies = bodiesOf(batch);
-      if (bodies !== null && (await watched(sendAll(client, bodies)))) return [];
+      const body = bodyOf(batch);
+      if (body === "") return [];
+      if (body !== null && (await watched(client.write(body))) === undefined) return [];
       // Some of the points will never be taken: point by point it is found out which. Writing again changes nothing.
       const points = pointsOfBatch(batch);
       const { lines, refused } = encodeLines(points, nodeNumber);
@@ -94,12 +95,4 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
   };
-}
-
-/** Sends bodies side by side; whether all of every one is stored. Ends when all have: a repetition must not meet them. */
-async function sendAll(client: InfluxClient, bodies: readonly string[]): Promise<boolean> {
-  const answers = await Promise.allSettled(bodies.map((body) => client.write(body)));
-  const failed = answers.find((answer) => answer.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
-  return answers.every((answer) => answer.status === "fulfilled" && answer.value === undefined);
 }

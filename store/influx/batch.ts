@@ -1,24 +1,18 @@
-/** Batches of columns as bodies of line protocol, without an object a point; and as points, where that is needed. */
+/** Batches of columns as line protocol, without an object a point; and as points, where that is needed. */
 import type { Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
 import { holdsTime, keyOf } from "./lines.js";
 
-/** InfluxDB syncs its log at each request and takes two at once. */
-const requests = 2;
-
 /**
- * One body for each request, by the points' times: points that fall together stay in one, in their order.
- * Consecutive points of one device and time share a line. Null when a point is one that InfluxDB cannot hold.
+ * The lines of a batch in its order; consecutive points of one device and time share one. Null when a point is one
+ * that InfluxDB cannot hold.
  */
-export function bodiesOf({ series, seriesAt, times, values, texts }: PointBatch): string[] | null {
+export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): string | null {
   const keys = series.map(keyOf);
-  const bodies = Array.from({ length: requests }, () => "");
-  let line = "";
+  let body = "";
+  let end = "";
   let head = "";
   let time = Number.NaN;
-  const fields: string[] = [];
-  const finish = (): void => {
-    if (line !== "") bodies[requestOf(time)] += `${line} ${time === 0 ? "0" : `${time}000`}\n`;
-  };
+  let fields: string[] = [];
   for (let i = 0; i < times.length; i += 1) {
     const place = seriesAt[i] ?? -1;
     const ref = series[place];
@@ -26,22 +20,20 @@ export function bodiesOf({ series, seriesAt, times, values, texts }: PointBatch)
     const number = values[i] ?? Number.NaN;
     const at = times[i] ?? Number.NaN;
     if (ref === undefined || key === undefined || !Number.isFinite(number) || !holdsTime(at)) return null;
-    const value = valueTexts[ref.kind](number, texts);
+    const pair = `${key.field}${valueTexts[ref.kind](number, texts)}`;
     // A field twice in one line has no order; the same in two lines has.
     if (at === time && key.head === head && !fields.includes(key.field)) {
-      line += `,${key.field}${value}`;
+      body += `,${pair}`;
       fields.push(key.field);
       continue;
     }
-    finish();
-    time = at;
+    body += `${end}${key.head}${pair}`;
+    end = at === 0 ? " 0\n" : ` ${at}000\n`;
     head = key.head;
-    line = `${head}${key.field}${value}`;
-    fields.length = 0;
-    fields.push(key.field);
+    time = at;
+    fields = [key.field];
   }
-  finish();
-  return bodies.filter((body) => body !== "");
+  return body + end;
 }
 
 const valueTexts = {
@@ -49,12 +41,6 @@ const valueTexts = {
   boolean: (value: number) => (value === 1 ? "true" : "false"),
   text: (value: number, texts: readonly string[]) => `"${(texts[value] ?? "").replace(/["\\]/g, "\\$&")}"`,
 } as const;
-
-/** Multiplied by the golden ratio, what a clock counts in any unit is evenly spread over the high bits. */
-function requestOf(micros: number): number {
-  const hash = Math.imul(Math.floor(micros / 1000) | 0, 0x9e3779b1) >>> 0;
-  return Math.floor(hash / (2 ** 32 / requests));
-}
 
 export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointBatch): Point[] {
   const points: Point[] = [];
