@@ -53,7 +53,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const settledID = (): number => consumers?.series.settledID ?? 0;
   const accept = createAccept(journal, meter, () => maintenance?.backlogFull ?? false);
   const status = createStatus({
-    ...{ journal, meter, settledID, now },
+    ...{ journal, meter, live, settledID, now },
     alertsID: () => consumers?.alerts.settledID ?? 0,
     stopped: () => accept.stopped,
     closing: () => closing,
