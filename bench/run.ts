@@ -11,6 +11,7 @@ const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
   broker: async () => (await import("./broker.js")).benchBroker,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  decode: async () => (await import("./decode.js")).benchDecode,
   connections: async () => (await import("./connections.js")).benchConnections,
   commands: async () => (await import("./commands.js")).benchCommands,
   events: async () => (await import("./events.js")).benchEvents,
@@ -25,6 +26,7 @@ const programs: Record<string, () => Promise<Program>> = {
   scale: async () => (await import("./scale.js")).benchScale,
   soak: async () => (await import("./soak.js")).benchSoak,
   transfer: async () => (await import("./transfer.js")).benchTransfer,
+  watch: async () => (await import("./watch.js")).benchWatch,
 };
 
 async function main(): Promise<void> {

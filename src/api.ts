@@ -2,6 +2,7 @@ import type { AppDeps } from "./deps.js";
 import type { Route } from "./http/route.js";
 import { openApiDocument } from "./reference/document.js";
 import { referenceRoutes } from "./reference/routes.js";
+import { alertRuleRoutes } from "./routes/alert-rules.js";
 import { alertRoutes } from "./routes/alerts.js";
 import { apiKeyRoutes } from "./routes/api-keys.js";
 import { appTemplateRoutes } from "./routes/app-templates.js";
@@ -25,6 +26,7 @@ import { gatewayRoutes } from "./routes/gateways.js";
 import { groupMemberRoutes } from "./routes/group-members.js";
 import { groupRoutes } from "./routes/groups.js";
 import { historyRoutes } from "./routes/history.js";
+import { ingestStatusRoutes } from "./routes/ingest-status.js";
 import { metricRoutes } from "./routes/metrics.js";
 import { platformSelectRoutes } from "./routes/platform-select.js";
 import { policyRoutes } from "./routes/policies.js";
@@ -77,6 +79,8 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...productResourceRoutes(deps),
     ...appTemplateRoutes(deps),
     ...alertRoutes(deps),
+    ...alertRuleRoutes(deps),
+    ...ingestStatusRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
     ...gatewayDataRoutes(deps),

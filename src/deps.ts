@@ -3,6 +3,7 @@ import type { LiveFeed } from "../ingest/live.js";
 import type { SeriesRefs } from "../query/series-refs.js";
 import type { Zone } from "../query/zone.js";
 import type { Db } from "../store/db.js";
+import type { DeviceIngest } from "../store/device-ingest.js";
 import type { DeviceStore } from "../store/devices.js";
 import type { EventLog } from "../store/events.js";
 import type { SeriesStore } from "../store/series.js";
@@ -46,4 +47,6 @@ export interface AppDeps {
   readonly now: () => number;
   /** The oldest journal id that `resettle` may go back to, given a time in milliseconds. */
   readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
+  /** What this process has taken and refused of a device; undefined before its first message. */
+  readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
 }

@@ -6,6 +6,7 @@ import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
 import { createBackOff } from "../ingest/back-off.js";
 import { createBrokerAccess } from "../ingest/broker-access.js";
+import { type AlertsConsumer, startAlertsConsumer } from "../ingest/consumers/alerts.js";
 import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
 import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
@@ -25,6 +26,8 @@ import { openSpaces } from "../ingest/sessions/open.js";
 import { createSessionRecords } from "../ingest/sessions/records.js";
 import { startWills, type Wills } from "../ingest/sessions/wills.js";
 import type { Broker } from "../ingest/transports/broker/broker.js";
+import { createWatchPlans } from "../ingest/watch/plan.js";
+import { compileFormula } from "../query/formula.js";
 import { createSeriesRefs } from "../query/series-refs.js";
 import { zone } from "../query/zone.js";
 import { openChangeFeed } from "../store/changes.js";
@@ -87,6 +90,8 @@ const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 /** Half of what the engine would take: the process is to stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
+/** A connection that breaks off and comes back within it is no alert. */
+const offlineGraceMs = 60_000;
 const headerBytesMax = 64 * 1024;
 /** Longer than what load balancers keep a connection for: the side that sends next should not find it closed. */
 const idleMs = 75_000;
@@ -112,6 +117,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const directory = createDirectory(devices, directoryDevicesMax);
   const authenticator = createAuthenticator(db, now);
   const catalog = createCatalog(db);
+  let alerts: AlertsConsumer | null = null;
   const gate = createHistoryGate();
   const credentialEntities = new Set(["user", "api_key"]);
   let scheduler: Scheduler | null = null;
@@ -120,6 +126,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     (change) => {
       if (credentialEntities.has(change.entity)) authenticator.forget();
       catalog.forget(change);
+      alerts?.forget(change);
       gate.changed(change);
       if (change.entity === "schedule") void scheduler?.look();
       return directory.apply(change);
@@ -184,6 +191,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     journal,
     meter,
     settledID,
+    alertsID: () => alerts?.settledID ?? 0,
     stopped: () => accept.stopped,
     closing: () => closing,
     now,
@@ -196,6 +204,15 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const oldest = (): number =>
     config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * 86_400_000) * 1000;
   if (!config.holdSeries) {
+    const watcher = await startAlertsConsumer({
+      ...{ journal, directory, db, meter, now, node: config.nodeNumber, offlineGraceMs },
+      plans: createWatchPlans(db, compileCondition),
+      onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
+      rules: () => ({ local, oldest: oldest() }),
+      onTrouble: (error) => status.note("alerts", error?.message ?? null),
+      onFailure: fatal,
+    });
+    alerts = watcher;
     consumer = await startSeriesConsumer({
       journal,
       series: timed(series, status),
@@ -203,6 +220,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       db,
       meter,
       rules: () => ({ local, oldest: oldest() }),
+      watcher,
       now,
       ...(config.influx === null ? embeddedWrites : influxWrites),
       onStored: live.publish,
@@ -226,6 +244,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       savedID: () => saved.savedID,
     },
     settledID,
+    savedID: () => alerts?.savedID ?? 0,
     historySettled: gate.settled,
     log,
     now,
@@ -324,6 +343,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     stamp: createStamp(place),
     now,
     resettle: (sinceMs) => resettle(journal, consumer, sinceMs),
+    ingestOf: async (id) => alerts?.ingestOf(id),
   });
   const server = await listenHttp(app.fetch, config);
   const http = addressText("http", config.host, (server.address() as AddressInfo).port);
@@ -361,6 +381,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await receipts.close();
       // The consumer first: a closed journal has nothing to wait for.
       await consumer?.close();
+      await alerts?.close();
       await journal.close();
       await maintenance?.close();
       await saved.save(receipts.stored).catch(trouble("sessions"));
@@ -403,6 +424,12 @@ export function openSeries(config: Config, db: Db, fatal: (error: Error) => void
       },
     },
   });
+}
+
+/** The data points of a saved condition may have gone since. */
+function compileCondition(text: string) {
+  const formula = compileFormula(text, new Set(), { allowUnknown: true });
+  return { variables: formula.variables, evaluate: formula.row() };
 }
 
 /** The store with its writes timed for the histogram. */

@@ -20,6 +20,7 @@ export interface StatusSources {
   readonly journal: Journal;
   readonly meter: Meter;
   readonly settledID: () => number;
+  readonly alertsID: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
   /** Milliseconds since 1970. */
@@ -50,6 +51,7 @@ export function createStatus(sources: StatusSources): Status {
   function metrics(): string {
     const lag = Math.max(0, journal.committedID - sources.settledID());
     const consumer: Labels = { consumer: "series" };
+    const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
     const by = (label: string, counts: ReadonlyMap<string, number>) =>
       [...counts].map(([key, value]) => [{ [label]: key }, value] as const);
@@ -140,6 +142,7 @@ export function createStatus(sources: StatusSources): Status {
       samples("gauge", "tidemark_journal_segments", "Segments kept.", one(journal.segments.length)),
       samples("gauge", "tidemark_journal_lag_messages", "Records a consumer has not settled.", [
         [consumer, lag],
+        [{ consumer: "alerts" }, alertsLag],
       ]),
       samples("gauge", "tidemark_journal_lag_seconds", "How long it has been behind.", [
         [consumer, lagSeconds(lag)],
