@@ -40,6 +40,12 @@ export function questionsFor({ deviceID, metrics }: Station): Question[] {
       shape: "metrics",
     },
     {
+      who: "dashboard",
+      asks: "The whole year's temperature as a line of 12 points that keeps its shape?",
+      path: `/api/v1/original_data?deviceID=${deviceID}&${metric("°F")}&maxPoints=12&${year}`,
+      shape: "original",
+    },
+    {
       who: "analyst",
       asks: "Every month of the year: means, extremes, heating degree days (below 18 °C), strongest wind, hours",
       path: metricsData(`metricType=2&time_unit=month&${year}`),

@@ -47,7 +47,7 @@ export async function startMosquitto(options: MosquittoOptions): Promise<Mosquit
   const all = [
     `listener ${port} 127.0.0.1`,
     `allow_anonymous ${anonymous}`,
-    ...["persistence true", `persistence_location ${dir}/`, "max_queued_messages 0", "set_tcp_nodelay true"],
+    ...["persistence true", `persistence_location ${dir}/`, "max_queued_messages 100000000", "set_tcp_nodelay true"],
     ...(process.getuid?.() === 0 ? ["user root"] : []),
     ...lines,
   ];

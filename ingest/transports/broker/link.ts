@@ -178,8 +178,8 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
 
   const link: Link = {
     acknowledge: (messageID) => outbox.acknowledge(pubackByte, messageID),
-    push: outbox.push,
-    flush: outbox.flush,
+    push: (bytes) => outbox.push(bytes),
+    flush: () => outbox.flush(),
     pause: () => {
       if (isPaused) return;
       isPaused = true;

@@ -115,7 +115,7 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
       return "awaited";
     },
     begin: (link, accepted) => {
-      current = { link, accepted, encode: encoder(accepted) };
+      current = { link, accepted, encode: encoderOf(accepted) };
       inFlight = 0;
       for (const one of [...outgoing.values()]) {
         const again = one.sent && accepted.sessionPresent;
@@ -139,12 +139,12 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
 /** Null where the broker does not take so large a packet. */
 type Encode = (one: Outgoing, secondsLeft: number, again: boolean) => Buffer | null;
 
-function encoder({ packetBytesMax, receiveMaximum }: Accepted): Encode {
-  const { encode } = createPublishEncoder({
+function encoderOf({ packetBytesMax, receiveMaximum }: Accepted): Encode {
+  const encoder = createPublishEncoder({
     ...{ version: 5, receiveMaximum, packetBytesMax, topicAliasMax: 0, problemInformation: true },
   });
   return ({ topic, messageID, message: { payload, qos } }, left, dup) =>
-    encode({
+    encoder.encode({
       ...{ topic, payload, qos, messageID, dup, retain: false, identifiers: [] },
       properties: Number.isFinite(left) ? { messageExpiryInterval: left } : null,
     });
