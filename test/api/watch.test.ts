@@ -303,6 +303,23 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal((await alertsOf(current, below)).length, 1);
   });
 
+  test("a child is online from its first entry until its gateway goes", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const gateway = await makeGateway(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const online = async (of: Rec) =>
+      (await world.call("GET", `/api/v1/devices/${of.id}`)).record.deviceStatus === 1;
+    const client = await world.connect(gateway);
+    assert.is(await online(child), false);
+    const envelope = { Telemetry: [{ DeviceID: child.deviceID, temp: 1 }] };
+    await client.publishAsync("data", JSON.stringify(envelope), { qos: 1 });
+    await until(() => online(child), { what: "the child", timeoutMs: 10_000 });
+    await client.endAsync();
+    await until(async () => !(await online(child)), { what: "the child's end", timeoutMs: 10_000 });
+    assert.equal((await status(child)).messages, 1);
+  });
+
   test("a parent device reports for its children; entries beyond all bounds are refused", async () => {
     const product = await makeProduct(world);
     await makeDataPoint(world, product, { dataPointID: "temp" });
