@@ -37,8 +37,17 @@ export interface LiveFeed {
   publish(points: readonly Point[]): void;
   /** `after` is the number of the last event seen in this run. Null when there are too many listeners. */
   subscribe(device: LiveDevice, after: number | null): LiveSubscription | null;
+  counts(): LiveCounts;
   /** Ends every subscription. */
   close(): void;
+}
+
+export interface LiveCounts {
+  readonly listeners: number;
+  /** Events that wait for their listeners. */
+  readonly queued: number;
+  /** Listeners let go since the start, because they fell behind. */
+  readonly letGo: number;
 }
 
 export interface LiveOptions {
@@ -82,6 +91,7 @@ export function createLiveFeed(options: LiveOptions = liveDefaults): LiveFeed {
   let events = 0;
   let listeners = 0;
   let queued = 0;
+  let letGo = 0;
   let closed = false;
 
   const find = ({ tenant, productID, deviceID }: LiveDevice): Topic | undefined =>
@@ -114,6 +124,7 @@ export function createLiveFeed(options: LiveOptions = liveDefaults): LiveFeed {
     if (topic.kept.length >= options.keptEventsMax * 2) trim(topic);
     for (const listener of topic.listeners) {
       if (listener.queue.length >= options.queueEventsMax || queued >= options.queuedEventsMax) {
+        letGo++;
         leave(topic, listener);
       } else {
         listener.queue.push(event);
@@ -182,6 +193,7 @@ export function createLiveFeed(options: LiveOptions = liveDefaults): LiveFeed {
       for (const listener of woken) listener.wake();
     },
     subscribe,
+    counts: () => ({ listeners, queued, letGo }),
     close: () => {
       closed = true;
       for (const topic of [...topics.values()].flat()) {

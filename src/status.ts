@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { LiveFeed } from "../ingest/live.js";
 import type { Meter } from "../ingest/meter.js";
 import type { Journal } from "../store/journal.js";
 import { createHistogram, type Labels, samples } from "./prometheus.js";
@@ -19,6 +20,7 @@ export interface Status {
 export interface StatusSources {
   readonly journal: Journal;
   readonly meter: Meter;
+  readonly live: Pick<LiveFeed, "counts">;
   readonly settledID: () => number;
   readonly alertsID: () => number;
   readonly stopped: () => string | null;
@@ -50,6 +52,7 @@ export function createStatus(sources: StatusSources): Status {
 
   function metrics(): string {
     const lag = Math.max(0, journal.committedID - sources.settledID());
+    const { listeners, queued, letGo } = sources.live.counts();
     const consumer: Labels = { consumer: "series" };
     const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
@@ -133,6 +136,14 @@ export function createStatus(sources: StatusSources): Status {
         one(meter.brokerConnections),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples("gauge", "tidemark_live_feeds", "Open live feeds.", one(listeners)),
+      samples("gauge", "tidemark_live_queued_events", "Events that wait for live feeds.", one(queued)),
+      samples(
+        "counter",
+        "tidemark_live_feeds_let_go_total",
+        "Live feeds ended because they fell behind.",
+        one(letGo),
+      ),
       samples(
         "gauge",
         "tidemark_journal_pending_bytes",

@@ -1,6 +1,6 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 import { StoreError } from "./errors.js";
-import { pointsOfBatch, refusedPlaces } from "./influx/batch.js";
+import { bodyOf, pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
 import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
@@ -63,6 +63,10 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
     async writeBatch(batch) {
+      const body = bodyOf(batch);
+      if (body === "") return [];
+      if (body !== null && (await watched(client.write(body))) === undefined) return [];
+      // Some of the points will never be taken: point by point it is found out which. Writing again changes nothing.
       const points = pointsOfBatch(batch);
       const { lines, refused } = encodeLines(points, nodeNumber);
       refused.push(...(await watched(settleLines(client.write, lines, nodeNumber))));

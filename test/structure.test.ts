@@ -33,7 +33,7 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   "mqtt-packet": [/^ingest\/transports\/(mqtt|broker)\//],
   ws: [/^ingest\/transports\/mqtt\/websocket\.ts$/],
   mathjs: [/^query\/formula[\w-]*\.ts$/],
-  "@hono/node-server": [/^src\/(serve|app)\.ts$/],
+  "@hono/node-server": [/^src\/service\/http\.ts$/, /^src\/app\.ts$/],
   mqtt: [],
   aedes: [],
   uvu: [],

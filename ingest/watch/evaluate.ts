@@ -43,7 +43,7 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
 /** A limit, fault or rule that is watched no more troubles nobody. */
 function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
   state.plan = plan;
-  for (const cause of [...state.active.keys()]) {
+  for (const cause of [...state.active]) {
     if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
   }
 }
@@ -189,7 +189,7 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
 
 /** A fence that the device has no longer troubles nobody. */
 function forgetScopes(state: DeviceState, { scopes }: Observation, time: number): void {
-  for (const cause of [...state.active.keys()]) {
+  for (const cause of [...state.active]) {
     if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause))
       recover(state, cause, time);
   }

@@ -16,6 +16,8 @@ export type AlertEffect =
       readonly trigger: Omit<Trigger, "tenant" | "deviceIntID" | "alertDetail">;
       detail: Trigger["alertDetail"];
       times: number;
+      /** The message that was counted last. */
+      counted: number;
     }
   | { readonly kind: "end"; readonly cause: string; readonly endTime: number };
 
@@ -41,8 +43,8 @@ export interface DeviceState {
   /** Open connections, by the number of their connect record. */
   connections: number[];
   offlineSince: number | null;
-  /** Causes with a current alert, and the message that was counted last. */
-  readonly active: Map<string, number>;
+  /** Causes with a current alert. */
+  readonly active: Set<string>;
   /** Not written yet, in order; a cause that goes on is counted in its last `raise`. */
   effects: AlertEffect[];
   readonly raising: Map<string, Raise>;
@@ -96,7 +98,7 @@ export function newState(
     latitude: latitude ?? Number.NaN,
     connections: [...(kept.connections ?? [])],
     offlineSince: row?.offlineSince ?? null,
-    active: new Map(causes.map((cause) => [cause, 0])),
+    active: new Set(causes),
     effects: [],
     raising: new Map(),
     columns: new Map(),
@@ -136,12 +138,10 @@ export interface Countable {
 
 /** Counts one more message of a trouble that goes on and was written of lately; false: `raise` must say what it is. */
 export function countOn(state: DeviceState, cause: string, message: Countable): boolean {
-  const counted = state.active.get(cause);
-  if (counted === undefined) return false;
-  if (counted === message.id) return true;
   const open = state.raising.get(cause);
   if (open === undefined) return false;
-  state.active.set(cause, message.id);
+  if (open.counted === message.id) return true;
+  open.counted = message.id;
   open.times++;
   open.detail = message.detail();
   return true;
@@ -150,8 +150,8 @@ export function countOn(state: DeviceState, cause: string, message: Countable): 
 /** A trouble that `countOn` did not count. */
 export function raise(state: DeviceState, trigger: Raise["trigger"], message: Countable): void {
   if (!state.active.has(trigger.cause)) state.isUrgent = true;
-  state.active.set(trigger.cause, message.id);
-  const effect: Raise = { kind: "raise", trigger, detail: message.detail(), times: 1 };
+  state.active.add(trigger.cause);
+  const effect: Raise = { kind: "raise", trigger, detail: message.detail(), times: 1, counted: message.id };
   state.raising.set(trigger.cause, effect);
   state.effects.push(effect);
 }

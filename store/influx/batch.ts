@@ -1,5 +1,46 @@
-/** A batch of columns as points, for what works on points. */
+/** Batches of columns as line protocol, without an object a point; and as points, where that is needed. */
 import type { Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
+import { holdsTime, keyOf } from "./lines.js";
+
+/**
+ * The lines of a batch in its order; consecutive points of one device and time share one. Null when a point is one
+ * that InfluxDB cannot hold.
+ */
+export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): string | null {
+  const keys = series.map(keyOf);
+  let body = "";
+  let end = "";
+  let head = "";
+  let time = Number.NaN;
+  let fields: string[] = [];
+  for (let i = 0; i < times.length; i += 1) {
+    const place = seriesAt[i] ?? -1;
+    const ref = series[place];
+    const key = keys[place];
+    const number = values[i] ?? Number.NaN;
+    const at = times[i] ?? Number.NaN;
+    if (ref === undefined || key === undefined || !Number.isFinite(number) || !holdsTime(at)) return null;
+    const pair = `${key.field}${valueTexts[ref.kind](number, texts)}`;
+    // A field twice in one line has no order; the same in two lines has.
+    if (at === time && key.head === head && !fields.includes(key.field)) {
+      body += `,${pair}`;
+      fields.push(key.field);
+      continue;
+    }
+    body += `${end}${key.head}${pair}`;
+    end = at === 0 ? " 0\n" : ` ${at}000\n`;
+    head = key.head;
+    time = at;
+    fields = [key.field];
+  }
+  return body + end;
+}
+
+const valueTexts = {
+  number: (value: number) => (Object.is(value, -0) ? "-0" : String(value)),
+  boolean: (value: number) => (value === 1 ? "true" : "false"),
+  text: (value: number, texts: readonly string[]) => `"${(texts[value] ?? "").replace(/["\\]/g, "\\$&")}"`,
+} as const;
 
 export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointBatch): Point[] {
   const points: Point[] = [];

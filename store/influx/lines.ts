@@ -75,7 +75,7 @@ export function influxName(name: string): string {
   return /[%\\\n\r]/.test(name) ? name.replace(/[%\\\n\r]/g, encodeURIComponent) : name;
 }
 
-function keyOf(series: SeriesRef): { readonly head: string; readonly field: string } {
+export function keyOf(series: SeriesRef): { readonly head: string; readonly field: string } {
   const known = keys.get(series);
   if (known) return known;
   const measurement = influxName(series.productID).replace(/[, ]/g, "\\$&");
@@ -105,7 +105,7 @@ function encodeValue({ series, value }: Point): string | { readonly reason: stri
   }
 }
 
-function holdsTime(time: number): boolean {
+export function holdsTime(time: number): boolean {
   return Number.isInteger(time) && time >= timeMin && time <= timeMax;
 }
 

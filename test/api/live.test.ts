@@ -170,9 +170,16 @@ worldSuite("live feed of a device", (test, world) => {
       const feeds = await Promise.all(Array.from({ length: 40 }, () => listen(world, device)));
       const told = feeds.map((one) => one.status).filter((status) => status !== 200);
       assert.equal(told, [], `round ${round}`);
+      if (round === 0) assert.match(await openFeeds(), /^tidemark_live_feeds (4\d|[5-9]\d)$/);
       for (const one of feeds) one.close();
     }
+    await until(async () => (await openFeeds()) === "tidemark_live_feeds 0", { what: "no feed to be open" });
   });
+
+  async function openFeeds(): Promise<string> {
+    const { text } = await world.call("GET", "/metrics");
+    return /^tidemark_live_feeds .*$/m.exec(text)?.[0] ?? "";
+  }
 
   test("feeds end with the service, at once", async () => {
     const { device } = await station();

@@ -191,6 +191,34 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     assert.not.ok(names.includes(String(other?.deviceUsername)));
     assert.is(whole.roles.filter(({ rolename }) => rolename === "admin").length, 1);
   });
+
+  test("without a service it reads the metadata itself; what is no file of the plugin stays as it is", async () => {
+    await service.stop();
+    const written = join(dirs[0]?.path ?? "", "new.json");
+    await run(process.execPath, [program, "mosquitto-config", written], { env: environment });
+    const whole = JSON.parse(await readFile(written, "utf8")) as typeof admins;
+    const names = whole.clients.map(({ username }) => username);
+    assert.equal(
+      names.sort(),
+      [plain, ruled, blocked]
+        .map((device) => String(device?.deviceUsername))
+        .concat("tidemark")
+        .sort(),
+    );
+    await writeFile(written, "not JSON");
+    const failed = run(process.execPath, [program, "mosquitto-config", written], { env: environment });
+    assert.match(
+      await failed.then(String, ({ stderr }: { stderr: string }) => stderr),
+      /cannot write .*new\.json/,
+    );
+    assert.is(await readFile(written, "utf8"), "not JSON");
+    const { BROKER_PASSWORD: _, ...poor } = environment;
+    const unnamed = run(process.execPath, [program, "mosquitto-config", written], { env: poor });
+    assert.match(
+      await unnamed.then(String, ({ stderr }: { stderr: string }) => stderr),
+      /BROKER_PASSWORD must be set/,
+    );
+  });
 });
 
 /** An operator's own, which the tool leaves alone. */

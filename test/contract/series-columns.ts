@@ -94,6 +94,32 @@ export function defineColumns(test: Test, use: () => Promise<SeriesStore>): void
     ]);
   });
 
+  test("of rows that fall together the last stays, whatever lies between, before 1970 too", async () => {
+    const store = await use();
+    const device = newDevice();
+    const all = [newSeries("number", device), newSeries("number", device, "other"), newSeries("text")];
+    const places = [-minute - 1, -1, 0, 1, 999, 1000, base, base + 1, base + 999, base + minute];
+    const expected = all.map(() => new Map<number, number | string>());
+    const rows = Array.from({ length: 3000 }, (_, i) => {
+      // Scattered, always the same: every series meets every time, next to one another and far apart.
+      const scattered = Math.imul(i + 1, 0x9e3779b1) >>> 0;
+      const series = (scattered >>> 4) % 3;
+      const time = places[(scattered >>> 12) % places.length] ?? 0;
+      const value = series === 2 ? `text ${i}` : i / 8;
+      expected[series]?.set(time, value);
+      return [series, time, value] as const;
+    });
+    assert.equal(await store.writeBatch(batchOf(all, ...rows)), []);
+    for (const [i, series] of all.entries()) {
+      const sorted = [...(expected[i] ?? [])].sort(([a], [b]) => a - b);
+      assert.is(sorted.length, places.length);
+      assert.equal(pairsOf(await store.read(series, {})), sorted, `series ${i}`);
+    }
+    // The same once more, as a caller does who got no answer.
+    assert.equal(await store.writeBatch(batchOf(all, ...rows)), []);
+    assert.is((await store.read(all[0] as SeriesRef, {})).times.length, expected[0]?.size);
+  });
+
   test("a batch leaves the checkpoint where it is", async () => {
     const store = await use();
     await store.flush();

@@ -7,6 +7,7 @@ import { openInfluxSeriesStore } from "../../store/series-influx.js";
 import type { InfluxServer } from "../influxd.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";
 import { defineSeriesContract, newDevice, newSeries, nextID, pointsOf } from "./series.js";
+import { batchOf } from "./series-columns.js";
 import { pairsOf } from "./series-oracle.js";
 
 const base = Date.UTC(2025, 2, 1) * 1000;
@@ -113,6 +114,23 @@ influxSuite("series in InfluxDB", (test, influx) => {
       assert.ok(refused.every(({ reason }) => reason.length > 0));
       assert.equal(refused.filter(({ reason }) => reason.includes("field type conflict")).length, 2);
       assert.is((await store.read(good, {})).times.length, 200);
+    }));
+
+  test("of a batch of columns, too, only the bad points are refused, each by its place", () =>
+    using(async (store) => {
+      const productID = newDevice();
+      const good = { ...newSeries(), productID };
+      const asText = { ...newSeries("text", good.deviceID, "f"), productID };
+      const asNumber = { ...newSeries("number", good.deviceID, "f"), productID };
+      await store.write(pointsOf(asText, [base, "x"]), nextID());
+      const rows = Array.from({ length: 300 }, (_, i) => [i % 100 === 50 ? 1 : 0, base + i, i] as const);
+      const refused = await store.writeBatch(batchOf([good, asNumber], ...rows));
+      assert.equal(
+        refused.map(({ index }) => index).sort((a, b) => a - b),
+        [50, 150, 250],
+      );
+      assert.ok(refused.every(({ reason }) => reason.length > 0));
+      assert.is((await store.read(good, {})).times.length, 297);
     }));
 
   test("a missing bucket is made at open", async () => {

@@ -1,5 +1,5 @@
 /** The reading of history files: wherever it stops it goes on, and no bytes make it fail. */
-import { writeFile } from "node:fs/promises";
+import { appendFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { rfc3339 } from "../../query/time-text.js";
@@ -101,6 +101,22 @@ suite("history files", (test) => {
         JSON.stringify(bad),
       );
     }
+  });
+
+  test("a line of half a gigabyte costs no memory", async () => {
+    const megabyte = 1 << 20;
+    await writeFile(path(), "deviceID,dataPointID,time,value\nd,temp,1,1\n");
+    await truncate(path(), 512 * megabyte); // a hole: no bytes on the disk
+    await appendFile(path(), "\nd,temp,2,2");
+    const before = process.memoryUsage().rss;
+    let most = before;
+    const watching = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 5);
+    const { rows, bad } = await read(path(), "csv");
+    clearInterval(watching);
+    assert.equal([rows, bad.map(({ line }) => line)], [["2 d temp 1000000 1", "4 d temp 2000000 2"], [3]]);
+    assert.ok(most - before < 100 * megabyte, `${Math.round((most - before) / megabyte)} MB`);
   });
 
   test("any bytes give rows or reasons, never an exception", async () => {

@@ -57,6 +57,7 @@ suite("live feed", (test) => {
     const [first] = quick?.take(100) ?? [];
     feed.publish(points(5, 4));
     assert.equal([slow?.open, quick?.open], [false, true]);
+    assert.equal(feed.counts(), { listeners: 1, queued: 4, letGo: 1 });
     assert.equal(times(quick?.take(100)), [5, 6, 7, 8]);
     assert.equal(slow?.take(100), []);
     assert.equal(times(feed.subscribe(device, first?.number ?? 0)?.missed), [2, 3, 4, 5, 6, 7, 8]);

@@ -118,7 +118,7 @@ suite("evaluation of messages", (test) => {
         const at = all.length === 0 ? 0 : cut % all.length;
         for (const [i, message] of all.slice(0, at).entries()) run(first, i + 1, message);
         const kept = JSON.parse(JSON.stringify(toDeviceIngest(first)));
-        const second = newState({ id: 1, tenant: 1 }, kept, [...first.active.keys()]);
+        const second = newState({ id: 1, tenant: 1 }, kept, [...first.active]);
         for (const [i, message] of all.slice(at).entries()) run(second, at + i + 1, message);
         for (const cause of ["upper:1", "rule:9"]) {
           assert.equal(alertsOf([first, second], cause), alertsOf([whole], cause));
