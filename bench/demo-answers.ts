@@ -26,6 +26,12 @@ export async function ask(http: string, key: string, question: Question): Promis
 const layouts: Readonly<Record<Question["shape"], (answer: unknown) => string>> = {
   metrics: (answer) => sideBySide(answer as Item[], "metricName", "metricData"),
   original: (answer) => sideBySide(answer as Item[], "dataPointName", "originalData"),
+  alerts: (answer) => {
+    const { items, meta } = answer as { items: Item[]; meta: { count: number } };
+    const columns = ["alertName", "startTime", "endTime", "alertTimes"];
+    const rows = items.map((item) => columns.map((column) => item[column] as Cell));
+    return `${table(columns, rows)}\n  of ${meta.count}`;
+  },
   events: (answer) => {
     const { items } = answer as { items: Item[] };
     return table(

@@ -26,12 +26,12 @@ export async function publishYear(
   await client.endAsync();
 }
 
-/** Resolves when every acknowledged point can be read: the series consumer has nothing left to store. */
+/** Resolves when every acknowledged point can be read and every alert is there: no consumer has anything left. */
 export async function settled(api: Api): Promise<void> {
   for (;;) {
     const { text } = await api.call("GET", "/metrics");
-    const lag = /^tidemark_journal_lag_messages\{consumer="series"\} (\d+)$/m.exec(text)?.[1];
-    if (lag === "0") return;
+    const lags = [...text.matchAll(/^tidemark_journal_lag_messages\{.*\} (\d+)$/gm)].map(([, lag]) => lag);
+    if (lags.length > 0 && lags.every((lag) => lag === "0")) return;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }

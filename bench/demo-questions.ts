@@ -6,7 +6,7 @@ export interface Question {
   readonly asks: string;
   readonly path: string;
   /** Which answer it gets, and how its columns are named. */
-  readonly shape: "metrics" | "original" | "events";
+  readonly shape: "metrics" | "original" | "alerts" | "events";
 }
 
 const year = "startTime=2010-01-01T00:00:00Z&endTime=2011-01-01T00:00:00Z";
@@ -74,6 +74,12 @@ export function questionsFor({ deviceID, metrics }: Station): Question[] {
         `${metric("hours")}&time_unit=day&${pacific}&startTime=2010-11-06T00:00:00-07:00&endTime=2010-11-09T00:00:00-08:00`,
       ),
       shape: "metrics",
+    },
+    {
+      who: "dashboard",
+      asks: "When was it cold and still (below 5 °C with wind below 4 m/s), by the alert rule? The last times:",
+      path: `/api/v1/history_alerts?deviceID=${deviceID}&_limit=3`,
+      shape: "alerts",
     },
     {
       who: "analyst",

@@ -27,6 +27,14 @@ const points = [
 
 const fahrenheit = "dataPoint * 9 / 5 + 32";
 
+/** Cold enough to look after the pipes, with little wind to stir the air. */
+export const coldAndStill = { below: 5, windBelow: 4 } as const;
+
+const rule = {
+  ...{ alertName: "cold and still", alertSeverity: 3 },
+  condition: `dataPoint < ${coldAndStill.below} and wind < ${coldAndStill.windBelow}`,
+};
+
 /** In the order of their columns in the demo's tables. */
 const metrics = [
   { of: "temperature", metricName: "°F", metricType: formula, expressions: fahrenheit },
@@ -52,7 +60,7 @@ const metrics = [
   { of: "temperature", metricName: "hours", aggregateType: aggregate.count },
 ] as const;
 
-/** Makes a product, its data points and metrics, and one device of it. Names differ from run to run. */
+/** Makes a product, its data points, metrics and an alert rule, and one device of it. Names differ from run to run. */
 export async function createStation(api: Api): Promise<Station> {
   const suffix = randomBytes(3).toString("hex");
   const product = await api.post<{ id: number; productID: string }>("/api/v1/products", {
@@ -72,6 +80,7 @@ export async function createStation(api: Api): Promise<Station> {
     const body = { ...metric, dataPointIntID: pointIDs.get(of) };
     metricIDs.set(metric.metricName, (await api.post<{ id: number }>("/api/v1/metrics", body)).id);
   }
+  await api.post("/api/v1/alert_rules", { ...rule, dataPointIntID: pointIDs.get("temperature") });
   const device = await api.post<{ deviceID: string; deviceUsername: string; token: string }>(
     "/api/v1/devices",
     {

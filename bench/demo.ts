@@ -37,7 +37,7 @@ async function load({ http, mqtt, key, own }: Service): Promise<Station> {
   const station = await createStation(api);
   const hours = readYear();
   say(
-    `A product, three data points, ${station.metrics.size} metrics and device ${station.deviceID} are made.`,
+    `A product, three data points, ${station.metrics.size} metrics, an alert rule and device ${station.deviceID} are made.`,
   );
   say(`The edge node sends the hourly normals of Seattle for 2010, QoS 1, one message an hour of the year:`);
   const startedAt = performance.now();

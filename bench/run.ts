@@ -9,8 +9,11 @@ type Program = (options: BenchOptions) => Promise<Figure[]>;
 
 const programs: Record<string, () => Promise<Program>> = {
   api: async () => (await import("./resources.js")).benchApi,
+  broker: async () => (await import("./broker.js")).benchBroker,
   ceiling: async () => (await import("./ceiling.js")).benchCeiling,
+  decode: async () => (await import("./decode.js")).benchDecode,
   connections: async () => (await import("./connections.js")).benchConnections,
+  commands: async () => (await import("./commands.js")).benchCommands,
   events: async () => (await import("./events.js")).benchEvents,
   fanout: async () => (await import("./fanout.js")).benchFanout,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
@@ -23,6 +26,7 @@ const programs: Record<string, () => Promise<Program>> = {
   scale: async () => (await import("./scale.js")).benchScale,
   soak: async () => (await import("./soak.js")).benchSoak,
   transfer: async () => (await import("./transfer.js")).benchTransfer,
+  watch: async () => (await import("./watch.js")).benchWatch,
 };
 
 async function main(): Promise<void> {

@@ -1,5 +1,5 @@
-import { type DataPoint, dataPointsOf, kindOf } from "../store/data-points.js";
-import { type DataStream, dataStreamsOf } from "../store/data-streams.js";
+import { dataPointsOf } from "../store/data-points.js";
+import { dataStreamsOf } from "../store/data-streams.js";
 import {
   type DeviceAccess,
   type DeviceSubscription,
@@ -8,28 +8,16 @@ import {
 } from "../store/device-access.js";
 import type { DeviceIdentity } from "../store/device-identity.js";
 import type { DeviceStore } from "../store/devices.js";
-import type { SeriesRef } from "../store/series.js";
 import type { BoundCertificates } from "./certificates.js";
-import { type Converter, converters } from "./decode/values.js";
 import type { PlatformSubscription } from "./platform-subscriptions.js";
 import type { AccessRules } from "./policies.js";
-
-/** One data point as the decoder uses it. */
-export interface PointEntry {
-  readonly id: number;
-  readonly dataPointID: string;
-  readonly reportable: boolean;
-  /** Microseconds since 1970. */
-  readonly createdAt: number;
-  readonly convert: Converter;
-  readonly field: string;
-  readonly kind: SeriesRef["kind"];
-}
-
-export interface StreamEntry {
-  readonly binary: boolean;
-  readonly points: ReadonlyMap<string, PointEntry>;
-}
+import {
+  type PointEntry,
+  type PointSeries,
+  type StreamEntry,
+  toPointEntry,
+  toStreamEntry,
+} from "./product-model.js";
 
 export interface ProductEntry {
   readonly id: number;
@@ -56,7 +44,7 @@ export interface DeviceEntry {
   /** What the platform subscribes it to as itself or as a member of a group. */
   subscriptions: readonly DeviceSubscription[];
   /** The series of one of its data points; the same object each time. */
-  series(point: PointEntry): SeriesRef;
+  series(point: PointEntry): PointSeries;
 }
 
 /** What an entry is made of. */
@@ -72,7 +60,7 @@ export const noAccess: DeviceAccess = { rules: [], subscriptions: [] };
 /** Without access: that is compiled when it is set. */
 export function toEntry({ device, product, certificates }: Loaded): DeviceEntry {
   // Not before its first message: most of many devices are silent.
-  let series: Map<number, SeriesRef> | null = null;
+  let series: Map<number, PointSeries> | null = null;
   return {
     id: device.id,
     device,
@@ -92,6 +80,7 @@ export function toEntry({ device, product, certificates }: Loaded): DeviceEntry 
           deviceID: device.deviceID,
           field: point.field,
           kind: point.kind,
+          dataPointIntID: point.id,
         };
         series.set(point.id, found);
       }
@@ -111,27 +100,5 @@ export async function loadProduct(store: DeviceStore, id: number): Promise<Produ
     points: new Map(points.map((point) => [point.dataPointID, point])),
     subscriptions: await subscriptionsOfProduct(store.db, id),
     streams: new Map(streams.map((stream) => [stream.topic, toStreamEntry(stream, byID)])),
-  };
-}
-
-function toPointEntry(point: DataPoint): PointEntry {
-  const convert = converters.get(point.pointDataType);
-  if (convert === undefined) throw new Error(`no converter for pointDataType ${point.pointDataType}`);
-  return {
-    id: point.id,
-    dataPointID: point.dataPointID,
-    reportable: point.dataTransType !== 2,
-    createdAt: point.createAt * 1000,
-    convert,
-    field: point.field,
-    kind: kindOf(point.pointDataType),
-  };
-}
-
-function toStreamEntry(stream: DataStream, points: ReadonlyMap<number, PointEntry>): StreamEntry {
-  const members = stream.dataPoints.flatMap((id) => points.get(id) ?? []);
-  return {
-    binary: stream.streamDataType === 2,
-    points: new Map(members.map((point) => [point.dataPointID, point])),
   };
 }

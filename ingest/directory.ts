@@ -9,12 +9,14 @@ import {
 import {
   type DeviceIdentity,
   findIdentity,
+  findRowsByDeviceID,
   findRowsByUsername,
   toIdentity,
 } from "../store/device-identity.js";
 import type { DeviceStore } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
+import { createDeviceIDs } from "./device-ids.js";
 import {
   type DeviceEntry,
   type Loaded,
@@ -33,6 +35,9 @@ export interface Directory {
   /** From memory only. */
   peek(id: number): DeviceEntry | undefined;
   get(id: number): Promise<DeviceEntry | undefined>;
+  /** From memory only, by deviceID: null = nobody has it, undefined = it must be looked up. */
+  peekByDeviceID(deviceID: string): DeviceEntry | null | undefined;
+  findByDeviceID(deviceID: string): Promise<DeviceEntry | undefined>;
   /** Applies one change of the feed. */
   apply(change: Change): Promise<void>;
   /** Called when a device is gone (undefined) or its row has changed. */
@@ -57,6 +62,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const devices = new Map<number, DeviceEntry>();
   const products = new Map<number, Promise<ProductEntry>>();
   const holds = new Map<number, number>();
+  const byDeviceID = createDeviceIDs();
   /** The entries that each policy is bound to. */
   const boundTo = new Map<number, Set<DeviceEntry>>();
   /** Counts the changes that the feed has brought of what an entry is made of. */
@@ -81,6 +87,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     else devices.delete(device.id);
     // The order of the map is the order of use.
     devices.set(device.id, entry);
+    byDeviceID.add(device.deviceID, device.id);
     entry.device = device;
     entry.product = product;
     entry.certificates = certificates;
@@ -114,7 +121,10 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 
   function forget(id: number): void {
     const entry = devices.get(id);
-    if (entry !== undefined) unbind(entry);
+    if (entry !== undefined) {
+      unbind(entry);
+      byDeviceID.remove(entry.device.deviceID, id);
+    }
     devices.delete(id);
   }
 
@@ -134,6 +144,20 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     (names: readonly string[]) => findRowsByUsername(store, names),
     usernamesPerRead,
   );
+  const readByDeviceID = gathered(
+    (ids: readonly string[]) => findRowsByDeviceID(store, ids),
+    usernamesPerRead,
+  );
+
+  async function findByDeviceID(deviceID: string): Promise<DeviceEntry | undefined> {
+    const begun = byDeviceID.begin();
+    const entry = await admitCurrent(async () => {
+      const row = await readByDeviceID(deviceID);
+      return row && toIdentity(store, row);
+    });
+    if (entry === undefined) byDeviceID.addUnknown(deviceID, begun);
+    return entry;
+  }
 
   /** All that an entry is made of. */
   async function load(read: () => Promise<DeviceIdentity | undefined>): Promise<Loaded | undefined> {
@@ -262,7 +286,8 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 
   const appliers: Readonly<Record<string, (change: Change) => Promise<void>>> = {
     device: (change) => {
-      if (change.action !== "create") generation++;
+      if (change.action === "create") byDeviceID.forgetUnknown();
+      else generation++;
       return reloadDevice(change.recordID, change.action === "delete");
     },
     policy: (change) => {
@@ -300,6 +325,11 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
         return row && toIdentity(store, row);
       }),
     peek: (id) => devices.get(id),
+    peekByDeviceID: (deviceID) => {
+      const id = byDeviceID.get(deviceID);
+      return id === null || id === undefined ? id : devices.get(id);
+    },
+    findByDeviceID,
     get: async (id) => devices.get(id) ?? admitCurrent(() => findIdentity(store, id)),
     apply: async (change) => appliers[change.entity]?.(change),
     onDevice: (listener) => {

@@ -51,6 +51,15 @@ export type PolicyRefusal =
   | "subscribe"
   | "receive"; // a delivery withheld
 
+/** Why a message of the external broker is not taken; labels of `tidemark_broker_refused_total`. */
+export type BrokerRefusal =
+  | "topic" // not `devices/{deviceID}/up/{topic}`
+  | "malformed" // properties that are none
+  | "device" // nobody has that deviceID
+  | "blocked"
+  | "oversize"
+  | "rate"; // further over its device's or tenant's limit than a connection of ours may be
+
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
 export interface Meter {
   messages: number;
@@ -69,6 +78,13 @@ export interface Meter {
   readonly policyRefused: Map<PolicyRefusal, number>;
   /** Messages that waited for their limit. */
   slowedDown: number;
+  /** Messages of the external broker that came. */
+  brokerMessages: number;
+  readonly brokerRefused: Map<BrokerRefusal, number>;
+  /** Connections to it that ended, by reason. */
+  readonly brokerEnded: Map<string, number>;
+  /** 1 while it is there. */
+  brokerConnections: number;
 }
 
 export function createMeter(): Meter {
@@ -86,6 +102,10 @@ export function createMeter(): Meter {
     dropped: new Map(),
     policyRefused: new Map(),
     slowedDown: 0,
+    brokerMessages: 0,
+    brokerRefused: new Map(),
+    brokerEnded: new Map(),
+    brokerConnections: 0,
   };
 }
 

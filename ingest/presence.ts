@@ -1,10 +1,16 @@
 import type { Db } from "../store/db.js";
 import { type PresenceChange, storePresence } from "../store/device-presence.js";
+import { createCarriedDevices } from "./carried-devices.js";
 
 /** Who is connected: at once in memory, soon after in the metadata (where filters look). */
 export interface Presence {
   connected(device: number, ip: string, keepAlive: number, at: number): void;
   disconnected(device: number): void;
+  /**
+   * A message of the device has come through its carrier: it is there until the carrier goes. One that is no longer
+   * there brings nobody back: the message may be old.
+   */
+  carried(device: number, carrier: number, at: number): void;
   /** Writes what has changed. */
   save(): Promise<void>;
   readonly online: number;
@@ -13,9 +19,20 @@ export interface Presence {
 /** Rows of one write, so that a reconnect storm does not hold the loop. */
 const rowsPerWrite = 200;
 
+const offline = { deviceStatus: 0, clientIP: null, connectedAt: null, keepAlive: null } as const;
+
 export function createPresence(db: Db, node: number): Presence {
   const connections = new Map<number, number>();
   const changes = new Map<number, PresenceChange>();
+  const carried = createCarriedDevices();
+  const isThere = (device: number): boolean =>
+    connections.has(device) || carried.carrierOf(device) !== undefined;
+
+  /** With its connection, or with its carrier; whoever it carries goes too, unless connected otherwise. */
+  function gone(device: number): void {
+    changes.set(device, { ...offline, id: device });
+    for (const one of carried.take(device)) if (!isThere(one)) gone(one);
+  }
 
   return {
     connected: (device, ip, keepAlive, at) => {
@@ -29,13 +46,15 @@ export function createPresence(db: Db, node: number): Presence {
         return;
       }
       connections.delete(device);
-      changes.set(device, {
-        id: device,
-        deviceStatus: 0,
-        clientIP: null,
-        connectedAt: null,
-        keepAlive: null,
-      });
+      // What carries it keeps it here.
+      if (isThere(device)) changes.set(device, { ...offline, id: device, deviceStatus: 1 });
+      else gone(device);
+    },
+    carried: (device, carrier, at) => {
+      if (device === carrier || !isThere(carrier)) return;
+      const wasThere = isThere(device);
+      carried.put(device, carrier);
+      if (!wasThere) changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at });
     },
     save: async () => {
       while (changes.size > 0) {

@@ -1,6 +1,7 @@
 import type { EventLog } from "../store/events.js";
 import type { Point, SeriesRef, SeriesStore } from "../store/series.js";
-import { type DecodeRules, decodePoints } from "./decode/points.js";
+import { isDecodable, messageOf } from "./consumers/records.js";
+import { type DecodedPoint, type DecodeRules, decodePoints } from "./decode/points.js";
 import type { DeviceEntry } from "./directory-entries.js";
 
 export interface RedecodeOptions {
@@ -55,17 +56,15 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   for await (const record of events.kept(device.id, start, stop)) {
     signal.throwIfAborted();
     // One that a policy refused has no points.
-    if (record.flag) continue;
+    if (!isDecodable(record)) continue;
     messages++;
-    const own: Point[] = [];
-    const { topic, receivedAt, stamp } = record;
-    const message = { topic, receivedAt, stamp, payload: record.payload as Buffer };
-    decodePoints(device, message, { ...options.rules(), asOfReceipt: false }, own, () => undefined);
+    const own: DecodedPoint[] = [];
+    decodePoints(device, messageOf(record), { ...options.rules(), asOfReceipt: false }, own, () => undefined);
     // Within a message the last one of a time wins, as over all.
     for (const point of own.reverse()) gathered.push(point);
     if (gathered.length >= pointsPerWrite) {
       await flush();
-      await options.reached(receivedAt, { messages, points: stored });
+      await options.reached(record.receivedAt, { messages, points: stored });
     }
     if (performance.now() > sliceEnd) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -22,6 +22,8 @@ export interface Formula {
     n: number,
     inputs: Readonly<Record<string, Float64Array>>,
   ): { readonly values: Float64Array; readonly errors: number };
+  /** For one row at a time: takes the operands in the order of `variables` (NaN for null), allocates nothing. */
+  row(): (operands: Float64Array) => number;
 }
 
 export interface FormulaOptions {
@@ -76,6 +78,16 @@ function compile(text: string): Formula {
       evaluate: (n, inputs) => {
         const values = new Float64Array(n);
         return { values, errors: program(n, columnsOf(n, variables, inputs), values) };
+      },
+      row: () => {
+        const columns = variables.map(() => new Float64Array(1));
+        const result = new Float64Array(1);
+        return (operands) => {
+          for (let at = 0; at < columns.length; at++)
+            (columns[at] as Float64Array)[0] = operands[at] as number;
+          program(1, columns, result);
+          return result[0] as number;
+        };
       },
     };
   } catch (error) {

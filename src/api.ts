@@ -2,9 +2,11 @@ import type { AppDeps } from "./deps.js";
 import type { Route } from "./http/route.js";
 import { openApiDocument } from "./reference/document.js";
 import { referenceRoutes } from "./reference/routes.js";
+import { alertRuleRoutes } from "./routes/alert-rules.js";
 import { alertRoutes } from "./routes/alerts.js";
 import { apiKeyRoutes } from "./routes/api-keys.js";
 import { appTemplateRoutes } from "./routes/app-templates.js";
+import { brokerAccessRoutes } from "./routes/broker-access.js";
 import { brokerInfoRoutes } from "./routes/broker-info.js";
 import { certBindingRoutes } from "./routes/cert-bindings.js";
 import { certRoutes } from "./routes/certs.js";
@@ -24,6 +26,7 @@ import { gatewayRoutes } from "./routes/gateways.js";
 import { groupMemberRoutes } from "./routes/group-members.js";
 import { groupRoutes } from "./routes/groups.js";
 import { historyRoutes } from "./routes/history.js";
+import { ingestStatusRoutes } from "./routes/ingest-status.js";
 import { metricRoutes } from "./routes/metrics.js";
 import { platformSelectRoutes } from "./routes/platform-select.js";
 import { policyRoutes } from "./routes/policies.js";
@@ -66,6 +69,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...certBindingRoutes(deps),
     ...subscriptionRoutes(deps),
     ...brokerInfoRoutes(deps),
+    ...brokerAccessRoutes(deps),
     ...publishRoutes(deps),
     ...scheduleRoutes(deps),
     ...controlLogRoutes(deps),
@@ -75,6 +79,8 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...productResourceRoutes(deps),
     ...appTemplateRoutes(deps),
     ...alertRoutes(deps),
+    ...alertRuleRoutes(deps),
+    ...ingestStatusRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
     ...gatewayDataRoutes(deps),

@@ -41,12 +41,25 @@ export interface Config {
     readonly org: string;
     readonly bucket: string;
   } | null;
+  /** An MQTT broker that is already there; null: none. */
+  readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
   readonly holdSeries: boolean;
+}
+
+export interface BrokerConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Null: without TLS. Paths of PEM files; null where none is given. */
+  readonly tls: { readonly caPath: string | null; readonly files: Config["tls"] } | null;
+  readonly username: string | null;
+  readonly password: string | null;
+  /** Off: this process alone takes what devices publish there. */
+  readonly shared: boolean;
 }
 
 /** Every value that is wrong, each with one sentence. */
@@ -77,6 +90,13 @@ const knownZone = (name: string): boolean => {
     return false;
   }
 };
+
+/** No credentials in it: addresses are logged. */
+function isBrokerAddress(text: string): boolean {
+  if (!/^mqtts?:\/\/[^/@?#]+\/?$/.test(text) || !URL.canParse(text)) return false;
+  const { hostname, username, password } = new URL(text);
+  return hostname !== "" && username === "" && password === "";
+}
 
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
@@ -117,6 +137,13 @@ const schema = z.object({
   INFLUX_TOKEN: z.string().min(1).optional(),
   INFLUX_ORG: z.string().min(1).optional(),
   INFLUX_BUCKET: z.string().min(1).default("tidemark"),
+  BROKER_URL: z.string().refine(isBrokerAddress, "must be mqtt://host:port or mqtts://host:port").optional(),
+  BROKER_USERNAME: z.string().min(1).max(256).optional(),
+  BROKER_PASSWORD: z.string().min(1).max(1024).optional(),
+  BROKER_SHARED: z.enum(["on", "off"]).default("on"),
+  BROKER_CA: z.string().min(1).optional(),
+  BROKER_CERT: z.string().min(1).optional(),
+  BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
@@ -169,6 +196,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
         ? null
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
     limits: {
       device: {
@@ -190,6 +218,20 @@ function pemFiles(certPath: string | undefined, keyPath: string | undefined): Co
   return certPath === undefined || keyPath === undefined ? null : { certPath, keyPath };
 }
 
+function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
+  const { protocol, hostname, port } = new URL(address);
+  const secure = protocol === "mqtts:";
+  const files = pemFiles(env.BROKER_CERT, env.BROKER_KEY);
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (secure ? 8883 : 1883) : Number(port),
+    tls: secure ? { caPath: env.BROKER_CA ?? null, files } : null,
+    username: env.BROKER_USERNAME ?? null,
+    password: env.BROKER_PASSWORD ?? null,
+    shared: env.BROKER_SHARED === "on",
+  };
+}
+
 /** Settings that make sense only together. */
 function missingTogether(env: z.infer<typeof schema>): string[] {
   const problems: string[] = [];
@@ -200,7 +242,22 @@ function missingTogether(env: z.infer<typeof schema>): string[] {
     if (env.INFLUX_URL !== undefined && env[name] === undefined)
       problems.push(`${name}: is required with INFLUX_URL`);
   }
-  for (const [cert, key] of [["CA_CERT", "CA_KEY"] as const, ["TLS_CERT", "TLS_KEY"] as const]) {
+  const secure = env.BROKER_URL?.startsWith("mqtts:") === true;
+  for (const name of ["BROKER_CA", "BROKER_CERT", "BROKER_KEY"] as const) {
+    if (env[name] !== undefined && !secure) problems.push(`${name}: needs a BROKER_URL of mqtts://`);
+  }
+  for (const name of ["BROKER_USERNAME", "BROKER_PASSWORD"] as const) {
+    if (env[name] !== undefined && env.BROKER_URL === undefined) problems.push(`${name}: needs BROKER_URL`);
+  }
+  if (env.BROKER_PASSWORD !== undefined && env.BROKER_USERNAME === undefined) {
+    problems.push("BROKER_PASSWORD: needs BROKER_USERNAME");
+  }
+  const pairs = [
+    ["CA_CERT", "CA_KEY"],
+    ["TLS_CERT", "TLS_KEY"],
+    ["BROKER_CERT", "BROKER_KEY"],
+  ] as const;
+  for (const [cert, key] of pairs) {
     if ((env[cert] === undefined) !== (env[key] === undefined)) {
       problems.push(`${cert}, ${key}: are set together or not at all`);
     }

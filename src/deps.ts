@@ -1,7 +1,9 @@
+import type { BrokerAccess } from "../ingest/broker-access.js";
 import type { LiveFeed } from "../ingest/live.js";
 import type { SeriesRefs } from "../query/series-refs.js";
 import type { Zone } from "../query/zone.js";
 import type { Db } from "../store/db.js";
+import type { DeviceIngest } from "../store/device-ingest.js";
 import type { DeviceStore } from "../store/devices.js";
 import type { EventLog } from "../store/events.js";
 import type { SeriesStore } from "../store/series.js";
@@ -35,6 +37,8 @@ export interface AppDeps {
   readonly status: Status;
   readonly tasks: Tasks;
   readonly commands: Commands;
+  /** Who may do what at the external broker. */
+  readonly brokerAccess: BrokerAccess;
   /** Where devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;
@@ -43,4 +47,6 @@ export interface AppDeps {
   readonly now: () => number;
   /** The oldest journal id that `resettle` may go back to, given a time in milliseconds. */
   readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
+  /** What this process has taken and refused of a device; undefined before its first message. */
+  readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
 }

@@ -1,5 +1,4 @@
 import type { Presence } from "../ingest/presence.js";
-import type { SavedSpaces } from "../ingest/sessions/open.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
@@ -23,8 +22,16 @@ export interface MaintenanceDeps {
   readonly events: EventLog;
   readonly series: SeriesStore;
   readonly presence: Presence;
-  readonly sessions: SavedSpaces;
+  readonly sessions: {
+    save(): Promise<void>;
+    /** Drops sessions and messages whose time is over. */
+    end(): void;
+    /** The journal id that the saved state stands for. */
+    savedID(): number;
+  };
   readonly settledID: () => number;
+  /** What the alerts consumer goes on from after a restart. */
+  readonly savedID: () => number;
   /** Resolves when no import writes any more what has been deleted. */
   readonly historySettled: () => Promise<void>;
   readonly log: Logger;
@@ -52,7 +59,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
     every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
-    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.spaces.expire(deps.now() * 1000)),
+    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.end()),
     every(backlogMs, "measure the backlog", deps.log, () => {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
@@ -108,9 +115,9 @@ function every(
   };
 }
 
-/** Bytes of the segments that the series consumer has not settled. */
-function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
-  const settled = settledID();
+/** Bytes of the segments that a consumer has not settled. */
+function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number {
+  const settled = Math.min(settledID(), savedID());
   return journal.segments.reduce((sum, segment, i) => {
     const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
     const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));
@@ -120,8 +127,8 @@ function backlogBytes({ journal, settledID }: MaintenanceDeps): number {
 
 /** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
 async function dropSegments(deps: MaintenanceDeps): Promise<void> {
-  const { config, journal, events, series, sessions, now, log } = deps;
-  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID);
+  const { config, journal, events, series, sessions, savedID, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID(), savedID());
   let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   for (;;) {
     const [oldest, next] = journal.segments;

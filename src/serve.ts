@@ -1,63 +1,26 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { serve as serveHttp } from "@hono/node-server";
 import { createAccept } from "../ingest/accept.js";
-import { createBackOff } from "../ingest/back-off.js";
-import { type SeriesConsumer, startSeriesConsumer } from "../ingest/consumers/series.js";
-import { authenticate } from "../ingest/credentials.js";
 import { utcMicros, type WallTime } from "../ingest/decode/time.js";
-import { createDenials } from "../ingest/denials.js";
-import { createDirectory } from "../ingest/directory.js";
-import { freeFailures, guardGuessing } from "../ingest/guessing.js";
-import { createLimits } from "../ingest/limits.js";
 import { createLiveFeed } from "../ingest/live.js";
-import { createMeter } from "../ingest/meter.js";
-import { mayPublish } from "../ingest/policies.js";
 import { createPresence } from "../ingest/presence.js";
-import { takenBefore } from "../ingest/redelivery.js";
-import { forgetDeparted } from "../ingest/sessions/departed.js";
-import { createSessions } from "../ingest/sessions/live.js";
-import { openSpaces } from "../ingest/sessions/open.js";
-import { createSessionRecords } from "../ingest/sessions/records.js";
-import { startWills, type Wills } from "../ingest/sessions/wills.js";
 import { createSeriesRefs } from "../query/series-refs.js";
-import { zone } from "../query/zone.js";
-import { openChangeFeed } from "../store/changes.js";
-import { readCheckpoint, saveCheckpoint } from "../store/checkpoints.js";
-import type { Db } from "../store/db.js";
-import { existingDevices } from "../store/device-access.js";
-import { clearPresence } from "../store/device-presence.js";
-import { openEventLog } from "../store/events.js";
-import { type Journal, openJournal } from "../store/journal.js";
-import { createVault } from "../store/secrets.js";
-import type { SeriesStore } from "../store/series.js";
-import { openInfluxSeriesStore } from "../store/series-influx.js";
-import { openLibsqlSeriesStore } from "../store/series-libsql.js";
-import { openSessionStore } from "../store/session-store.js";
+import { type Zone, zone } from "../query/zone.js";
 import { createApp } from "./app.js";
-import { openAuthority, trustedRoots } from "./authority.js";
-import { createCatalog } from "./catalog.js";
+import { readBrokerSettings } from "./broker.js";
 import type { Config } from "./config.js";
-import { createCommands } from "./control/commands.js";
-import { ensureConfiguredKey, firstStart, masterKey } from "./first-start.js";
 import { createHistoryGate } from "./history/gate.js";
-import { createAuthenticator } from "./http/auth.js";
-import { lockDataDir } from "./lock.js";
 import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
-import { openMetadata } from "./metadata.js";
-import {
-  type ListenerName,
-  listenerAddresses,
-  type MqttListeners,
-  openMqttListeners,
-} from "./mqtt-listeners.js";
-import { createServerCertificate } from "./server-certificate.js";
-import { createStatus, type Status } from "./status.js";
-import { taskKinds } from "./tasks/kinds.js";
-import { openTasksRunner } from "./tasks/runner.js";
+import { type ListenerName, listenerAddresses } from "./mqtt-listeners.js";
+import { openBase } from "./service/base.js";
+import { type Consumers, resettle, startConsumers } from "./service/consumers.js";
+import { openControl } from "./service/control.js";
+import { openEndpoints } from "./service/endpoints.js";
+import { listenHttp } from "./service/http.js";
+import { openKept } from "./service/kept.js";
+import { openSeries } from "./service/series.js";
+import { createStatus } from "./status.js";
 import { createStamp } from "./views/time.js";
 
 /** The addresses of the listeners, null where one is off. */
@@ -69,335 +32,125 @@ export interface Service extends Readonly<Record<ListenerName, string | null>> {
   close(): Promise<void>;
 }
 
-const segmentBytesMax = 64 * 1024 * 1024;
-const segmentAgeMaxMs = 3_600_000;
-const pendingBytesMax = 32 * 1024 * 1024;
-const directoryDevicesMax = 50_000;
-const changePollMs = 500;
-/** InfluxDB syncs its log at each write and takes two at once; the embedded store takes one at a time. */
-const influxWrites = { lanes: 2, lingerMs: 50 } as const;
-/** Half of what the engine would take: the process is to stay below 400 MB. */
-const embeddedMemtablePointsMax = 500_000;
-const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
-const headerBytesMax = 64 * 1024;
-/** Longer than what load balancers keep a connection for: the side that sends next should not find it closed. */
-const idleMs = 75_000;
-const seriesConsumer = "series";
-
 /** Opens every store, wires the pipelines and listens. `fatal` is called when the service cannot go on. */
 export async function serve(config: Config, log: Logger, fatal: (error: Error) => void): Promise<Service> {
   const now = Date.now;
   const dir = config.dataDir;
-  await mkdir(dir, { recursive: true });
-  const lock = await lockDataDir(join(dir, "lock.db"));
-  const db = await openMetadata(config);
-  const vault = createVault(await masterKey(config));
-  const first = await firstStart(db, config, now());
-  if (first !== null) log.info("first start: what was made is shown once", { ...first });
-  await ensureConfiguredKey(db, config, now());
-  const authority = await openAuthority({ db, vault }, config, now());
-  await clearPresence(db, config.nodeNumber);
-
-  const meter = createMeter();
-  const devices = { db, vault };
-  const directory = createDirectory(devices, directoryDevicesMax);
-  const authenticator = createAuthenticator(db, now);
-  const catalog = createCatalog(db);
-  const gate = createHistoryGate();
-  const credentialEntities = new Set(["user", "api_key"]);
-  const feed = await openChangeFeed(
-    db,
-    (change) => {
-      if (credentialEntities.has(change.entity)) authenticator.forget();
-      catalog.forget(change);
-      gate.changed(change);
-      return directory.apply(change);
-    },
-    changePollMs,
-  );
-
-  const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
-  const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
-  let mqtt: MqttListeners | null = null;
-  const journal = await openJournal({
-    dir: join(dir, "journal"),
-    node: config.nodeNumber,
-    now,
-    segmentBytesMax,
-    segmentAgeMaxMs,
-    pendingBytesMax,
-    freeBytesMin: config.freeBytesMin,
-    onRecord: events.onRecord,
-    onSegmentClosed: events.onSegmentClosed,
-    onCommit: () => mqtt?.afterCommit(),
-    onTrouble: trouble("journal"),
-  });
-  await events.attach(journal);
-  // What a killed run left open had ended by the time of its last record.
-  const killedAt = journal.lastStamp;
-  const sessionStore = await openSessionStore(join(dir, "sessions.db"));
-  const saved = await openSpaces(sessionStore, journal, meter);
-  const { spaces } = saved;
-  await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
-  let wills: Wills | null = null;
-  const records = createSessionRecords(journal, spaces, now, () => wills?.look());
-  records.disconnectKilled(killedAt);
-  wills = startWills({
-    ...{ spaces, records, now, onTrouble: trouble("wills") },
-    refuses: async (device, topic) => {
-      const entry = await directory.get(device);
-      return entry !== undefined && !mayPublish(entry, topic);
-    },
-  });
-  const sessions = createSessions({ spaces, records, now });
-  directory.onDevice((id, entry) => sessions.check(id, entry));
-  directory.onSubscriptions((entry) =>
-    sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
-  );
-  const presence = createPresence(db, config.nodeNumber);
+  const brokerSettings = await readBrokerSettings(config);
+  const base = await openBase(config, log, now);
+  const { db, devices, authority, directory, authenticator, catalog, meter } = base;
+  const kept = await openKept(config, base, log, now);
+  const { journal, events, saved } = kept;
   const series = await openSeries(config, db, fatal);
 
+  const presence = createPresence(db, config.nodeNumber);
   const live = createLiveFeed();
-  let consumer: SeriesConsumer | null = null;
+  const gate = createHistoryGate();
+  base.follow(gate.changed);
+  let consumers: Consumers | null = null;
   let maintenance: Maintenance | null = null;
   let closing = false;
-  const settledID = (): number => consumer?.settledID ?? 0;
+  const settledID = (): number => consumers?.series.settledID ?? 0;
   const accept = createAccept(journal, meter, () => maintenance?.backlogFull ?? false);
   const status = createStatus({
-    journal,
-    meter,
-    live,
-    settledID,
+    ...{ journal, meter, live, settledID, now },
+    alertsID: () => consumers?.alerts.settledID ?? 0,
     stopped: () => accept.stopped,
     closing: () => closing,
-    now,
   });
   const place = zone(config.timezone);
-  const local = (wall: WallTime): number => {
-    const micros = utcMicros(wall);
-    return place.fromWall(Math.floor(micros / 1000)) * 1000 + (micros % 1000);
-  };
   const oldest = (): number =>
-    config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * 86_400_000) * 1000;
+    config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * dayMs) * 1000;
+  const rules = () => ({ local: localTime(place), oldest: oldest() });
   if (!config.holdSeries) {
-    consumer = await startSeriesConsumer({
-      journal,
-      series: timed(series, status),
-      directory,
-      db,
-      meter,
-      rules: () => ({ local, oldest: oldest() }),
-      now,
-      ...(config.influx === null ? embeddedWrites : influxWrites),
-      onStored: live.publish,
-      onTrouble: (error) => status.note("series", error?.message ?? null),
-      onFailure: fatal,
-    });
+    const parts = { config, base, journal, series, presence, status };
+    consumers = await startConsumers({ ...parts, rules, onStored: live.publish, now, fatal });
   }
   maintenance = startMaintenance({
-    config,
-    db,
-    journal,
-    events,
-    series,
-    presence,
-    sessions: saved,
-    settledID,
+    ...{ config, db, journal, events, series, presence, settledID, log, now },
+    sessions: { save: kept.save, end: kept.endExpired, savedID: () => saved.savedID },
+    savedID: () => consumers?.alerts.savedID ?? 0,
     historySettled: gate.settled,
-    log,
-    now,
   });
 
-  const guesses = createBackOff(now, freeFailures);
-  const listeners = await openMqttListeners({
-    ...{ config, meter, log, now },
-    certificate: createServerCertificate({ config, authority, vault }),
-    trusted: () => trustedRoots({ db, vault }, authority, now()),
-    note: (trouble) => status.note("certificate", trouble),
-    context: {
-      accept,
-      sessions,
-      presence,
-      spaces,
-      records,
-      denials: createDenials(accept, meter, now),
-      meter,
-      now,
-      keepAliveMax: config.keepAliveMax,
-      limits: createLimits(config.limits, () => performance.now()),
-      authenticate: (username, token, certificate, address) =>
-        guardGuessing(guesses, address, username, () =>
-          authenticate(directory, username, { token, certificate }, now()),
-        ),
-      platformSubscriptions: directory.platformSubscriptions,
-      takenBefore: async (origin) => {
-        // What the earlier connection sent may still be on its way to the disk, where the history looks.
-        await journal.waitFor(origin.connection - 1);
-        return takenBefore(
-          events.history,
-          { device: origin.device.id, session: origin.session, connection: origin.connection },
-          killedAt,
-        );
-      },
-      hold: directory.hold,
-      release: directory.release,
-    },
-  });
-  mqtt = listeners;
+  const parts = { config, base, kept, accept, log, now };
+  const endpoints = await openEndpoints({ ...parts, brokerSettings, presence, status });
+  const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
-  const commands = createCommands({ db, sessions, log, now });
-  const tasks = await openTasksRunner({
-    ...{ db, now, log, node: config.nodeNumber },
-    dir: join(dir, "tasks"),
-    kinds: taskKinds({
-      ...{ config, db, commands, now },
-      history: {
-        ...{ db, series, refs, gate, events, directory, oldest, now, timezone: config.timezone },
-        rules: () => ({ local, oldest: oldest() }),
-      },
-    }),
-  });
+  const { timezone } = config;
+  const history = { db, series, refs, gate, events, directory, oldest, now, timezone, rules };
+  const control = await openControl({ ...parts, broker, history, zone: place });
   const app = createApp({
-    config,
+    ...{
+      config,
+      db,
+      devices,
+      events,
+      series,
+      live,
+      refs,
+      catalog,
+      authenticator,
+      authority,
+      log,
+      status,
+      now,
+    },
+    ...{ tasks: control.tasks, commands: control.commands, brokerAccess: endpoints.brokerAccess },
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
-    tasks,
-    commands,
-    db,
-    devices,
-    events,
-    series,
-    live,
-    refs,
-    catalog,
-    authenticator,
-    authority,
-    log,
-    status,
     zone: place,
     stamp: createStamp(place),
-    now,
-    resettle: (sinceMs) => resettle(journal, consumer, sinceMs),
+    resettle: (sinceMs) => resettle(journal, consumers?.series, sinceMs),
+    ingestOf: async (id) => consumers?.alerts.ingestOf(id),
   });
-  const server = await listenHttp(app.fetch, config);
-  const http = addressText("http", config.host, (server.address() as AddressInfo).port);
-  const addresses = listenerAddresses(config.host, listeners.ports);
+  const http = await listenHttp(app.fetch, config);
+  const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(dir, "service.json");
-  await writeFile(addressFile, JSON.stringify({ http, pid: process.pid }), { mode: 0o600 });
+  await writeFile(addressFile, JSON.stringify({ http: http.address, pid: process.pid }), { mode: 0o600 });
   await writeFile(join(dir, "authority.crt"), authority.root);
-  log.info("listening", { http, ...addresses });
+  log.info("listening", addresses);
 
   return {
-    http,
     ...addresses,
     reload: listeners.reload,
     close: async () => {
       closing = true;
       live.close();
-      const httpClosed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
+      http.stop();
       listeners.stopListening();
+      broker?.stopReading();
       // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
-      await allCommitted(journal);
-      // A task that sends to devices must not find them gone: it goes on after the restart.
-      await tasks.close();
-      wills?.close();
-      await sessions.endAll("shutdown");
+      await kept.committed();
+      // A task that sends to devices must not find them gone.
+      await control.stop();
+      broker?.close();
+      kept.wills.close();
+      await kept.sessions.endAll("shutdown");
       await listeners.close();
-      setTimeout(() => server.closeAllConnections(), httpGraceMs).unref();
-      await httpClosed;
-      await commands.close();
-      await allCommitted(journal);
-      // The consumer first: a closed journal has nothing to wait for.
-      await consumer?.close();
+      await http.closed();
+      // Ends of connections settle what they held.
+      await kept.committed();
+      await control.close();
+      // The consumers first: a closed journal has nothing to wait for.
+      await consumers?.close();
       await journal.close();
       await maintenance?.close();
-      await saved.save().catch(trouble("sessions"));
-      sessionStore.close();
-      feed.close();
+      await kept.closeSessions();
+      base.stopFollowing();
       await series.close();
       await events.close();
-      db.close();
       await rm(addressFile, { force: true });
-      lock.release();
+      base.close();
     },
   };
 }
 
-const httpGraceMs = 5000;
+const dayMs = 86_400_000;
 
-async function allCommitted(journal: Journal): Promise<void> {
-  const target = journal.appendedID;
-  while (journal.committedID < target && journal.stopped === null) {
-    await journal.waitFor(journal.committedID);
-  }
-}
-
-export function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
-  if (config.influx === null) {
-    return openLibsqlSeriesStore({
-      dir: join(config.dataDir, "series"),
-      memtablePointsMax: embeddedMemtablePointsMax,
-      onFailure: fatal,
-    });
-  }
-  const node = config.nodeNumber;
-  return openInfluxSeriesStore({
-    ...config.influx,
-    nodeNumber: node,
-    checkpoint: {
-      read: () => readCheckpoint(db, node, seriesConsumer),
-      write: async (id) => {
-        await db.write([saveCheckpoint(node, seriesConsumer, id)]);
-      },
-    },
-  });
-}
-
-/** The store with its writes timed for the histogram. */
-function timed(series: SeriesStore, status: Status): SeriesStore {
-  return {
-    ...series,
-    write: async (points, through) => {
-      const startedAt = performance.now();
-      const refused = await series.write(points, through);
-      status.observeWrite((performance.now() - startedAt) / 1000);
-      return refused;
-    },
+/** Wall clock times of the deployment's zone in microseconds since 1970. */
+function localTime(place: Zone): (wall: WallTime) => number {
+  return (wall) => {
+    const micros = utcMicros(wall);
+    return place.fromWall(Math.floor(micros / 1000)) * 1000 + (micros % 1000);
   };
-}
-
-async function resettle(
-  journal: Journal,
-  consumer: SeriesConsumer | null,
-  sinceMs: number,
-): Promise<{ messages: number; points: number }> {
-  if (consumer === null) return { messages: 0, points: 0 };
-  // The last segment begun before that time holds its first record.
-  const from = journal.segments.findLast((segment) => segment.createdAt <= sinceMs) ?? journal.segments[0];
-  return consumer.resettle(from === undefined ? 0 : from.firstID - 1);
-}
-
-function listenHttp(
-  fetch: (request: Request) => Response | Promise<Response>,
-  config: Config,
-): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serveHttp(
-      {
-        fetch,
-        hostname: config.host,
-        port: config.httpPort,
-        serverOptions: { maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs },
-      },
-      () => {
-        server.off("error", reject);
-        resolve(server as Server);
-      },
-    );
-    server.once("error", reject);
-  });
-}
-
-function addressText(scheme: string, host: string, port: number): string {
-  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

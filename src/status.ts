@@ -22,6 +22,7 @@ export interface StatusSources {
   readonly meter: Meter;
   readonly live: Pick<LiveFeed, "counts">;
   readonly settledID: () => number;
+  readonly alertsID: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
   /** Milliseconds since 1970. */
@@ -53,6 +54,7 @@ export function createStatus(sources: StatusSources): Status {
     const lag = Math.max(0, journal.committedID - sources.settledID());
     const { listeners, queued, letGo } = sources.live.counts();
     const consumer: Labels = { consumer: "series" };
+    const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
     const by = (label: string, counts: ReadonlyMap<string, number>) =>
       [...counts].map(([key, value]) => [{ [label]: key }, value] as const);
@@ -109,6 +111,30 @@ export function createStatus(sources: StatusSources): Status {
         "TLS and WebSocket handshakes.",
         one(meter.handshakesPending),
       ),
+      samples(
+        "counter",
+        "tidemark_broker_messages_total",
+        "Messages that the external broker has sent.",
+        one(meter.brokerMessages),
+      ),
+      samples(
+        "counter",
+        "tidemark_broker_refused_total",
+        "Messages of the external broker that are not taken, by reason.",
+        by("reason", meter.brokerRefused),
+      ),
+      samples(
+        "counter",
+        "tidemark_broker_connections_ended_total",
+        "Connections to the external broker that ended, by reason.",
+        by("reason", meter.brokerEnded),
+      ),
+      samples(
+        "gauge",
+        "tidemark_broker_connections",
+        "Whether the external broker is there.",
+        one(meter.brokerConnections),
+      ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
       samples("gauge", "tidemark_live_feeds", "Open live feeds.", one(listeners)),
       samples("gauge", "tidemark_live_queued_events", "Events that wait for live feeds.", one(queued)),
@@ -127,6 +153,7 @@ export function createStatus(sources: StatusSources): Status {
       samples("gauge", "tidemark_journal_segments", "Segments kept.", one(journal.segments.length)),
       samples("gauge", "tidemark_journal_lag_messages", "Records a consumer has not settled.", [
         [consumer, lag],
+        [{ consumer: "alerts" }, alertsLag],
       ]),
       samples("gauge", "tidemark_journal_lag_seconds", "How long it has been behind.", [
         [consumer, lagSeconds(lag)],

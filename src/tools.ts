@@ -1,9 +1,14 @@
 import { join } from "node:path";
+import { brokerDevices } from "../store/broker-devices.js";
 import type { Db } from "../store/db.js";
 import { newSecret } from "../store/ids.js";
+import { createVault } from "../store/secrets.js";
 import { listTenants } from "../store/tenants.js";
+import { ownCredentials } from "./broker.js";
+import { type DynamicSecurity, dynamicSecurity } from "./brokers/mosquitto.js";
+import { writeMosquittoConfig } from "./brokers/mosquitto-file.js";
 import type { Config } from "./config.js";
-import { createTenantWithAdmin } from "./first-start.js";
+import { createTenantWithAdmin, masterKey } from "./first-start.js";
 import { exportTool, importTool, redecodeTool } from "./history/tools.js";
 import { lockDataDir } from "./lock.js";
 import { openMetadata } from "./metadata.js";
@@ -30,6 +35,19 @@ export const tools: Readonly<Record<string, Tool>> = {
       const password = newSecret();
       const { tenant } = await createTenantWithAdmin(db, Date.now(), tenantName, username, password);
       return { ...tenant, username, password };
+    });
+  },
+  "mosquitto-config": async ([file], config) => {
+    if (file === undefined) throw new Error("usage: tidemark mosquitto-config <file of the plugin>");
+    const call = await callerOf(config);
+    if (call !== null) {
+      return writeMosquittoConfig(file, (await call("GET", "/api/v1/broker/mosquitto")) as DynamicSecurity);
+    }
+    const own = ownCredentials(config);
+    if (own === null) throw new Error("BROKER_URL, BROKER_USERNAME and BROKER_PASSWORD must be set");
+    return withMetadata(config, async (db) => {
+      const devices = { db, vault: createVault(await masterKey(config)) };
+      return writeMosquittoConfig(file, await dynamicSecurity(brokerDevices(devices, Date.now()), own));
     });
   },
   resettle: async ([startTime], config) => {

@@ -1,5 +1,5 @@
 import { type Actor, changed, deleteStatements } from "./changes.js";
-import type { Db, Statement } from "./db.js";
+import type { Db, SqlValue, Statement } from "./db.js";
 import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
 
 /** Current until endTime is set; it keeps its id when it becomes history. */
@@ -85,21 +85,68 @@ export type Trigger = Pick<
   | "startTime"
 >;
 
-/** A current alert of that (device, cause), or one more time of the one there is. `now` in milliseconds. */
-export function raiseAlert(now: number, trigger: Trigger): Statement {
-  const { tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime } =
-    trigger;
+/** What one statement raises: the trigger, how many messages it stands for, and which save of its device. */
+export interface Raised extends Trigger {
+  readonly times: number;
+  readonly save: number;
+}
+
+/**
+ * Current alerts of those (device, cause), or more times of those there are, in one statement. `condition` may speak
+ * of v.deviceIntID and v.save. `now` in milliseconds.
+ */
+export function raiseAlerts(
+  now: number,
+  all: readonly Raised[],
+  condition: Statement = { sql: "1" },
+): Statement {
   return {
     sql: `insert into alert
-        (tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertDetail, startTime, createAt)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, alertTimes, alertDetail, startTime, createAt)
+      select tenant, deviceIntID, cause, alertName, alertContent, alertSeverity, times, detail, startTime, ?
+      from (select column1 tenant, column2 deviceIntID, column3 cause, column4 alertName, column5 alertContent,
+        column6 alertSeverity, column7 times, column8 detail, column9 startTime, column10 save
+        from (values ${all.map(() => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ")})) v
+      where ${condition.sql}
       on conflict (deviceIntID, cause) where endTime is null
-      do update set alertTimes = alertTimes + 1, alertDetail = excluded.alertDetail`,
+      do update set alertTimes = alertTimes + excluded.alertTimes, alertDetail = excluded.alertDetail`,
     args: [
-      ...[tenant, deviceIntID, cause, alertName, alertContent, alertSeverity],
-      ...[JSON.stringify(alertDetail), startTime, now],
+      now,
+      ...all.flatMap((one): SqlValue[] => [
+        ...[one.tenant, one.deviceIntID, one.cause, one.alertName, one.alertContent, one.alertSeverity],
+        ...[one.times, JSON.stringify(one.alertDetail), one.startTime, one.save],
+      ]),
+      ...(condition.args ?? []),
     ],
   };
+}
+
+/** One message of a trouble. `now` in milliseconds. */
+export function raiseAlert(now: number, trigger: Trigger): Statement {
+  return raiseAlerts(now, [{ ...trigger, times: 1, save: 0 }]);
+}
+
+/** The trouble is over: the current alert, if there is one, becomes history. `endTime` in milliseconds. */
+export function endAlert(
+  deviceIntID: number,
+  cause: string,
+  endTime: number,
+  condition: Statement = { sql: "1" },
+): Statement {
+  return {
+    sql: `update alert set endTime = max(?, startTime)
+      where deviceIntID = ? and cause = ? and endTime is null and ${condition.sql}`,
+    args: [endTime, deviceIntID, cause, ...(condition.args ?? [])],
+  };
+}
+
+/** Causes of a device's current alerts. */
+export async function currentCauses(db: Db, deviceIntID: number): Promise<string[]> {
+  const rows = await db.all<{ cause: string }>(
+    "select cause from alert where deviceIntID = ? and endTime is null",
+    [deviceIntID],
+  );
+  return rows.map((row) => row.cause);
 }
 
 /** Current alerts become history. */

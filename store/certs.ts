@@ -67,6 +67,14 @@ export function enabledCertsOf(
   );
 }
 
+/** By its common name, over all tenants: names are unique. */
+export function findCertByName(
+  db: Db,
+  commonName: string,
+): Promise<{ readonly fingerprint: string; readonly expiresAt: number } | undefined> {
+  return db.first("select fingerprint, expiresAt from cert where CN = ?", [commonName]);
+}
+
 /** The devices that a certificate is bound to, of whatever tenant; `cert` is undefined for one that is gone. */
 export async function certBindings(
   db: Db,

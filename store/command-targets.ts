@@ -5,7 +5,13 @@ export interface CommandTarget {
   readonly id: number;
   readonly deviceID: string;
   readonly blocked: number;
+  /** The gateway or parent device that it hangs off, or null. */
+  readonly carrier: number | null;
 }
+
+/** Of a device `d`. */
+export const commandTargetColumns =
+  "d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier";
 
 /** By string id or record id, of one tenant. */
 export function findCommandTarget(
@@ -16,7 +22,7 @@ export function findCommandTarget(
   const [condition, value]: [string, SqlValue] =
     "deviceID" in key ? ["deviceID = ?", key.deviceID] : ["id = ?", key.deviceIntID];
   return db.first<CommandTarget>(
-    `select id, deviceID, blocked from device where tenant = ? and ${condition}`,
+    `select ${commandTargetColumns} from device d where d.tenant = ? and d.${condition}`,
     [tenant, value],
   );
 }

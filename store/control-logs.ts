@@ -110,8 +110,11 @@ export function listGroupControlLogs(
 export interface NewControlLog {
   readonly deviceIntID: number;
   readonly groupLogIntID: number | null;
+  /** The process that issues it. */
+  readonly node: number;
   readonly topic: string;
   readonly payload: Uint8Array;
+  /** What the receiver is granted. */
   readonly qos: number;
   /** Seconds that it may wait. */
   readonly ttl: number;
@@ -144,60 +147,103 @@ export interface StatusChange {
 
 /** Moves issued messages on, many in one write, and counts them on the logs of their groups. */
 export async function moveControlLogs(db: Db, now: number, changes: readonly StatusChange[]): Promise<void> {
-  const statements: Statement[] = [];
-  for (const status of new Set(changes.map(({ publishStatus }) => publishStatus))) {
-    const ids = changes.filter(({ publishStatus }) => publishStatus === status).map(({ id }) => id);
-    statements.push({
-      sql: `update control_log set publishStatus = ?, updateAt = ?
-        where id in (select value from json_each(?)) and publishStatus = ${publishStatuses.issued}`,
-      args: [status, now, ids],
-    });
+  const parts = new Map<string, StatusChange[]>();
+  for (const change of changes) {
+    const key = `${change.groupLogIntID} ${change.publishStatus}`;
+    const part = parts.get(key);
+    if (part === undefined) parts.set(key, [change]);
+    else part.push(change);
   }
-  for (const [group, counts] of countsOfGroups(changes)) {
-    statements.push(...moveGroupLog(now, group, counts));
-  }
+  const statements = [...parts.values()].flatMap((part) => {
+    const [{ groupLogIntID, publishStatus }] = part as [StatusChange];
+    return moved(
+      now,
+      groupLogIntID,
+      publishStatus,
+      part.map(({ id }) => id),
+    );
+  });
   await db.write(statements);
 }
 
-interface GroupCounts {
-  confirmed: number;
-  failed: number;
-}
-
-function countsOfGroups(changes: readonly StatusChange[]): Map<number, GroupCounts> {
-  const groups = new Map<number, GroupCounts>();
-  for (const { groupLogIntID, publishStatus } of changes) {
-    if (groupLogIntID === null) continue;
-    const counts = groups.get(groupLogIntID) ?? { confirmed: 0, failed: 0 };
-    if (publishStatus === publishStatuses.failed) counts.failed++;
-    else counts.confirmed++;
-    groups.set(groupLogIntID, counts);
+/** `changes()` counts the rows that were moved in fact: whoever comes second changes nothing. */
+function moved(
+  now: number,
+  group: number | null,
+  status: PublishStatus,
+  ids: readonly number[],
+): Statement[] {
+  const move = (from: PublishStatus): Statement => ({
+    sql: `update control_log set publishStatus = ?, updateAt = ?
+      where id in (select value from json_each(?)) and publishStatus = ?`,
+    args: [status, now, ids, from],
+  });
+  const count = (sets: string): Statement[] =>
+    group === null ? [] : [{ sql: `update group_control_log set ${sets} where id = ?`, args: [group] }];
+  const { failed, issued, confirmed } = publishStatuses;
+  const settle = group === null ? [] : [settleGroupLog(now, group)];
+  if (status === failed) {
+    const sets = "handedOver = handedOver - changes(), failed = failed + changes()";
+    return [move(issued), ...count(sets), ...settle];
   }
-  return groups;
+  const statements = [move(issued), ...count("confirmed = confirmed + changes()")];
+  if (status === confirmed) {
+    // It was given up, and then its receipt came after all.
+    const sets = `confirmed = confirmed + changes(), handedOver = handedOver + changes(),
+      failed = failed - changes()`;
+    statements.push(move(failed), ...count(sets));
+  }
+  return [...statements, ...settle];
 }
 
-/** handedOver counts what is with a client or confirmed; what turns out to have failed leaves it. */
-function moveGroupLog(now: number, group: number, { confirmed, failed }: GroupCounts): Statement[] {
-  return [
-    {
-      sql: `update group_control_log set confirmed = confirmed + ?, handedOver = handedOver - ?,
-        failed = failed + ? where id = ?`,
-      args: [confirmed, failed, failed, group],
-    },
-    settleGroupLog(now, group),
-  ];
-}
-
-/** Once every member has its turn: 2 when all have confirmed, 0 when none got it. */
+/**
+ * Once every member has its turn: 2 when all have confirmed, 0 when none got it. handedOver counts what is with a
+ * client or confirmed; what turns out to have failed leaves it.
+ */
 export function settleGroupLog(now: number, group: number): Statement {
   const settled = `case when handedOver = 0 then ${publishStatuses.failed}
     when failed = 0 and confirmed >= handedOver then ${publishStatuses.confirmed}
     else ${publishStatuses.issued} end`;
   return {
     sql: `update group_control_log set publishStatus = ${settled}, updateAt = ?
-      where id = ? and ended = 1 and publishStatus = ${publishStatuses.issued} and ${settled} <> publishStatus`,
+      where id = ? and ended = 1 and publishStatus <> ${publishStatuses.unconfirmed} and ${settled} <> publishStatus`,
     args: [now, group],
   };
+}
+
+/** A message that waits for its receipt. */
+export interface IssuedLog {
+  readonly id: number;
+  readonly groupLogIntID: number | null;
+  readonly qos: number;
+}
+
+/** Those that a process has issued, above a record id, ascending. */
+export function issuedLogs(db: Db, node: number, after: number, limit: number): Promise<IssuedLog[]> {
+  return db.all<IssuedLog>(
+    `select id, groupLogIntID, qos from control_log indexed by control_log_issued
+     where publishStatus = ${publishStatuses.issued} and node = ? and id > ? order by id limit ?`,
+    [node, after, limit],
+  );
+}
+
+/** Those whose time is over, of whichever process, the oldest first. */
+export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedLog[]> {
+  return db.all<IssuedLog>(
+    `select id, groupLogIntID, qos from control_log indexed by control_log_issued
+     where publishStatus = ${publishStatuses.issued} and expiresAt <= ? order by expiresAt limit ?`,
+    [now, limit],
+  );
+}
+
+/** The groups' logs that logs belong to, by the logs' record ids. */
+export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db.all<{ id: number; groupLogIntID: number }>(
+    `select id, groupLogIntID from control_log
+     where id in (select value from json_each(?)) and groupLogIntID is not null`,
+    [ids],
+  );
+  return new Map(rows.map(({ id, groupLogIntID }) => [id, groupLogIntID]));
 }
 
 /** Removes up to `limit` of the oldest rows of each log that were made before a time; answers how many at most. */

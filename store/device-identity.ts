@@ -1,8 +1,9 @@
 import type { Device } from "./device-record.js";
 import type { DeviceStore } from "./devices.js";
+import { fromJson } from "./table.js";
 
 /**
- * What the way up knows of a device or gateway: whose it is, and how it may come in. It is remembered for each of
+ * What the way up knows of a device or gateway: whose it is, and how it may come in, and its fences. It is remembered for each of
  * ten thousand connections, so it is not the whole record.
  */
 export type DeviceIdentity = Pick<
@@ -16,19 +17,26 @@ export type DeviceIdentity = Pick<
   | "blocked"
   | "productIntID"
   | "productID"
+  | "scopes"
 >;
 
-export type IdentityRow = Omit<DeviceIdentity, "token"> & { readonly token: ArrayBuffer };
+export type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
+  readonly token: ArrayBuffer;
+  readonly scopes: string;
+};
+
+const noScopes: DeviceIdentity["scopes"] = [];
 
 const select = `select r.id, r.tenant, r.deviceID, r.deviceUsername, r.token, r.authType, r.blocked,
-    r.productIntID, p.productID
+    r.productIntID, p.productID, r.scopes
   from device r join product p on p.id = r.productIntID`;
 
 /** @throws StoreError CORRUPT */
 export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIdentity {
   const { id, tenant, deviceID, deviceUsername, authType, blocked, productIntID, productID } = row;
   const token = vault.open(new Uint8Array(row.token));
-  return { id, tenant, deviceID, deviceUsername, token, authType, blocked, productIntID, productID };
+  const scopes = row.scopes === "[]" ? noScopes : (fromJson<unknown[]>(row.scopes) ?? noScopes);
+  return { id, tenant, deviceID, deviceUsername, token, authType, blocked, productIntID, productID, scopes };
 }
 
 /**
@@ -45,6 +53,18 @@ export async function findRowsByUsername(
     names,
   );
   return new Map(rows.map((row) => [row.deviceUsername, row]));
+}
+
+/** By deviceID, otherwise the same. */
+export async function findRowsByDeviceID(
+  { db }: DeviceStore,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, IdentityRow>> {
+  const rows = await db.all<IdentityRow>(
+    `${select} where r.deviceID in (${ids.map(() => "?").join(", ")})`,
+    ids,
+  );
+  return new Map(rows.map((row) => [row.deviceID, row]));
 }
 
 /** By record id, over all tenants: the way up has no caller. */

@@ -6,6 +6,7 @@ export type Log = (typeof logs)[keyof typeof logs];
 
 const logsOfKinds: Readonly<Record<number, Log | undefined>> = {
   [recordKinds.uplink]: logs.events,
+  [recordKinds.entry]: logs.events,
   [recordKinds.connect]: logs.connects,
   [recordKinds.disconnect]: logs.connects,
   [recordKinds.denial]: logs.denials,

@@ -1,4 +1,5 @@
 import type { Actor } from "./changes.js";
+import { type CommandTarget, commandTargetColumns } from "./command-targets.js";
 import { insertLog, type NewControlLog, publishStatuses, settleGroupLog } from "./control-logs.js";
 import type { Db } from "./db.js";
 import { insertInto, notFound } from "./table.js";
@@ -53,15 +54,10 @@ async function readTurns(db: Db, condition: string, value: string | number): Pro
   return found;
 }
 
-export interface Member {
-  readonly id: number;
-  readonly blocked: number;
-}
-
 /** Members of a group above a record id, ascending. */
-export function membersAfter(db: Db, group: number, after: number, limit: number): Promise<Member[]> {
-  return db.all<Member>(
-    `select d.id, d.blocked from group_member m join device d on d.id = m.deviceIntID
+export function membersAfter(db: Db, group: number, after: number, limit: number): Promise<CommandTarget[]> {
+  return db.all<CommandTarget>(
+    `select ${commandTargetColumns} from group_member m join device d on d.id = m.deviceIntID
      where m.groupIntID = ? and m.deviceIntID > ? order by m.deviceIntID limit ?`,
     [group, after, limit],
   );

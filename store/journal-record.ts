@@ -18,6 +18,10 @@ export const recordKinds = {
   delivered: 10,
   /** What the platform subscribes a session to, from now on. */
   platform: 11,
+  /** An entry of an envelope: an event of the device that it speaks of. `connection` is the envelope's id. */
+  entry: 16,
+  /** Every entry of the envelope `connection` has been written; `messageID` of them were refused. */
+  expanded: 17,
 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
@@ -43,6 +47,9 @@ export interface JournalInput {
   /** What belongs to the kind beside these fields, or null. */
   readonly extra: Uint8Array | null;
   readonly payload: Uint8Array;
+  /** Entries: those of their envelope. */
+  readonly receivedAt?: number;
+  readonly stamp?: number;
 }
 
 export interface JournalRecord extends JournalInput {

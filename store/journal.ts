@@ -126,8 +126,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       );
     }
     const id = nextID++;
-    const receivedAt = options.now() * 1000;
-    lastStamp = Math.max(receivedAt, lastStamp + 1);
+    const receivedAt = input.receivedAt ?? options.now() * 1000;
+    if (input.stamp === undefined) lastStamp = Math.max(receivedAt, lastStamp + 1);
     pending ??= { buffers: [], used: bufferBytes, bytes: 0, dones: [], firstID: id };
     if (pending.used + room > bufferBytes) {
       const full = pending.buffers.at(-1);
@@ -136,7 +136,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       pending.used = 0;
     }
     const buffer = pending.buffers[pending.buffers.length - 1] as Buffer;
-    const end = encodeRecord(buffer, pending.used, input, id, receivedAt, lastStamp);
+    const end = encodeRecord(buffer, pending.used, input, id, receivedAt, input.stamp ?? lastStamp);
     pending.bytes += end - pending.used;
     pendingBytes += end - pending.used;
     pending.used = end;

@@ -1,5 +1,7 @@
 import { StoreError } from "./errors.js";
 import { schema } from "./schema.js";
+import { controlSchema } from "./schema-control.js";
+import { dataSchema } from "./schema-data.js";
 import { resourcesSchema } from "./schema-resources.js";
 import type { Db, Statement } from "./sql.js";
 
@@ -7,7 +9,7 @@ import type { Db, Statement } from "./sql.js";
  * Ordered, append-only: entry n takes the schema from version n to n + 1. An entry that has been released is
  * never edited.
  */
-const migrations: readonly (readonly string[])[] = [schema, resourcesSchema];
+const migrations: readonly (readonly string[])[] = [schema, resourcesSchema, controlSchema, dataSchema];
 
 export const schemaVersion = migrations.length;
 

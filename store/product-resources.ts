@@ -40,6 +40,16 @@ export function listProductResources(
   return listRows<ProductResource>(db, listing, tenant, request);
 }
 
+/** What the resources of a product copy, and from which data points. */
+export function resourcesOf(
+  db: Db,
+  productIntID: number,
+): Promise<Pick<ProductResource, "codeValue" | "dataPointIntID">[]> {
+  return db.all("select codeValue, dataPointIntID from product_resource where productIntID = ? order by id", [
+    productIntID,
+  ]);
+}
+
 export type ProductResourceInput = Pick<
   ProductResource,
   "productIntID" | "codeValue" | "dataPointIntID" | "productItemIntID"

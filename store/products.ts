@@ -121,6 +121,7 @@ export async function removeProducts(
   });
   await db.write([
     owned("product_resource"),
+    owned("alert_rule"),
     owned("app_template"),
     owned("metric"),
     owned("data_stream"),

@@ -1,4 +1,4 @@
-import { openDb, type SqlValue, type Statement } from "./db.js";
+import { type Db, openDb, type SqlValue, type Statement } from "./db.js";
 
 /** The saved form of the MQTT sessions: a file beside the journal, whose state at one id it is. */
 export interface SessionStore {
@@ -48,6 +48,7 @@ export interface MessageRow {
   readonly at: number;
   readonly sent: number;
   readonly received: number;
+  readonly receipt: number | null;
 }
 
 export interface RetainedRow extends OfSpace {
@@ -99,7 +100,7 @@ const schema = [
     n integer primary key, device integer not null, clientID text not null, messageID integer not null,
     topic text not null, payload blob not null, qos integer not null, retain integer not null,
     properties text, identifiers text not null, at real not null, sent integer not null,
-    received integer not null, unique (device, clientID, messageID)
+    received integer not null, receipt integer, unique (device, clientID, messageID)
   ) strict`,
   `create table if not exists retained (
     tenant integer not null, device integer not null, deviceID text not null,
@@ -115,6 +116,7 @@ const schema = [
 export async function openSessionStore(path: string): Promise<SessionStore> {
   const db = await openDb({ url: `file:${path}`, shared: false, migrates: false });
   await db.write(schema.map((sql) => ({ sql })));
+  await addReceipts(db);
 
   return {
     load: async () => ({
@@ -142,6 +144,13 @@ export async function openSessionStore(path: string): Promise<SessionStore> {
     },
     close: () => db.close(),
   };
+}
+
+/** Files of before commands had receipts lack the column. */
+async function addReceipts(db: Db): Promise<void> {
+  const columns = await db.all<{ name: string }>("select name from pragma_table_info('message')");
+  if (columns.some(({ name }) => name === "receipt")) return;
+  await db.write([{ sql: "alter table message add column receipt integer" }]);
 }
 
 /** Rows of one statement: its parameters stay below SQLite's bound. */

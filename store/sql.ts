@@ -8,6 +8,13 @@ export interface Statement {
   readonly args?: readonly SqlValue[];
 }
 
+/** An insert of values that happens only if the statement before it, in the same transaction, changed one row. */
+export function onlyIfChanged({ sql, args = [] }: Statement): Statement {
+  const values = /^(insert into \w+ \([^)]*\)) values \(([^()]*)\)$/.exec(sql.trim());
+  if (values === null) throw new Error(`cannot make conditional: ${sql}`);
+  return { sql: `${values[1]} select ${values[2]} where changes() = 1`, args };
+}
+
 /** The metadata store: products, devices, users … and the change feed over them. */
 export interface Db {
   all<Row>(sql: string, args?: readonly SqlValue[]): Promise<Row[]>;

@@ -1,7 +1,7 @@
 import type { Actor } from "./changes.js";
 import type { Db, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
-import { fromJson } from "./table.js";
+import { fromJson, insertInto } from "./table.js";
 
 export type TaskState = "PENDING" | "STARTED" | "PROGRESS" | "SUCCESS" | "FAILURE";
 
@@ -28,20 +28,39 @@ type TaskRow = Omit<Task, "msg" | "input"> & { msg: string | null; input: string
 
 const toTask = (row: TaskRow): Task => ({ ...row, msg: fromJson(row.msg), input: fromJson(row.input) });
 
+/** A task that is about to wait, and the statement that stores it. */
+export function newTask(
+  actor: Actor,
+  now: number,
+  { id, kind, input, node }: Pick<Task, "id" | "kind" | "input" | "node">,
+): { readonly task: Task; readonly statement: Statement } {
+  const { tenant, userIntID, username } = actor;
+  const row = {
+    id,
+    tenant,
+    kind,
+    state: "PENDING",
+    input,
+    node,
+    userIntID,
+    username,
+    createAt: now,
+  } as const;
+  return {
+    task: { ...row, current: 0, msg: null, file: null },
+    statement: insertInto("task", { ...row, input: JSON.stringify(input) }),
+  };
+}
+
 export async function createTask(
   db: Db,
   actor: Actor,
   now: number,
   task: Pick<Task, "id" | "kind" | "input" | "node">,
-): Promise<void> {
-  const { tenant, userIntID, username } = actor;
-  await db.write([
-    {
-      sql: `insert into task (id, tenant, kind, state, input, node, userIntID, username, createAt)
-        values (?, ?, ?, 'PENDING', ?, ?, ?, ?, ?)`,
-      args: [task.id, tenant, task.kind, JSON.stringify(task.input), task.node, userIntID, username, now],
-    },
-  ]);
+): Promise<Task> {
+  const made = newTask(actor, now, task);
+  await db.write([made.statement]);
+  return made.task;
 }
 
 /** @throws StoreError NOT_FOUND */

@@ -61,6 +61,8 @@ export interface World {
   publish(device: Rec, ...payloads: readonly (object | string)[]): Promise<void>;
   /** Resolves once what has been acknowledged can be read. */
   settled(): Promise<void>;
+  /** Resolves once what has been acknowledged has had its effect on alerts, places and counters. */
+  watched(): Promise<void>;
 }
 
 /** A suite with a service of its own. It fails in the end if the service met an error that it had not foreseen. */
@@ -188,8 +190,13 @@ function createWorld(service: () => Opened): World {
     },
     settled: async () => {
       const lag = async () => (await world.call("GET", "/metrics")).text;
-      const none = /^tidemark_journal_lag_messages\{[^}]*\} 0$/m;
+      const none = /^tidemark_journal_lag_messages\{consumer="series"\} 0$/m;
       await until(async () => none.test(await lag()), { what: "the points to be written" });
+    },
+    watched: async () => {
+      const lag = async () => (await world.call("GET", "/metrics")).text;
+      const none = /^tidemark_journal_lag_messages\{consumer="alerts"\} 0$/m;
+      await until(async () => none.test(await lag()), { what: "the effects of messages to be written" });
     },
   };
   return world;

@@ -1,14 +1,16 @@
 import { asError, StoreError } from "../../store/errors.js";
 import type { Journal } from "../../store/journal.js";
 import type { JournalBatch, JournalReader } from "../../store/journal-reader.js";
-import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import { decodeRecord } from "../../store/journal-record.js";
 import type { Point } from "../../store/series.js";
-import { type DecodeRules, decodePoints } from "../decode/points.js";
+import { type DecodedPoint, type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import { count } from "../meter.js";
+import type { AlertsConsumer, Refusal } from "./alerts.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
+import { isDecodable, messageOf } from "./records.js";
 import { createStopper, type Stopper } from "./stopper.js";
 
 export interface SeriesConsumerOptions extends LanesOptions {
@@ -17,6 +19,8 @@ export interface SeriesConsumerOptions extends LanesOptions {
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   /** Points wait so long for company: a store that syncs each write likes few large ones. */
   readonly lingerMs: number;
+  /** Is handed what has been decoded, in the order of the journal. */
+  readonly watcher?: Pick<AlertsConsumer, "offer">;
   /** Told of points once they can be read; not of those that `resettle` writes anew. */
   readonly onStored?: (points: readonly Point[]) => void;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
@@ -57,11 +61,15 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   let resettling: (() => Promise<void>) | null = null;
 
   async function follow(reader: JournalReader): Promise<void> {
-    const gathered = createGathering(options, stopper, false, (points, through) =>
-      writer.write(points, through, (refused) => {
-        settledID = Math.max(settledID, through);
-        options.onStored?.(refused.size === 0 ? points : points.filter((point) => !refused.has(point)));
-      }),
+    const gathered = createGathering(
+      options,
+      stopper,
+      { startID: from, asOfReceipt: false },
+      (points, through) =>
+        writer.write(points, through, (refused) => {
+          settledID = Math.max(settledID, through);
+          options.onStored?.(refused.size === 0 ? points : points.filter((point) => !refused.has(point)));
+        }),
     );
     while (!stopper.stopped) {
       if (resettling !== null) {
@@ -92,7 +100,8 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     let points = 0;
     const reader = await journal.read(afterID);
     // The checkpoint stays where the follower has it.
-    const gathered = createGathering(options, stopper, true, async (some) => {
+    const how = { startID: afterID, asOfReceipt: true };
+    const gathered = createGathering({ ...options, watcher: undefined }, stopper, how, async (some) => {
       points += some.length;
       await writer.write(some, 0, () => undefined);
     });
@@ -140,17 +149,26 @@ interface Gathering {
   waitsMs(): number;
 }
 
+type GatheringOptions = Omit<SeriesConsumerOptions, "watcher"> & {
+  readonly watcher?: SeriesConsumerOptions["watcher"] | undefined;
+};
+
 function createGathering(
-  options: SeriesConsumerOptions,
+  options: GatheringOptions,
   stopper: Stopper,
-  asOfReceipt: boolean,
+  { startID, asOfReceipt }: { readonly startID: number; readonly asOfReceipt: boolean },
   write: (points: Point[], through: number) => Promise<void>,
 ): Gathering {
-  const { directory, meter, lingerMs } = options;
-  const refuse = (reason: Reason, by: number): void => count(meter.refused, reason, by);
+  const { directory, meter, lingerMs, watcher } = options;
+  /** Of the message that is being decoded. */
+  const refusals: Refusal[] = [];
+  const refuse = (reason: Reason, by: number): void => {
+    count(meter.refused, reason, by);
+    refusals.push({ reason, count: by });
+  };
   const pointsMax = pointsPerWrite * options.lanes;
-  let points: Point[] = [];
-  let through = 0;
+  let points: DecodedPoint[] = [];
+  let through = startID;
   let since = Number.POSITIVE_INFINITY;
 
   async function flush(): Promise<void> {
@@ -178,11 +196,17 @@ function createGathering(
     let sliceEnd = performance.now() + sliceMs;
     for (const at of batch.offsets) {
       const record = decodeRecord(batch.buffer, at);
+      const previous = through;
       through = record.id;
-      if (record.kind === recordKinds.uplink && !record.flag) {
+      if (isDecodable(record)) {
         const device = directory.peek(record.device) ?? (await find(record.device));
+        const from = points.length;
+        refusals.length = 0;
         if (device === undefined) refuse("device", 1);
-        else decodePoints(device, messageOf(record), rules, points, refuse);
+        const outcome = device ? decodePoints(device, messageOf(record), rules, points, refuse) : null;
+        watcher?.offer(previous, record, device, device ? { points, from, outcome, refusals } : null);
+      } else {
+        watcher?.offer(previous, record, undefined, null);
       }
       if (points.length >= pointsMax) await flush();
       if (performance.now() > sliceEnd) {
@@ -199,14 +223,5 @@ function createGathering(
     flush,
     isDue: () => performance.now() - since >= lingerMs,
     waitsMs: () => since + lingerMs - performance.now(),
-  };
-}
-
-function messageOf(record: JournalRecord) {
-  return {
-    topic: record.topic,
-    payload: record.payload as Buffer,
-    receivedAt: record.receivedAt,
-    stamp: record.stamp,
   };
 }

@@ -1,18 +1,23 @@
 import { isUtf8 } from "node:buffer";
+import { flat, scanFlat } from "./flat-json.js";
 import type { Reason } from "./reasons.js";
+import { isPack, readPack, type SenmlContext } from "./senml.js";
+import type { Sink } from "./sink.js";
+import { type LocalTime, readTime } from "./time.js";
 
-/** One value as a device sent it; `time` is undefined when it gave none. */
-export interface Reading {
-  readonly key: string;
-  readonly value: unknown;
-  readonly time: unknown;
+export interface JsonContext extends SenmlContext {
+  readonly local: LocalTime;
+  /** Key of an object's common time. */
+  readonly timeKey: "time" | "TimeStamp";
 }
 
 /**
  * Reads a JSON payload: `{"temp": 21.5}`, `{"temp": {"value": 21.5, "time": …}}`, `{"time": …, "temp": 21.5}`,
- * or an array of these. The keys are not looked up here.
+ * an array of these, or a SenML pack. The keys are not looked up here.
  */
-export function readJson(payload: Buffer, take: (reading: Reading) => void): Reason | null {
+export function readJson(payload: Buffer, context: JsonContext, take: Sink): Reason | null {
+  const members = scanFlat(payload);
+  if (members >= 0) return readFlat(members, context, take);
   const text = payload.toString("utf8");
   // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
   if (text.includes("\ufffd") && !isUtf8(payload)) return "format";
@@ -22,23 +27,40 @@ export function readJson(payload: Buffer, take: (reading: Reading) => void): Rea
   } catch {
     return "format";
   }
-  if (!Array.isArray(parsed)) return readObject(parsed, take);
+  if (!Array.isArray(parsed)) return readObject(parsed, context, take);
+  if (isPack(parsed, context.knows)) return readPack(parsed, context, take);
   let refused: Reason | null = null;
-  for (const entry of parsed) refused = readObject(entry, take) ?? refused;
+  for (const entry of parsed) refused = readObject(entry, context, take) ?? refused;
   return refused;
 }
 
-function readObject(entry: unknown, take: (reading: Reading) => void): Reason | null {
-  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return "shape";
-  const object = entry as Record<string, unknown>;
-  const common = object.time ?? undefined;
-  for (const key in object) {
-    if (key === "time") continue;
-    const value = object[key];
-    if (isValueForm(value)) take({ key, value: value.value, time: value.time ?? common });
-    else take({ key, value, time: common });
+function readFlat(members: number, { timeKey, local }: JsonContext, take: Sink): null {
+  let common: number | null | undefined;
+  const { keys, values } = flat;
+  for (let i = 0; i < members; i++) if (keys[i] === timeKey) common = timeOf(values[i], local);
+  for (let i = 0; i < members; i++) {
+    const key = keys[i] as string;
+    if (key !== timeKey) take(key, values[i], common);
   }
   return null;
+}
+
+function readObject(entry: unknown, context: JsonContext, take: Sink): Reason | null {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return "shape";
+  const object = entry as Record<string, unknown>;
+  const { timeKey, local } = context;
+  const common = timeOf(object[timeKey], local);
+  for (const key in object) {
+    if (key === timeKey) continue;
+    const value = object[key];
+    if (isValueForm(value)) take(key, value.value, timeOf(value.time, local, common));
+    else take(key, value, common);
+  }
+  return null;
+}
+
+function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
+  return time === undefined || time === null ? otherwise : readTime(time, local);
 }
 
 function isValueForm(value: unknown): value is { value: unknown; time?: unknown } {

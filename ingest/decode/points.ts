@@ -1,8 +1,10 @@
 import type { Point } from "../../store/series.js";
-import type { DeviceEntry, PointEntry } from "../directory-entries.js";
-import { type Reading, readJson } from "./json.js";
+import type { DeviceEntry } from "../directory-entries.js";
+import type { PointEntry, PointSeries, StreamEntry } from "../product-model.js";
+import { type FormatContext, readPayload } from "./formats.js";
 import type { Reason } from "./reasons.js";
-import { type LocalTime, readTime } from "./time.js";
+import type { LocalTime } from "./time.js";
+import type { Converted } from "./values.js";
 
 /** What the decoder needs to know of one message. Times in microseconds. */
 export interface Message {
@@ -10,6 +12,8 @@ export interface Message {
   readonly payload: Buffer;
   readonly receivedAt: number;
   readonly stamp: number;
+  /** An entry of a gateway's envelope: JSON, whose common time is `TimeStamp`. */
+  readonly isEntry?: boolean;
 }
 
 export interface DecodeRules {
@@ -20,79 +24,188 @@ export interface DecodeRules {
   readonly asOfReceipt: boolean;
 }
 
+/** A point with the data point that it belongs to. */
+export interface DecodedPoint extends Point {
+  readonly series: PointSeries;
+}
+
+/** What a message is beside its points; most are nothing else. */
+export interface Outcome {
+  /** The points of a message that a fault with isDiscard keeps out of the series. */
+  readonly discarded: readonly DecodedPoint[] | null;
+  /** It carries entries of other devices under the key `Telemetry`. */
+  readonly isEnvelope: boolean;
+}
+
 /** Points up to this far ahead of the clock are taken. */
 export const aheadMaxMicros = 10 * 60e6;
 
 export type Refuse = (reason: Reason, count: number) => void;
 
+export const envelopeKey = "Telemetry";
+
 /**
  * Decodes one uplink of a device into points, appended to `points` in the order of the payload. Whatever is not
- * stored is told to `refuse`, value by value.
+ * stored is told to `refuse`, value by value. Null where there is nothing more to say of the message.
  */
 export function decodePoints(
   device: DeviceEntry,
   message: Message,
   rules: DecodeRules,
-  points: Point[],
+  points: DecodedPoint[],
   refuse: Refuse,
-): void {
-  const stream = device.product.streams.get(message.topic);
-  if (stream?.binary === true) {
-    refuse("encoding", 1);
-    return;
-  }
-  const known = stream?.points ?? device.product.points;
+): Outcome | null {
+  const { isEntry = false } = message;
+  const stream = streamOf(device, message);
+  work.device = device;
+  work.known = stream?.points ?? device.product.points;
+  work.message = message;
+  work.rules = rules;
+  work.points = points;
+  work.refuse = refuse;
+  work.stamped = 0;
+  work.discards = false;
+  work.isEnvelope = false;
+  context.layout = stream?.layout;
+  context.local = rules.local;
+  context.receivedAt = message.receivedAt;
+  context.timeKey = isEntry ? "TimeStamp" : "time";
   const from = points.length;
-  let stamped = 0;
-  const reason = readJson(message.payload, (reading) => {
-    const point = toPoint(device, known.get(reading.key), reading, message, rules, refuse);
-    if (point === null) return;
-    if (point.serverStamped) stamped++;
-    points.push(point);
-  });
+  const reason = readPayload(message.payload, context, take);
   if (reason !== null) refuse(reason, 1);
-  if (stamped > 1) dropDuplicates(points, from, refuse);
+  if (work.stamped > 1) dropDuplicates(points, from, refuse);
+  if (!work.discards && !work.isEnvelope) return null;
+  return { isEnvelope: work.isEnvelope, discarded: work.discards ? discardFrom(points, from, refuse) : null };
 }
 
-function toPoint(
-  device: DeviceEntry,
-  known: PointEntry | undefined,
-  reading: Reading,
-  message: Message,
-  rules: DecodeRules,
+/** The message that is being decoded: decoding never waits, so one at a time, and nothing is made for each. */
+const work = {
+  known: new Map() as ReadonlyMap<string, PointEntry>,
+  stamped: 0,
+  discards: false,
+  isEnvelope: false,
+} as {
+  device: DeviceEntry;
+  known: ReadonlyMap<string, PointEntry>;
+  message: Message;
+  rules: DecodeRules;
+  points: DecodedPoint[];
+  refuse: Refuse;
+  /** Points that take the message's stamp. */
+  stamped: number;
+  discards: boolean;
+  isEnvelope: boolean;
+};
+
+const context: { -readonly [K in keyof FormatContext]: FormatContext[K] } = {
+  layout: undefined,
+  local: () => null,
+  receivedAt: 0,
+  timeKey: "time",
+  knows: (key) => work.known.has(key),
+};
+
+function take(key: string, value: unknown, time: number | null | undefined): void {
+  const { message, rules, refuse } = work;
+  const point = work.known.get(key);
+  if (point === undefined || (rules.asOfReceipt && point.createdAt > message.receivedAt)) {
+    if (key === envelopeKey && Array.isArray(value) && message.isEntry !== true) work.isEnvelope = true;
+    else refuse("unknown", 1);
+    return;
+  }
+  let stored: number | boolean | string;
+  let rounded = false;
+  if (point.takesNumbers && point.reportable && isExact(value)) {
+    stored = value;
+  } else {
+    const converted: Converted = point.reportable ? point.convert(value, rules.local) : issuedOnly;
+    if ("reason" in converted) {
+      refuse(converted.reason, 1);
+      return;
+    }
+    stored = converted.value;
+    rounded = converted.rounded === true;
+  }
+  const serverStamped = time === undefined;
+  const at = serverStamped ? message.stamp : checkTime(time, message.receivedAt, rules, refuse);
+  if (at === null) return;
+  if (rounded) refuse("rounded", 1);
+  if (point.step !== null && !isOnStep(point.step, stored as number)) refuse("step", 1);
+  if (point.discards !== null && point.discards === stored) work.discards = true;
+  if (serverStamped) work.stamped++;
+  work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
+}
+
+function isExact(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+}
+
+const issuedOnly: Converted = { reason: "direction" };
+
+/** The topic's stream. An envelope's entries are JSON, also where the child sends bytes on that topic. */
+function streamOf(device: DeviceEntry, { topic, isEntry }: Message): StreamEntry | undefined {
+  const stream = device.product.streams.get(topic);
+  return isEntry === true && stream?.layout !== undefined ? undefined : stream;
+}
+
+function checkTime(
+  time: number | null,
+  receivedAt: number,
+  { oldest }: DecodeRules,
   refuse: Refuse,
-): Point | null {
-  const refused = (reason: Reason): null => {
-    refuse(reason, 1);
-    return null;
-  };
-  if (known === undefined) return refused("unknown");
-  if (rules.asOfReceipt && known.createdAt > message.receivedAt) return refused("unknown");
-  if (!known.reportable) return refused("direction");
-  const converted = known.convert(reading.value, rules.local);
-  if ("reason" in converted) return refused(converted.reason);
-  const serverStamped = reading.time === undefined;
-  const time = serverStamped ? message.stamp : readTime(reading.time, rules.local);
-  if (time === null) return refused("time");
-  if (!serverStamped && time > message.receivedAt + aheadMaxMicros) return refused("future");
-  if (time < (rules.oldest === 0 ? Number.MIN_SAFE_INTEGER : rules.oldest)) return refused("retention");
-  if (converted.rounded === true) refuse("rounded", 1);
-  return { series: device.series(known), time, value: converted.value, serverStamped };
+): number | null {
+  const reason =
+    time === null
+      ? "time"
+      : time > receivedAt + aheadMaxMicros
+        ? "future"
+        : time < (oldest === 0 ? Number.MIN_SAFE_INTEGER : oldest)
+          ? "retention"
+          : null;
+  if (reason !== null) refuse(reason, 1);
+  return reason === null ? time : null;
+}
+
+const stepTolerance = 1e-9;
+
+function isOnStep({ from, size }: { readonly from: number; readonly size: number }, value: number): boolean {
+  const steps = (value - from) / size;
+  return Math.abs(steps - Math.round(steps)) <= stepTolerance * Math.max(1, Math.abs(steps));
 }
 
 /** Entries without a time share the message's stamp: the last one of a data point counts. */
-function dropDuplicates(points: Point[], from: number, refuse: Refuse): void {
+function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): void {
+  if (points.length - from <= comparedMax && !hasDuplicate(points, from)) return;
   const last = new Map<unknown, number>();
   for (let at = from; at < points.length; at++) {
-    const { serverStamped, series } = points[at] as Point;
+    const { serverStamped, series } = points[at] as DecodedPoint;
     if (serverStamped) last.set(series, at);
   }
   let kept = from;
   for (let at = from; at < points.length; at++) {
-    const point = points[at] as Point;
+    const point = points[at] as DecodedPoint;
     if (!point.serverStamped || last.get(point.series) === at) points[kept++] = point;
   }
   const dropped = points.length - kept;
   points.length = kept;
   if (dropped > 0) refuse("duplicate", dropped);
+}
+
+/** So few points are compared with each other faster than a map of them is made. */
+const comparedMax = 16;
+
+function hasDuplicate(points: readonly DecodedPoint[], from: number): boolean {
+  for (let at = from + 1; at < points.length; at++) {
+    const { series } = points[at] as DecodedPoint;
+    for (let before = from; before < at; before++) {
+      if ((points[before] as DecodedPoint).series === series) return true;
+    }
+  }
+  return false;
+}
+
+function discardFrom(points: DecodedPoint[], from: number, refuse: Refuse): readonly DecodedPoint[] {
+  const discarded = points.splice(from);
+  refuse("discarded", discarded.length);
+  return discarded;
 }

@@ -3,21 +3,29 @@
  * counter `tidemark_refused_total` and nothing is dropped without one.
  */
 export const reasons = [
-  "format", // the payload is not JSON in UTF-8
-  "shape", // well-formed JSON that is none of the accepted forms
-  "encoding", // the topic's stream carries a form that is not decoded
+  "format", // the payload is not JSON in UTF-8, nor CBOR
+  "shape", // well-formed JSON or CBOR that is none of the accepted forms
+  "layout", // a binary stream with a data point that has no binary form of its size
+  "length", // a binary payload that is too short or too long for its stream
   "unknown", // a key that is no data point of the product, or not of the topic's stream
   "direction", // a data point that is only issued, never reported
   "type", // a value of another type than the data point's
   "number", // NaN, an infinity, or text that is no number
   "size", // text longer than a series can hold
+  "enum", // a value outside the data point's enumeration
   "time", // a time that cannot be read
   "future", // a time too far ahead of the clock
   "retention", // a time before what the retention keeps
   "duplicate", // a data point twice at the message's own time; the last one counts
+  "discarded", // a value of a message that a fault with isDiscard keeps out
   "rounded", // a whole number beyond 2^53, stored as the nearest double
+  "step", // a number between the data point's steps, stored as it is
   "series", // refused by the series store, see the quarantine
   "device", // the device is gone
+  "child", // an entry for a device that the sender does not carry
 ] as const;
 
 export type Reason = (typeof reasons)[number];
+
+/** Values counted under these are stored all the same. */
+export const storedReasons: ReadonlySet<Reason> = new Set(["rounded", "step"]);

@@ -71,7 +71,10 @@ function bounded(text: string): Converted {
   return tooLong ? { reason: "size" } : { value: text };
 }
 
+/** Base64 text, or the bytes themselves. */
 function toBase64(value: unknown): Converted {
+  if (value instanceof Uint8Array)
+    return bounded(Buffer.from(value.buffer, value.byteOffset, value.length).toString("base64"));
   if (typeof value !== "string") return refusedType;
   const canonical = Buffer.from(value, "base64").toString("base64");
   return unpadded(value.trim()) === unpadded(canonical) ? bounded(canonical) : refusedType;
@@ -104,6 +107,11 @@ function placeOf(value: unknown): unknown[] | null {
   return altitude === undefined || altitude === null
     ? [longitude, latitude]
     : [longitude, latitude, altitude];
+}
+
+/** Whether a finite number within ±2^53 is its own value, so that no converter need look at it. */
+export function takesNumbers(pointDataType: number): boolean {
+  return converters.get(pointDataType) === toNumber;
 }
 
 /** pointDataType of the interface → converter. */

@@ -10,6 +10,8 @@ interface MessageExtra {
   readonly p?: WrittenProperties;
   /** It is the will of the record's connection. */
   readonly will?: true;
+  /** It is a command: the record id of its control log. */
+  readonly c?: number;
 }
 
 interface ConnectExtra {
@@ -33,18 +35,26 @@ interface SubscribeExtra {
 type WrittenProperties = Omit<MessageProperties, "correlationData"> & { readonly correlationData?: string };
 
 /** Null where there is nothing to say: nearly always. */
-export function messageExtra(properties: MessageProperties | null, isWill = false): Uint8Array | null {
-  if (properties === null && !isWill) return null;
-  return written({ ...ofProperties(properties), ...(isWill ? { will: true } : {}) } satisfies MessageExtra);
+export function messageExtra(
+  properties: MessageProperties | null,
+  { isWill = false, receipt = null }: { isWill?: boolean; receipt?: number | null } = {},
+): Uint8Array | null {
+  if (properties === null && !isWill && receipt === null) return null;
+  return written({
+    ...ofProperties(properties),
+    ...(isWill ? { will: true } : {}),
+    ...(receipt === null ? {} : { c: receipt }),
+  } satisfies MessageExtra);
 }
 
 export function readMessageExtra(extra: Uint8Array | null): {
   readonly properties: MessageProperties | null;
   readonly isWill: boolean;
+  readonly receipt: number | null;
 } {
-  if (extra === null) return { properties: null, isWill: false };
-  const { p, will } = parsed<MessageExtra>(extra);
-  return { properties: properties(p), isWill: will === true };
+  if (extra === null) return { properties: null, isWill: false, receipt: null };
+  const { p, will, c: receipt = null } = parsed<MessageExtra>(extra);
+  return { properties: properties(p), isWill: will === true, receipt };
 }
 
 export function connectExtra(deviceID: string, expiry: number, will: Will | null): Uint8Array {

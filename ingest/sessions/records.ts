@@ -14,7 +14,7 @@ import {
 } from "./record-extras.js";
 import { firstOf } from "./settling.js";
 import type { Spaces } from "./spaces.js";
-import type { DueWill, SessionState, Settled } from "./state.js";
+import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 
 /** What a CONNECT asks of its session. */
 export interface SessionRequest {
@@ -40,6 +40,8 @@ export interface DownMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly properties: MessageProperties | null;
+  /** Of a command: record id of its control log. */
+  readonly receipt: number | null;
 }
 
 /**
@@ -66,8 +68,10 @@ export interface SessionRecords {
   received(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
   /** `acknowledged`: by the client; otherwise it is given up. */
   delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
-  /** To all sessions of the device that it reaches. */
-  send(device: DeviceEntry, message: DownMessage, settled: Settled): void;
+  /** To all sessions of the device that it reaches; `kept` is called once it is on disk. */
+  send(device: DeviceEntry, message: DownMessage, settled: Settled, kept: () => void): void;
+  /** Gives up what has waited too long for clients that are away. */
+  expireMessages(): void;
   /** `refused`: by a policy; then it is an event only. */
   publishWill(due: DueWill, refused: boolean): void;
 }
@@ -207,27 +211,43 @@ export function createSessionRecords(
       keep(state, { ...record(origin, recordKinds.delivered), messageID, flag: acknowledged }, () =>
         spaces.delivered(state, messageID, acknowledged),
       ),
-    send: (device, { topic, payload, qos, properties }, settled) => {
+    send: (device, { topic, payload, qos, properties, receipt }, settled, kept) => {
       const input: JournalInput = {
         ...blank,
         ...{ kind: recordKinds.downlink, tenant: device.device.tenant, device: device.id },
-        ...{ topic, payload, qos, extra: messageExtra(properties) },
+        ...{ topic, payload, qos, extra: messageExtra(properties, { receipt }) },
       };
       const at = micros();
       journal.append(input, () => {
-        const down = { device: device.id, session: -1, topic, payload, qos, retain: false, properties, at };
+        const message = { topic, payload, qos, properties, receipt, retain: false, at };
         const copies = firstOf(settled);
-        const { awaited } = spaces.send(down, copies.settled);
+        const { awaited } = spaces.send({ ...message, device: device.id, session: -1 }, copies.settled);
         copies.begin(awaited);
-        if (awaited === 0) settled(false);
+        kept();
       });
+    },
+    expireMessages: () => {
+      const at = micros();
+      for (const { tenant, device, sessions } of spaces.all()) {
+        for (const state of sessions.values()) {
+          if (state.link !== null || state.expiry === endsWithConnection) continue;
+          const { session, ip } = state;
+          for (const [messageID, message] of state.outgoing) {
+            if (message.received || !isExpired(message, at)) continue;
+            const ids = { tenant, device, session, ip, messageID };
+            journal.append({ ...blank, kind: recordKinds.delivered, ...ids }, () =>
+              spaces.delivered(state, messageID, false),
+            );
+          }
+        }
+      }
     },
     publishWill: ({ tenant, device, session, connection, ip, will }, refused) => {
       const { topic, payload, qos, retain, properties } = will;
       const input: JournalInput = {
         ...blank,
         ...{ kind: recordKinds.uplink, tenant, device, session, connection, ip, topic, payload, qos, retain },
-        ...{ flag: refused, extra: messageExtra(properties, true) },
+        ...{ flag: refused, extra: messageExtra(properties, { isWill: true }) },
       };
       const at = micros();
       journal.append(input, () => {

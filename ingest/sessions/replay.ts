@@ -1,6 +1,7 @@
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import { endsWithConnection } from "../message.js";
 import { sessionExpiryMax } from "./bounds.js";
+import type { HeldReceipts } from "./held-receipts.js";
 import {
   readConnectExtra,
   readDisconnectExtra,
@@ -12,11 +13,11 @@ import type { Spaces } from "./spaces.js";
 import type { SessionState } from "./state.js";
 
 /** Brings the state one record further, as the running service did when it was written. */
-export function replay(spaces: Spaces, record: JournalRecord): void {
-  appliers[record.kind]?.(spaces, record);
+export function replay(spaces: Spaces, record: JournalRecord, held: HeldReceipts): void {
+  appliers[record.kind]?.(spaces, record, held);
 }
 
-type Applier = (spaces: Spaces, record: JournalRecord) => void;
+type Applier = (spaces: Spaces, record: JournalRecord, held: HeldReceipts) => void;
 
 /** Records of a session that is there. */
 const ofSession =
@@ -53,9 +54,12 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
     // Last: a space with nothing left in it goes.
     if (isWill) spaces.willPublished(device, connection);
   },
-  [recordKinds.downlink]: (spaces, { device, topic, payload, qos, receivedAt, extra }) => {
-    const { properties } = readMessageExtra(extra);
-    spaces.send({ device, session: -1, topic, payload, qos, retain: false, properties, at: receivedAt });
+  [recordKinds.downlink]: (spaces, { device, topic, payload, qos, receivedAt, extra }, held) => {
+    const { properties, receipt } = readMessageExtra(extra);
+    const message = { topic, payload, qos, retain: false, properties, at: receivedAt, receipt };
+    const copies = receipt === null ? null : held.begin(receipt);
+    const { awaited } = spaces.send({ ...message, device, session: -1 }, copies?.settled);
+    copies?.begin(awaited);
   },
   [recordKinds.subscribe]: ofSession((spaces, state, { topic, qos, flag, retain, receivedAt, extra }) => {
     const subscription = { qos: qos as 0 | 1 | 2, noLocal: flag, retainAsPublished: retain };
@@ -67,5 +71,7 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
   [recordKinds.unsubscribe]: ofSession((spaces, state, { topic }) => spaces.unsubscribe(state, topic)),
   [recordKinds.release]: ofSession((spaces, state, { messageID }) => spaces.released(state, messageID)),
   [recordKinds.received]: ofSession((spaces, state, { messageID }) => spaces.received(state, messageID)),
-  [recordKinds.delivered]: ofSession((spaces, state, { messageID }) => spaces.delivered(state, messageID)),
+  [recordKinds.delivered]: ofSession((spaces, state, { messageID, flag }) =>
+    spaces.delivered(state, messageID, flag),
+  ),
 };

@@ -138,6 +138,7 @@ function messageRow({ device, clientID }: SessionState, message: Outgoing): Mess
     identifiers: JSON.stringify(message.identifiers),
     sent: message.sent ? 1 : 0,
     received: message.received ? 1 : 0,
+    receipt: message.receipt,
   };
 }
 
@@ -151,6 +152,7 @@ function toOutgoing({ messageID, topic, at, ...row }: MessageRow): Outgoing {
     identifiers: JSON.parse(row.identifiers) as number[],
     sent: row.sent === 1,
     received: row.received === 1,
+    receipt: row.receipt,
     settled: undefined,
   };
 }

@@ -4,23 +4,31 @@ import type { Settled } from "./state.js";
 export interface Copies {
   /** For each copy. */
   readonly settled: Settled;
-  /** How many there are, once that is known. */
+  /** How many there are, once that is known; none: it is given up. */
   begin(copies: number): void;
 }
 
 /** The first acknowledgement settles it; without one, the last of the copies that is given up does. */
 export function firstOf(settled: Settled): Copies {
-  let left = Number.POSITIVE_INFINITY;
+  let all = Number.POSITIVE_INFINITY;
+  let givenUp = 0;
   let done = false;
+
+  function settle(acknowledged: boolean): void {
+    if (done || (!acknowledged && givenUp < all)) return;
+    done = true;
+    settled(acknowledged);
+  }
+
   return {
     settled: (acknowledged) => {
-      left--;
-      if (done || (!acknowledged && left > 0)) return;
-      done = true;
-      settled(acknowledged);
+      if (!acknowledged) givenUp++;
+      settle(acknowledged);
     },
     begin: (copies) => {
-      left = copies;
+      // A copy that is too large for its client has been given up by now.
+      all = copies;
+      settle(false);
     },
   };
 }

@@ -58,7 +58,9 @@ export interface Outgoing extends Message {
   sent: boolean;
   /** PUBREC has come: the client has it, and PUBREL is due. */
   received: boolean;
-  /** Of one that this run has made. */
+  /** The command that it is: record id of its control log. */
+  readonly receipt: number | null;
+  /** Who waits for its end. */
   settled: Settled | undefined;
 }
 

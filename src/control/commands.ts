@@ -1,10 +1,15 @@
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
+import { mayReceive } from "../../ingest/policies.js";
+import type { Downlinks } from "../../ingest/sessions/downlinks.js";
 import type { Sessions } from "../../ingest/sessions/live.js";
+import { inboxTopic } from "../../ingest/topics.js";
 import type { Actor } from "../../store/changes.js";
 import type { CommandTarget } from "../../store/command-targets.js";
-import { createControlLog, publishStatuses } from "../../store/control-logs.js";
+import { createControlLog, type NewControlLog, publishStatuses } from "../../store/control-logs.js";
 import type { Db } from "../../store/db.js";
-import type { Logger } from "../log.js";
-import { createReceipts } from "./receipts.js";
+import { StoreError } from "../../store/errors.js";
+import { carriedMessage } from "./carried.js";
+import type { Receipts } from "./receipts.js";
 
 /** What a command says, to whomever it goes. */
 export interface Command {
@@ -15,68 +20,161 @@ export interface Command {
   readonly ttl: number;
 }
 
+/** By whom a command reaches its device, found before its log is written. */
+export interface Way {
+  /** The device itself, or what carries it. */
+  readonly to: DeviceEntry;
+  /** String id of the device where another carries it; null: it goes straight. */
+  readonly carried: string | null;
+  /** It waits where a kill does not lose it: in the journal. */
+  readonly outlives: boolean;
+  /** What the receiver grants of the QoS that was asked for. */
+  readonly qos: 0 | 1;
+  /** A client is there now. */
+  readonly isLive: boolean;
+}
+
 /** A message whose log is committed. */
 export interface Logged {
   readonly logID: number;
   readonly groupLogIntID: number | null;
-  readonly device: number;
 }
 
 /** The way down: a log first, then the packet, then what the client says to it. */
 export interface Commands {
-  /** To one device; true when it was handed over. */
-  publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
-  /** Whether a client is there that the message would reach. */
-  reaches(target: Pick<CommandTarget, "id" | "blocked">, topic: string): boolean;
   /**
-   * Sends what is logged as issued; its log moves to confirmed at the acknowledgement. A connection that ends, or
-   * a service that stops, before that leaves it issued.
+   * To one device; true when it was handed over, or waits where a kill does not lose it. @throws StoreError
+   * UNAVAILABLE where nothing can be kept for it
    */
-  send(logged: Logged, command: Command): boolean;
+  publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
+  /** Null: nobody is there for it, or it is forbidden. */
+  wayTo(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<Way | null>;
+  /** The log that goes before it. */
+  logOf(target: CommandTarget, way: Way | null, group: number | null, command: Command): NewControlLog;
+  /**
+   * Sends what is logged as issued; its log moves on at the acknowledgement, or when nobody holds the message any
+   * more. Resolves once a kill would not lose what waits for a client that is away; false: nobody took it.
+   */
+  send(way: Way, logged: Logged, command: Command): Promise<boolean>;
   /** To every client of a member, without log and receipt. */
-  sendToMember(target: Pick<CommandTarget, "id" | "blocked">, topic: string, payload: Uint8Array): boolean;
-  /** Whether any client of the device is there. */
-  isConnected(target: Pick<CommandTarget, "id" | "blocked">): boolean;
-  close(): Promise<void>;
+  sendToMember(target: CommandTarget, topic: string, payload: Uint8Array): boolean;
+  /** Whether any client of the device is there, or of what carries it and may hand on the topic. */
+  isConnected(target: CommandTarget, topic: string): Promise<boolean>;
+  /** Resolves when clients that are there have confirmed most of what they were sent, or are too slow to wait for. */
+  room(): Promise<void>;
+}
+
+/** Where devices may be that have no connection here: the external broker. */
+export interface Elsewhere {
+  readonly isUp: boolean;
+  /** At QoS 0; false where nobody takes it. */
+  send(device: number, topic: string, payload: Uint8Array): boolean;
 }
 
 export interface CommandsDeps {
   readonly db: Db;
-  readonly sessions: Sessions;
-  readonly log: Logger;
+  readonly node: number;
+  readonly sessions: Pick<Sessions, "has" | "sendToAll">;
+  readonly downlinks: Downlinks;
+  readonly elsewhere?: Elsewhere;
+  readonly directory: { get(id: number): Promise<DeviceEntry | undefined> };
+  readonly receipts: Receipts;
+  /** Why the journal takes nothing, or null. */
+  readonly stopped: () => string | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-export function createCommands({ db, sessions, log, now }: CommandsDeps): Commands {
-  const receipts = createReceipts({ db, log, now });
+/** Payloads that clients have been sent and have not confirmed. */
+const unconfirmedBytesMax = 16 * 1024 * 1024;
+const roomWaitMs = 5000;
+const roomLookMs = 10;
+
+export function createCommands(deps: CommandsDeps): Commands {
+  const { db, node, sessions, downlinks, elsewhere, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, unconfirmed } = publishStatuses;
+  let unconfirmedBytes = 0;
 
-  const reaches: Commands["reaches"] = (target, topic) =>
-    target.blocked === 0 && sessions.reaches(target.id, topic);
+  const carries = (target: CommandTarget): target is CommandTarget & { carrier: number } =>
+    target.carrier !== null && !sessions.has(target.id);
 
-  const send: Commands["send"] = ({ logID: id, groupLogIntID, device }, command) => {
-    const sent = sessions.send(device, command, (acknowledged) => {
-      if (acknowledged) receipts.add({ id, groupLogIntID, publishStatus: confirmed });
-    });
-    if (sent === "sent") receipts.add({ id, groupLogIntID, publishStatus: unconfirmed });
-    // The client has gone, or reads too slowly, since its log was written.
-    if (sent === "none") receipts.add({ id, groupLogIntID, publishStatus: failed });
-    return sent !== "none";
+  /** A device's own rules hold for what its carrier brings it. */
+  async function mayBeCarried({ id }: CommandTarget, topic: string): Promise<boolean> {
+    const entry = await directory.get(id);
+    return entry !== undefined && mayReceive(entry, topic);
+  }
+
+  const wayTo: Commands["wayTo"] = async (target, { topic, qos }) => {
+    if (target.blocked === 1) return null;
+    if (carries(target)) {
+      if (!(await mayBeCarried(target, topic))) return null;
+      const reach = await downlinks.reach(target.carrier, inboxTopic, qos);
+      if (reach !== null) {
+        const { entry: to, ...found } = reach;
+        return { ...found, to, carried: target.deviceID };
+      }
+    }
+    const reach = await downlinks.reach(target.id, topic, qos);
+    if (reach === null) return null;
+    const { entry: to, ...found } = reach;
+    return { ...found, to, carried: null };
   };
 
+  const logOf: Commands["logOf"] = (target, way, groupLogIntID, command) => ({
+    ...command,
+    ...{ deviceIntID: target.id, groupLogIntID, node },
+    qos: way?.qos ?? command.qos,
+    publishStatus: way === null ? failed : issued,
+  });
+
+  const send: Commands["send"] = (way, { logID: id, groupLogIntID }, command) =>
+    new Promise((resolve) => {
+      const { ttl } = command;
+      const { topic, payload } = way.carried === null ? command : carriedMessage(way.carried, command);
+      const bytes = way.isLive ? payload.length : 0;
+      unconfirmedBytes += bytes;
+      const message = { topic, payload, qos: way.qos, ttl, receipt: id };
+      const settled = (acknowledged: boolean) => {
+        unconfirmedBytes -= bytes;
+        receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
+      };
+      const sent = downlinks.send(way.to, message, settled, () => resolve(true));
+      if (sent === "awaited") return;
+      unconfirmedBytes -= bytes;
+      // The client has gone, or reads too slowly, since its log was written.
+      receipts.add({ id, groupLogIntID, publishStatus: sent === "sent" ? unconfirmed : failed });
+      resolve(sent === "sent");
+    });
+
   return {
-    reaches,
+    wayTo,
+    logOf,
     send,
     publish: async (actor, target, command) => {
-      const publishStatus = reaches(target, command.topic) ? issued : failed;
-      const fields = { deviceIntID: target.id, groupLogIntID: null, publishStatus, ...command };
-      const logID = await createControlLog(db, actor, now(), fields);
-      return publishStatus === issued && send({ logID, groupLogIntID: null, device: target.id }, command);
+      const way = await wayTo(target, command);
+      const reason = way?.outlives === true ? stopped() : null;
+      if (reason !== null) throw new StoreError("UNAVAILABLE", `cannot keep the command: ${reason}`);
+      const logID = await createControlLog(db, actor, now(), logOf(target, way, null, command));
+      return way !== null && send(way, { logID, groupLogIntID: null }, command);
     },
-    isConnected: (target) => target.blocked === 0 && sessions.has(target.id),
-    sendToMember: (target, topic, payload) =>
-      target.blocked === 0 && sessions.sendToAll(target.id, topic, payload),
-    close: receipts.close,
+    isConnected: async (target, topic) => {
+      if (target.blocked === 1) return false;
+      const isThere = (id: number) => sessions.has(id) || elsewhere?.isUp === true;
+      if (!carries(target)) return isThere(target.id);
+      return isThere(target.carrier) && mayBeCarried(target, topic);
+    },
+    sendToMember: (target, topic, payload) => {
+      const send = (id: number, message: { topic: string; payload: Uint8Array }) =>
+        sessions.sendToAll(id, message.topic, message.payload) ||
+        elsewhere?.send(id, message.topic, message.payload) === true;
+      if (!carries(target)) return send(target.id, { topic, payload });
+      return send(target.carrier, carriedMessage(target.deviceID, { topic, payload }));
+    },
+    room: async () => {
+      for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += roomLookMs) {
+        if (unconfirmedBytes <= unconfirmedBytesMax) return;
+        await new Promise((resolve) => setTimeout(resolve, roomLookMs));
+      }
+    },
   };
 }

@@ -84,8 +84,9 @@ export function nextTime(cron: Cron, zone: Zone, after: number): number | null {
   for (let ahead = 0; ahead < daysAhead; ahead++) {
     const midnight = today + ahead * dayMs;
     if (!isDay(cron, new Date(midnight))) continue;
-    const times = cron.anyHour ? elapsedTimes(cron, zone, midnight) : fixedTimes(cron, zone, midnight);
-    const next = times.find((time) => time > after);
+    const next = cron.anyHour
+      ? elapsedTime(cron, zone, midnight, after)
+      : fixedTimes(cron, zone, midnight).find((time) => time > after);
     if (next !== undefined) return next;
   }
   return null;
@@ -105,12 +106,18 @@ function fixedTimes({ hours, minutes }: Cron, zone: Zone, midnight: number): num
   return times.sort((a, b) => a - b);
 }
 
-function elapsedTimes({ hours, minutes }: Cron, zone: Zone, midnight: number): number[] {
-  const times: number[] = [];
+/** The first of the day behind `after`. */
+function elapsedTime(
+  { hours, minutes }: Cron,
+  zone: Zone,
+  midnight: number,
+  after: number,
+): number | undefined {
   const end = zone.fromWall(midnight + dayMs);
-  for (let time = zone.fromWall(midnight); time < end; time += minuteMs) {
+  const passed = Math.floor(after / minuteMs) * minuteMs + minuteMs;
+  for (let time = Math.max(zone.fromWall(midnight), passed); time < end; time += minuteMs) {
     const wall = zone.toWall(time);
-    if (hours.has(wall.hour) && minutes.has(wall.minute)) times.push(time);
+    if (hours.has(wall.hour) && minutes.has(wall.minute)) return time;
   }
-  return times;
+  return undefined;
 }

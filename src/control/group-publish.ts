@@ -1,14 +1,14 @@
 import { groupInbox } from "../../ingest/topics.js";
 import type { Actor } from "../../store/changes.js";
-import { type NewControlLog, publishStatuses } from "../../store/control-logs.js";
+import type { CommandTarget } from "../../store/command-targets.js";
 import type { Db } from "../../store/db.js";
 import {
   countMembersAfter,
   endGroupTurns,
   type GroupTurns,
-  type Member,
   membersAfter,
   openGroupTurns,
+  type Turn,
   takeTurn,
 } from "../../store/group-turns.js";
 import type { TaskKind } from "../tasks/runner.js";
@@ -54,11 +54,12 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
       let turns = await openGroupTurns(db, task, now(), { ...names, topic, payload });
       const before = turns.handedOver + turns.failed;
       const total = before + (await countMembersAfter(db, groupIntID, turns.lastMember));
+      const takeTurns = needAck === 0 ? sendWithout : sendWithReceipts;
       for (;;) {
         signal.throwIfAborted();
         const members = await membersAfter(db, groupIntID, turns.lastMember, membersPerTurn);
         if (members.length === 0) break;
-        turns = await takeAndSend(deps, task, needAck, command, turns, members);
+        turns = await takeTurns(deps, task, command, turns, members, signal);
         await progress(((turns.handedOver + turns.failed) / Math.max(1, total)) * 100, told(turns));
       }
       return { msg: told(await endGroupTurns(db, now(), turns.id)) };
@@ -80,37 +81,69 @@ const told = ({ handedOver, failed }: GroupTurns) => ({
   publish_failure_num: failed,
 });
 
-async function takeAndSend(
+/** One message a member, with its log. */
+async function sendWithReceipts(
   { db, commands, now }: GroupPublishDeps,
   actor: Actor,
-  needAck: number,
   command: Command,
   turns: GroupTurns,
-  members: readonly Member[],
+  members: readonly CommandTarget[],
+  signal: AbortSignal,
 ): Promise<GroupTurns> {
-  const isThere = (member: Member): boolean =>
-    needAck === 0 ? commands.isConnected(member) : commands.reaches(member, command.topic);
-  const there = members.map(isThere);
-  const handedOver = there.filter(Boolean).length;
-  const failed = members.length - handedOver;
-  const lastMember = members.at(-1)?.id ?? turns.lastMember;
-  const logs = members.map((member, i) => logOf(turns.id, member, command, there[i] === true));
-  const turn = { id: turns.id, lastMember, handedOver, failed };
-  const ids = await takeTurn(db, actor, now(), turn, needAck === 0 ? [] : logs);
+  await commands.room();
+  const ways = await Promise.all(members.map((member) => commands.wayTo(member, command)));
+  const turn = turnOf(turns, members, ways.filter((way) => way !== null).length);
+  const logs = members.map((member, i) => commands.logOf(member, ways[i] ?? null, turns.id, command));
+  const ids = await takeTurn(db, actor, now(), turn, logs);
+  const sent = Promise.all(
+    ids.map(async (logID, i) => {
+      const way = ways[i] ?? null;
+      if (way !== null) await commands.send(way, { logID, groupLogIntID: turns.id }, command);
+    }),
+  );
+  // A disk that takes nothing does not hold up the end of the service.
+  await unlessAborted(sent, signal);
+  return sum(turns, turn);
+}
+
+/** To whoever is there, without logs. */
+async function sendWithout(
+  { db, commands, now }: GroupPublishDeps,
+  actor: Actor,
+  { topic, payload }: Command,
+  turns: GroupTurns,
+  members: readonly CommandTarget[],
+): Promise<GroupTurns> {
+  const there = await Promise.all(members.map((member) => commands.isConnected(member, topic)));
+  const turn = turnOf(turns, members, there.filter(Boolean).length);
+  await takeTurn(db, actor, now(), turn, []);
   for (const [i, member] of members.entries()) {
-    if (there[i] !== true) continue;
-    const logID = ids[i];
-    if (logID === undefined) commands.sendToMember(member, command.topic, command.payload);
-    else commands.send({ logID, groupLogIntID: turns.id, device: member.id }, command);
+    if (there[i] === true) commands.sendToMember(member, topic, payload);
   }
+  return sum(turns, turn);
+}
+
+function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function turnOf({ id, lastMember }: GroupTurns, members: readonly CommandTarget[], handedOver: number): Turn {
   return {
-    ...turn,
-    handedOver: turns.handedOver + handedOver,
-    failed: turns.failed + failed,
+    id,
+    lastMember: members.at(-1)?.id ?? lastMember,
+    handedOver,
+    failed: members.length - handedOver,
   };
 }
 
-function logOf(groupLogIntID: number, member: Member, command: Command, isThere: boolean): NewControlLog {
-  const publishStatus = isThere ? publishStatuses.issued : publishStatuses.failed;
-  return { deviceIntID: member.id, groupLogIntID, publishStatus, ...command };
+function sum(turns: GroupTurns, turn: Turn): GroupTurns {
+  return {
+    ...turn,
+    handedOver: turns.handedOver + turn.handedOver,
+    failed: turns.failed + turn.failed,
+  };
 }

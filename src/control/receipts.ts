@@ -5,6 +5,8 @@ import type { Logger } from "../log.js";
 /** What becomes of issued messages, gathered so that a thousand acknowledgements cost a few writes. */
 export interface Receipts {
   add(change: StatusChange): void;
+  /** Resolves once all that was added so far is stored. @throws what the store says against it */
+  stored(): Promise<void>;
   /** Stores what is left; a failure is given up. */
   close(): Promise<void>;
 }
@@ -19,8 +21,18 @@ export interface ReceiptsDeps {
   readonly now: () => number;
 }
 
+interface Waiter {
+  /** Number of the last change that it waits for. */
+  readonly last: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 export function createReceipts({ db, log, now }: ReceiptsDeps): Receipts {
   let waiting: StatusChange[] = [];
+  let added = 0;
+  let stored = 0;
+  let waiters: Waiter[] = [];
   let running: Promise<void> | null = null;
   let retry: NodeJS.Timeout | undefined;
   let closed = false;
@@ -31,15 +43,25 @@ export function createReceipts({ db, log, now }: ReceiptsDeps): Receipts {
       const some = waiting.splice(0, changesPerWrite);
       try {
         await moveControlLogs(db, now(), some);
+        stored += some.length;
+        wake();
       } catch (error) {
         waiting = [...some, ...waiting];
         log.warn("receipts of commands are not stored yet", { error });
         if (!closed) retry = setTimeout(start, retryMs);
+        for (const { reject } of waiters.splice(0)) reject(error);
         break;
       }
     }
     // In the turn of the last look: what is added a moment later must find that nobody drains.
     running = null;
+  }
+
+  function wake(): void {
+    const ready = waiters.filter(({ last }) => last <= stored);
+    if (ready.length === 0) return;
+    waiters = waiters.filter(({ last }) => last > stored);
+    for (const { resolve } of ready) resolve();
   }
 
   function start(): void {
@@ -50,7 +72,16 @@ export function createReceipts({ db, log, now }: ReceiptsDeps): Receipts {
   return {
     add: (change) => {
       waiting.push(change);
+      added++;
       if (running === null && retry === undefined) setImmediate(start);
+    },
+    stored: () => {
+      const last = added;
+      if (last <= stored) return Promise.resolve();
+      if (closed) return Promise.reject(new Error("cannot store receipts: they were given up"));
+      return new Promise((resolve, reject) => {
+        waiters.push({ last, resolve, reject });
+      });
     },
     close: async () => {
       closed = true;

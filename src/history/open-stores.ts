@@ -6,7 +6,7 @@ import { listTenants } from "../../store/tenants.js";
 import type { Config } from "../config.js";
 import { lockDataDir } from "../lock.js";
 import { openMetadata } from "../metadata.js";
-import { openSeries } from "../serve.js";
+import { openSeries } from "../service/series.js";
 
 export interface OpenStores {
   readonly db: Db;

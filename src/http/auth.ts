@@ -28,9 +28,13 @@ const granted: Readonly<Record<Role, ReadonlySet<Access>>> = {
 /** The tenant of the first start runs the deployment. */
 const deploymentTenant = 1;
 
+export function isDeployment(caller: Caller): boolean {
+  return caller.tenant === deploymentTenant;
+}
+
 /** What concerns every tenant is for the deployment's own. @throws ApiError PERMISSION_DENIED */
 export function requireDeployment(caller: Caller): void {
-  if (caller.tenant === deploymentTenant) return;
+  if (isDeployment(caller)) return;
   throw new ApiError("PERMISSION_DENIED", "only the deployment's own tenant may do this");
 }
 

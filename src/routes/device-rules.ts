@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { crossing, unroll } from "../../ingest/watch/geofence.js";
 import type { DeviceInput } from "../../store/device-columns.js";
 import type { Device } from "../../store/device-record.js";
 import { code, codes, float, integer, json, name, text } from "../http/fields.js";
@@ -28,8 +29,17 @@ const lora = z.object({
 
 const place = z.tuple([float(-180, 180), float(-90, 90)]);
 const scopeNamed = { scopeType: code(1, 2), scopeName: name };
+const ring = z
+  .array(place)
+  .min(3)
+  .max(1000)
+  .superRefine((points, context) => {
+    if (unroll(points).length < 3) context.addIssue("must have three different points");
+    const edges = crossing(points);
+    if (edges !== null) context.addIssue(`crosses itself: edges ${edges[0] + 1} and ${edges[1] + 1} meet`);
+  });
 const scope = z.union([
-  z.object({ ...scopeNamed, points: z.array(place).min(3).max(1000) }),
+  z.object({ ...scopeNamed, points: ring }),
   z.object({ ...scopeNamed, center: place, radius: float(0, 20_100_000) }),
 ]);
 

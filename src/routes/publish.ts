@@ -35,7 +35,7 @@ export function publishRoutes({ db, commands, tasks }: AppDeps): Route[] {
       summary: "Send a message to one device or gateway",
       shape: { body: deviceBody },
       answer: { status: 201, schema: published },
-      errors: ["DATA_NOT_FOUND"],
+      errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
         const target = await deviceTarget(db, caller, body);
         const command = commandOf(body);

@@ -59,6 +59,10 @@ export class TaskFailure extends Error {
 export interface Tasks {
   /** Begins one in the background and answers its id. @throws ApiError RESOURCE_LIMITED */
   start(actor: Actor, kind: string, input: object): Promise<string>;
+  /** Takes up one that the schedules have stored; they ask for room before. */
+  adopt(task: Task): void;
+  /** How many may be adopted now, so that callers still find a place. */
+  readonly room: number;
   /** Where result files lie. */
   readonly dir: string;
   close(): Promise<void>;
@@ -68,6 +72,8 @@ export const tasksRunningMax = 4;
 export const tasksWaitingMax = 100;
 /** Waiting and running tasks of one tenant, so that none keeps the others waiting for long. */
 export const tasksPerTenantMax = 20;
+/** Waiting tasks beyond which schedules hold theirs back. */
+const tasksAdoptedMax = 20;
 const keptMs = 86_400_000;
 const sweepMs = 600_000;
 const saveAgainMs = 1000;
@@ -197,20 +203,22 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
 
   return {
     dir,
+    adopt: (task) => {
+      waiting.push(task);
+      next();
+    },
+    get room() {
+      return Math.max(0, tasksAdoptedMax - waiting.length);
+    },
     start: async (actor, kind, input) => {
       checkRoom(actor.tenant);
-      const id = randomBytes(16).toString("hex");
+      const id = newTaskID();
       starting.push(actor.tenant);
       try {
-        await createTask(db, actor, now(), { id, kind, input, node });
+        waiting.push(await createTask(db, actor, now(), { id, kind, input, node }));
       } finally {
         starting.splice(starting.indexOf(actor.tenant), 1);
       }
-      const { tenant, userIntID, username } = actor;
-      waiting.push({
-        ...{ id, tenant, kind, state: "PENDING", current: 0, msg: null, input, file: null, node },
-        ...{ userIntID, username, createAt: now() },
-      });
       next();
       return id;
     },
@@ -220,6 +228,10 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
       await Promise.all(running.values());
     },
   };
+}
+
+export function newTaskID(): string {
+  return randomBytes(16).toString("hex");
 }
 
 /** The relative address at which callers watch a task. */

@@ -2,11 +2,13 @@ import { join } from "node:path";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
+import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
 import { createSpaces } from "../../ingest/sessions/spaces.js";
 import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
 import { groupPublishKind } from "../../src/control/group-publish.js";
+import { createReceipts, type Receipts } from "../../src/control/receipts.js";
 import { createLogger } from "../../src/log.js";
 import type { TaskResult } from "../../src/tasks/runner.js";
 import { type Db, openDb } from "../../store/db.js";
@@ -24,12 +26,18 @@ interface Fleet {
   /** Packets by device, and how to acknowledge them. */
   readonly got: Map<number, Settled[]>;
   readonly commands: Commands;
+  readonly receipts: Receipts;
 }
 
 async function open(dir: string): Promise<Fleet> {
   const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
   const spaces = createSpaces(createChanges(), createMeter());
-  const sessions = createSessions({ spaces, records: { send: () => undefined }, now });
+  const sessions = createSessions({ spaces, now });
+  const entries = new Map<number, DeviceEntry>();
+  const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
+  const records = { send: () => assert.unreachable("no session outlives its connection") };
+  const downlinks = createDownlinks({ spaces, records, directory, now });
+  const receipts = createReceipts({ db, log, now });
   const got = new Map<number, Settled[]>();
   await db.write([
     { sql: "insert into tenant (id, tenantID, tenantName, createAt) values (1, 'C', 't', 0)" },
@@ -62,6 +70,7 @@ async function open(dir: string): Promise<Fleet> {
     };
     state.link = { deliver: () => note(), send: ({ settled }) => note(settled) };
     const entry = { id, device: { deviceID: `d${id}` } } as DeviceEntry;
+    entries.set(id, entry);
     sessions.open({
       clientID: "c",
       token: "t",
@@ -72,7 +81,17 @@ async function open(dir: string): Promise<Fleet> {
       subscribeByPlatform: () => undefined,
     });
   }
-  return { db, sessions, got, commands: createCommands({ db, sessions, log, now }) };
+  const commands = createCommands({
+    db,
+    node: 0,
+    sessions,
+    downlinks,
+    directory,
+    receipts,
+    now,
+    stopped: () => null,
+  });
+  return { db, sessions, got, receipts, commands };
 }
 
 const task = (needAck: number): Task => ({
@@ -104,14 +123,16 @@ const task = (needAck: number): Task => ({
 interface Run {
   readonly needAck?: number;
   readonly commands?: Commands;
-  readonly onProgress?: (current: number, signal: AbortController) => void;
+  readonly onProgress?: (current: number, signal: AbortController) => unknown;
 }
 
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
   const closing = new AbortController();
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
     ...{ task: task(needAck), signal: closing.signal, dir: "" },
-    progress: async (current) => onProgress?.(current, closing),
+    progress: async (current) => {
+      await onProgress?.(current, closing);
+    },
   });
 }
 
@@ -140,7 +161,7 @@ suite("group_publish as a task", (test) => {
       assert.is(rows.length, members);
       assert.is((await fleet.db.all("select 1 from group_control_log")).length, 1);
       assert.is(await groupStatus(fleet), 1);
-      await fleet.commands.close();
+      await fleet.receipts.close();
       fleet.db.close();
     });
   });
@@ -151,9 +172,9 @@ suite("group_publish as a task", (test) => {
       let left = 70;
       const failing: Commands = {
         ...fleet.commands,
-        send: (logged, command) => {
-          if (left-- === 0) throw new Error("killed");
-          return fleet.commands.send(logged, command);
+        send: async (way, logged, command) => {
+          if (left-- <= 0) throw new Error("killed");
+          return fleet.commands.send(way, logged, command);
         },
       };
       await rejects(() => run(fleet, { commands: failing }), /killed/);
@@ -167,7 +188,7 @@ suite("group_publish as a task", (test) => {
         { publishStatus: 0, n: 12 },
         { publishStatus: 1, n: 108 },
       ]);
-      await fleet.commands.close();
+      await fleet.receipts.close();
       fleet.db.close();
     });
   });
@@ -185,7 +206,47 @@ suite("group_publish as a task", (test) => {
       assert.is(await groupStatus(fleet), 1);
       receipts[0]?.(true);
       await until(async () => (await groupStatus(fleet)) === 2, { what: "the group's status" });
-      await fleet.commands.close();
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("a group that changes meanwhile: who has left or is deleted gets nothing, who comes behind gets it", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      await fleet.db.write([{ sql: "delete from group_member where deviceIntID > 110" }]);
+      const seen: number[] = [];
+      const { msg } = await run(fleet, {
+        onProgress: async (current) => {
+          seen.push(current);
+          if (seen.length > 1) return;
+          await fleet.db.write([
+            { sql: "delete from group_member where deviceIntID in (1, 61)" },
+            { sql: "delete from device where id = 71" },
+            { sql: "insert into group_member (groupIntID, deviceIntID) values (1, 111), (1, 112)" },
+          ]);
+        },
+      });
+      assert.equal(msg, { publish_success_num: 99, publish_failure_num: 11 });
+      assert.equal(
+        [1, 61, 71, 111, 112, 113].map((id) => fleet.got.get(id)?.length ?? 0),
+        [1, 0, 0, 1, 1, 0],
+      );
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("a group that is deleted meanwhile ends the task with what was sent", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      const { msg } = await run(fleet, {
+        onProgress: async () => {
+          await fleet.db.write([{ sql: "delete from device_group" }]);
+        },
+      });
+      assert.equal(msg, { publish_success_num: 45, publish_failure_num: 5 });
+      await fleet.receipts.close();
       fleet.db.close();
     });
   });
@@ -199,7 +260,7 @@ suite("group_publish as a task", (test) => {
       assert.ok([...fleet.got.values()].every((packets) => packets.length === 1));
       assert.equal(await fleet.db.all("select 1 from control_log"), []);
       assert.is(await groupStatus(fleet), 3);
-      await fleet.commands.close();
+      await fleet.receipts.close();
       fleet.db.close();
     });
   });

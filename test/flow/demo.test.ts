@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type Api, createApi } from "../../bench/api.js";
 import { publishYear, settled } from "../../bench/demo-edge.js";
 import { type Service, startService } from "../../bench/demo-service.js";
-import { createStation, type Station } from "../../bench/demo-station.js";
+import { coldAndStill, createStation, type Station } from "../../bench/demo-station.js";
 import { readYear, yearFile } from "../../bench/demo-year.js";
 import { assert, suite } from "../suite.js";
 
@@ -80,6 +80,32 @@ suite("demo: a year of weather through the service", (test) => {
       }
     });
   }
+
+  test("the alert rule has found every time when it was cold and still, and each of its hours", async () => {
+    const [head = "", ...lines] = readFileSync(yearFile(), "utf8").trim().split("\n");
+    const [t, w] = ["temperature", "wind"].map((name) => head.split(",").indexOf(name)) as [number, number];
+    const spells: number[] = [];
+    let isOn = false;
+    for (const cells of lines.map((line) => line.split(",").map(Number))) {
+      const was = isOn;
+      isOn = (cells[t] ?? 0) < coldAndStill.below && (cells[w] ?? 0) < coldAndStill.windBelow;
+      if (isOn && was) spells.push((spells.pop() ?? 0) + 1);
+      else if (isOn) spells.push(1);
+    }
+    const alerts = await Promise.all(
+      ["history", "current"].map((list) =>
+        api.get<{ items: { alertTimes: number; startTime: string }[] }>(
+          `/api/v1/${list}_alerts?deviceID=${station.deviceID}&_limit=1000`,
+        ),
+      ),
+    );
+    const found = alerts.flatMap(({ items }) => items).sort((a, b) => (a.startTime < b.startTime ? -1 : 1));
+    assert.ok(spells.length > 10);
+    assert.equal(
+      found.map(({ alertTimes }) => alertTimes),
+      spells,
+    );
+  });
 
   test("the raw points are the file's, every one", async () => {
     const answer = await api.get<{ originalData: { time: number[]; value: number[] } }[]>(

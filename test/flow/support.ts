@@ -56,12 +56,12 @@ export async function startService(
   child.once("exit", () => process.off("exit", killAtExit));
   const logged: Record<string, unknown>[] = [];
   const addresses = await listening(child, logged);
-  const first = JSON.parse(await readFile(join(dataDir, "first-start.json"), "utf8")) as { apiKey: string };
+  const apiKey = environment.API_KEY ?? (await keyOfFirstStart(dataDir));
 
   async function call(method: string, path: string, body?: unknown): Promise<Reply> {
     const response = await fetch(addresses.http + path, {
       method,
-      headers: { Authorization: `Bearer ${first.apiKey}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -102,6 +102,11 @@ export async function startService(
       assert.is(child.exitCode, 0);
     },
   };
+}
+
+async function keyOfFirstStart(dataDir: string): Promise<string> {
+  const first = JSON.parse(await readFile(join(dataDir, "first-start.json"), "utf8")) as { apiKey: string };
+  return first.apiKey;
 }
 
 async function exited(child: ChildProcess): Promise<void> {

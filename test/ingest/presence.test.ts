@@ -50,6 +50,44 @@ suite("presence", (test) => {
     assert.is(presence.online, 0);
   });
 
+  test("a child is there from its first message until its gateway goes, or while it is there itself", async () => {
+    const presence = createPresence(store.db, 0);
+    const [gateway, other] = [device + 100, device + 101];
+    const status = async () => {
+      await presence.save();
+      return (await stored()).deviceStatus;
+    };
+    presence.connected(device, "10.0.0.1", 60, 1000);
+    presence.disconnected(device);
+    presence.carried(device, gateway, 2000);
+    assert.is(await status(), 0, "the gateway is not there: the message is old");
+    presence.connected(gateway, "10.0.0.2", 60, 3000);
+    presence.carried(device, gateway, 4000);
+    await presence.save();
+    assert.equal(await stored(), { deviceStatus: 1, clientIP: null, keepAlive: null, connectedAt: 4000 });
+    presence.disconnected(gateway);
+    assert.is(await status(), 0);
+
+    presence.connected(gateway, "10.0.0.2", 60, 5000);
+    presence.connected(other, "10.0.0.3", 60, 5000);
+    presence.carried(device, gateway, 6000);
+    presence.carried(device, other, 7000);
+    presence.disconnected(gateway);
+    assert.is(await status(), 1, "another carries it now");
+    presence.connected(device, "10.0.0.1", 60, 8000);
+    presence.disconnected(other);
+    assert.is(await status(), 1, "it is there itself");
+    presence.disconnected(device);
+    assert.is(await status(), 0);
+
+    presence.connected(gateway, "10.0.0.2", 60, 9000);
+    presence.carried(other, gateway, 9000);
+    presence.carried(device, other, 9000);
+    assert.is(await status(), 1, "behind one that is itself carried");
+    presence.disconnected(gateway);
+    assert.is(await status(), 0);
+  });
+
   test("what a write could not store is stored by the next, unless something newer happened", async () => {
     let failing = true;
     const { write } = store.db;

@@ -108,7 +108,7 @@ suite("redelivery", (test) => {
     publish(first, 1, "a");
     end(first, false);
     wait(7200);
-    publish(first, 0, "gone", { extra: messageExtra(null, true) });
+    publish(first, 0, "gone", { extra: messageExtra(null, { isWill: true }) });
     assert.equal(await taken(connect()), [key(1, "a")]);
   });
 

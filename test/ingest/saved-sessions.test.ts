@@ -100,7 +100,8 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   if (step.do === "command") {
     records.send(
       device,
-      { topic: "inbox", payload: Buffer.from(`c${nth}`), qos: 1, properties: null },
+      { topic: "inbox", payload: Buffer.from(`c${nth}`), qos: 1, properties: null, receipt: nth },
+      () => undefined,
       () => undefined,
     );
   }
@@ -234,6 +235,93 @@ suite("saved sessions", (test) => {
     },
     { timeoutMs: 60_000 },
   );
+
+  const command = (run: Run, receipt: number, expiry: number | null, ends: boolean[] = []) => {
+    const properties = expiry === null ? null : { messageExpiryInterval: expiry };
+    const message = { topic: "inbox", payload: Buffer.from("c"), qos: 1, properties, receipt } as const;
+    run.records.send(
+      device,
+      message,
+      (acknowledged) => ends.push(acknowledged),
+      () => undefined,
+    );
+  };
+  const left = async (run: Run) => {
+    await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
+    await take(run, { do: "disconnect", client: "a", orderly: true, expiry: null }, 2);
+  };
+  const outgoing = ({ saved }: Run) => [...(saved.spaces.get(7)?.sessions.get("a")?.outgoing.keys() ?? [])];
+
+  test("receipts of commands outlive the run, wherever it was saved", async () => {
+    for (const saves of [false, true]) {
+      await withTempDir(async (dir) => {
+        const run = await open(dir);
+        await left(run);
+        for (const receipt of [11, 12, 13]) command(run, receipt, null);
+        await settled(run.journal);
+        if (saves) await run.saved.save();
+        await take(run, { do: "connect", client: "a", clean: false, expiry: 3600, will: false }, 3);
+        // The first is acknowledged and nobody writes it down elsewhere.
+        await take(run, { do: "delivered", client: "a" }, 4);
+        await run.kill();
+
+        const again = await open(dir);
+        const ends: [number, boolean][] = [];
+        assert.equal([...again.saved.held.known].sort(), [11, 12, 13]);
+        again.saved.held.listen((receipt, acknowledged) => ends.push([receipt, acknowledged]));
+        assert.equal(ends, [[11, true]]);
+        await take(again, { do: "connect", client: "a", clean: false, expiry: 3600, will: false }, 5);
+        await take(again, { do: "delivered", client: "a" }, 6);
+        assert.equal(ends, [
+          [11, true],
+          [12, true],
+        ]);
+        await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 7);
+        again.links.delete("a");
+        await take(again, { do: "connect", client: "a", clean: true, expiry: 0, will: false }, 8);
+        assert.equal(ends.at(-1), [13, false]);
+        await again.kill();
+      });
+    }
+  });
+
+  test("what the records have settled elsewhere is stored there before they are done with", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await left(run);
+      const { savedID } = run.saved;
+      await run.saved
+        .save(() => Promise.reject(new Error("away")))
+        .then(
+          () => assert.unreachable(),
+          ({ message }: Error) => assert.is(message, "away"),
+        );
+      assert.is(run.saved.savedID, savedID);
+      await run.saved.save(() => Promise.resolve());
+      assert.ok(run.saved.savedID > savedID);
+      await run.kill();
+    });
+  });
+
+  test("what has expired in a queue makes room, and the next start agrees", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(dir);
+      await left(run);
+      const ends: boolean[] = [];
+      command(run, 1, 0, ends);
+      command(run, 2, 3600, ends);
+      command(run, 3, null, ends);
+      await settled(run.journal);
+      assert.equal(outgoing(run), [1, 2, 3]);
+      run.records.expireMessages();
+      await settled(run.journal);
+      assert.equal([outgoing(run), ends], [[2, 3], [false]]);
+      await run.kill();
+      const again = await open(dir);
+      assert.equal(outgoing(again), [2, 3]);
+      await again.kill();
+    });
+  });
 
   test("what an expired session held is free by the time of the record, swept away or not", async () => {
     await withTempDir(async (dir) => {

@@ -2,6 +2,7 @@ import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
+import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessions, type Session } from "../../ingest/sessions/live.js";
 import { createSpaces } from "../../ingest/sessions/spaces.js";
 import type { Message, Outgoing, SessionState } from "../../ingest/sessions/state.js";
@@ -25,8 +26,14 @@ function begin() {
   let connections = 0;
   const sessions = createSessions({
     spaces,
+    now: () => 1_800_000_000_000,
+  });
+  const entries = new Map<number, DeviceEntry>();
+  const downlinks = createDownlinks({
+    spaces,
     // These sessions end with their connections: nothing of theirs is the journal's.
     records: { send: () => assert.unreachable("no session outlives its connection") },
+    directory: { peek: (id) => entries.get(id), get: async (id) => entries.get(id) },
     now: () => 1_800_000_000_000,
   });
 
@@ -70,7 +77,7 @@ function begin() {
     const first = waiting.shift();
     if (first !== undefined) spaces.delivered(state, first.messageID, acknowledged);
   };
-  return { spaces, sessions, fake, publish, subscribe, settle };
+  return { spaces, sessions, downlinks, entries, fake, publish, subscribe, settle };
 }
 
 const rowOf = (fields: object): DeviceEntry =>
@@ -143,16 +150,26 @@ suite("sessions", (test) => {
     assert.equal(got("inbox"), []);
   });
 
-  test("a command: covered or not, and the first acknowledgement settles it", () => {
-    const { sessions, fake, subscribe, settle } = begin();
+  test("a command: covered or not, and the first acknowledgement settles it", async () => {
+    const { sessions, downlinks, entries, fake, subscribe, settle } = begin();
     const [one, two, elsewhere] = [fake("a"), fake("b"), fake("a", 2)];
-    for (const session of [one, two, elsewhere]) sessions.open(session);
+    for (const session of [one, two, elsewhere]) {
+      sessions.open(session);
+      entries.set(session.entry.id, session.entry);
+    }
     const ends: boolean[] = [];
     const send = (topic: string, qos: 0 | 1 = 1) =>
-      sessions.send(1, { topic, payload: Buffer.from("c"), qos }, (acknowledged) => ends.push(acknowledged));
-    assert.equal([sessions.reaches(1, "x"), send("x")], [false, "none"]);
-    assert.equal([sessions.reaches(3, "inbox"), sessions.has(3), sessions.has(1)], [false, false, true]);
-    assert.equal([sessions.reaches(1, "inbox"), send("inbox")], [true, "awaited"]);
+      downlinks.send(
+        one.entry,
+        { topic, payload: Buffer.from("c"), qos, ttl: 0, receipt: null },
+        (acknowledged) => ends.push(acknowledged),
+        () => undefined,
+      );
+    const reaches = async (device: number, topic: string) =>
+      (await downlinks.reach(device, topic, 1)) !== null;
+    assert.equal([await reaches(1, "x"), send("x")], [false, "none"]);
+    assert.equal([await reaches(3, "inbox"), sessions.has(3), sessions.has(1)], [false, false, true]);
+    assert.equal([await reaches(1, "inbox"), send("inbox")], [true, "awaited"]);
     assert.equal([one.got, two.got, elsewhere.got], [["inbox c 1"], ["inbox c 1"], []]);
     settle(one, false);
     assert.equal(ends, []);
@@ -179,9 +196,11 @@ suite("sessions", (test) => {
   test("a command that a client who is away would get as well goes through the journal", () => {
     const spaces = createSpaces(createChanges(), createMeter());
     const recorded: string[] = [];
-    const sessions = createSessions({
+    const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
+    const downlinks = createDownlinks({
       spaces,
       records: { send: (_device, { topic }) => recorded.push(topic) },
+      directory: { peek: () => entry, get: async () => entry },
       now: () => 0,
     });
     const join = (clientID: string, connection: number, expiry: number) => {
@@ -192,11 +211,14 @@ suite("sessions", (test) => {
     const gone = { device: 1, connection: 1, at: 0, orderly: true, expiry: null, ofEarlierRun: false };
     spaces.disconnect(gone);
     const state = join("here", 2, 0);
-    const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
-    const rest = { token: "", certificate: null, end: () => undefined, subscribeByPlatform: () => undefined };
-    sessions.open({ clientID: "here", entry, state, ...rest });
+    state.link = { deliver: () => true, send: () => undefined };
     const send = (topic: string, qos: 0 | 1) =>
-      sessions.send(1, { topic, payload: Buffer.of(), qos }, () => undefined);
+      downlinks.send(
+        entry,
+        { topic, payload: Buffer.of(), qos, ttl: 0, receipt: null },
+        () => undefined,
+        () => undefined,
+      );
     assert.is(send("inbox", 1), "awaited");
     assert.equal([recorded, away.outgoing.size], [["inbox"], 0]);
     spaces.subscribe(state, "x", subscription({ qos: 0 }), 0);

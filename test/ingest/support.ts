@@ -73,6 +73,7 @@ export interface ConnectFields {
   readonly clientId?: string;
   readonly clean?: boolean;
   readonly keepalive?: number;
+  readonly protocolVersion?: 4 | 5;
   readonly username?: string;
   readonly password?: string;
 }

@@ -1,13 +1,8 @@
 /** A device with one data point of each type, as the decoder sees it. */
-import { converters } from "../../../ingest/decode/values.js";
-import type {
-  DeviceEntry,
-  PointEntry,
-  ProductEntry,
-  StreamEntry,
-} from "../../../ingest/directory-entries.js";
+import { converters, takesNumbers } from "../../../ingest/decode/values.js";
+import type { DeviceEntry, ProductEntry } from "../../../ingest/directory-entries.js";
+import type { PointEntry, PointSeries, StreamEntry } from "../../../ingest/product-model.js";
 import { kindOf } from "../../../store/data-points.js";
-import type { SeriesRef } from "../../../store/series.js";
 
 /** dataPointID → pointDataType */
 export const pointTypes = {
@@ -22,10 +17,19 @@ export const pointTypes = {
   at: 24,
 } as const;
 
-function pointEntry(id: number, dataPointID: string, type: number, reportable = true): PointEntry {
+export function pointEntry(id: number, dataPointID: string, type: number, reportable = true): PointEntry {
   const convert = converters.get(type);
   if (convert === undefined) throw new Error(`no converter for type ${type}`);
-  return { id, dataPointID, createdAt: 0, reportable, convert, field: dataPointID, kind: kindOf(type) };
+  return {
+    ...{ id, dataPointID, createdAt: 0, reportable, convert, field: dataPointID, kind: kindOf(type) },
+    ...{
+      pointDataType: type,
+      binarySize: null,
+      discards: null,
+      step: null,
+      takesNumbers: takesNumbers(type),
+    },
+  };
 }
 
 export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()): DeviceEntry {
@@ -34,7 +38,7 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
   );
   points.set("issued", pointEntry(99, "issued", 1, false));
   const product: ProductEntry = { id: 1, members: new Set(), points, streams, subscriptions: [] };
-  const series = new Map<number, SeriesRef>();
+  const series = new Map<number, PointSeries>();
   return {
     id: 1,
     device: {} as DeviceEntry["device"],
@@ -47,7 +51,8 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
       const known = series.get(point.id);
       if (known !== undefined) return known;
       const { field, kind } = point;
-      const made: SeriesRef = { tenant: 1, productID: "product", deviceID: "device", field, kind };
+      const names = { tenant: 1, productID: "product", deviceID: "device" };
+      const made: PointSeries = { ...names, field, kind, dataPointIntID: point.id };
       series.set(point.id, made);
       return made;
     },

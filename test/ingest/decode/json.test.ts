@@ -1,14 +1,29 @@
 import fc from "fast-check";
-import { type Reading, readJson } from "../../../ingest/decode/json.js";
+import { readJson } from "../../../ingest/decode/json.js";
+import { utcMicros } from "../../../ingest/decode/time.js";
 import { assert, suite } from "../../suite.js";
+
+interface Reading {
+  readonly key: string;
+  readonly value: unknown;
+  readonly time: number | null | undefined;
+}
+
+const context = { local: utcMicros, receivedAt: 0, timeKey: "time", knows: () => true } as const;
 
 function read(payload: string | Uint8Array): { readings: Reading[]; reason: string | null } {
   const readings: Reading[] = [];
-  const reason = readJson(Buffer.from(payload as string), (reading) => readings.push(reading));
+  const reason = readJson(Buffer.from(payload as string), context, (key, value, time) =>
+    readings.push({ key, value, time }),
+  );
   return { readings, reason };
 }
 
-const one = (key: string, value: unknown, time: unknown = undefined): Reading => ({ key, value, time });
+/** `seconds` since 1970. */
+const one = (key: string, value: unknown, seconds?: number): Reading => ({
+  ...{ key, value },
+  time: seconds === undefined ? undefined : seconds * 1e6,
+});
 
 const forms: readonly (readonly [string, Reading[]])[] = [
   ['{"temp": 21.5}', [one("temp", 21.5)]],
@@ -81,6 +96,74 @@ suite("JSON payloads", (test) => {
       }
     }
     assert.equal(accepted, ["[]", "{}"]);
+  });
+
+  test("a flat object is read as JSON.parse reads it", () => {
+    const number = fc.oneof(
+      fc.double(),
+      fc.integer(),
+      fc.maxSafeInteger(),
+      fc.constantFrom(-0, 1e21, 5e-324, 0.1),
+    );
+    const text = fc.oneof(
+      number.map((value) => JSON.stringify(value)),
+      fc.constantFrom(
+        "true",
+        "false",
+        "null",
+        '"x"',
+        "-",
+        "-0",
+        "00",
+        "01",
+        "1.",
+        ".5",
+        "1e",
+        "1e5",
+        "1E-2",
+        "1e+400",
+      ),
+      fc.constantFrom(
+        "123456789012345",
+        "1234567890123456",
+        "0.1234567890123456789",
+        "9007199254740993",
+        "[1]",
+        "{}",
+      ),
+    );
+    const key = fc.constantFrom(
+      "temp",
+      "hum",
+      "time",
+      "a",
+      "",
+      "1",
+      "__proto__",
+      "\\u0061",
+      "é",
+      "value",
+      "te mp",
+    );
+    const member = fc
+      .tuple(key, fc.constantFrom(":", " : ", ""), text)
+      .map(([k, colon, v]) => `"${k}"${colon}${v}`);
+    const ends = fc.constantFrom("{|}", "{ | }", "{|", "{|}}", "{|},", "{|} ", "[{|}]", "|", "{|,}");
+    const payload = fc
+      .tuple(fc.array(member, { maxLength: 40 }), ends, fc.constantFrom(",", ", ", ",,", " "))
+      .map(([members, end, comma]) => end.replace("|", () => members.join(comma)));
+    fc.assert(
+      // With a tab before it, it is read by JSON.parse.
+      fc.property(payload, (json) => assert.equal(read(json), read(`\t${json}`))),
+      { numRuns: 5000 },
+    );
+    const digits = fc.tuple(fc.integer({ min: 0, max: 10 ** 9 }), fc.integer({ min: 0, max: 10 ** 9 }));
+    fc.assert(
+      fc.property(digits, ([a, b]) =>
+        assert.equal(read(`{"temp":${a}.${b}}`).readings, [one("temp", Number(`${a}.${b}`))]),
+      ),
+      { numRuns: 5000 },
+    );
   });
 
   test("no payload throws", () => {

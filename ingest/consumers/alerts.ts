@@ -1,0 +1,294 @@
+import type { Change } from "../../store/changes.js";
+import { readCheckpoint } from "../../store/checkpoints.js";
+import type { Db } from "../../store/db.js";
+import { type DeviceIngest, devicesOffline, forgetDeparted } from "../../store/device-ingest.js";
+import { asError, StoreError } from "../../store/errors.js";
+import type { Journal } from "../../store/journal.js";
+import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
+import type { Reason } from "../decode/reasons.js";
+import type { Directory } from "../directory.js";
+import type { DeviceEntry } from "../directory-entries.js";
+import { count, type Meter } from "../meter.js";
+import { detailOf, evaluate } from "../watch/evaluate.js";
+import type { WatchPlan, WatchPlans } from "../watch/plan.js";
+import { followPresence } from "../watch/presence.js";
+import { scopesOf } from "../watch/scopes.js";
+import type { DeviceState } from "../watch/state.js";
+import { openEnvelopes } from "./envelopes.js";
+import { createOffline } from "./offline.js";
+import { isDecodable, isMessage, messageOf } from "./records.js";
+import { alertsConsumer, createStates } from "./states.js";
+import { createStopper } from "./stopper.js";
+
+export interface AlertsOptions {
+  readonly journal: Journal;
+  readonly directory: Directory;
+  readonly db: Db;
+  readonly node: number;
+  readonly plans: WatchPlans;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly meter: Meter;
+  /** How long a device may be away before that is an alert. */
+  readonly offlineGraceMs: number;
+  /** An entry of an envelope has come: its device was heard through the carrier, at a time in microseconds. */
+  readonly onCarried: (device: number, carrier: number, receivedAt: number) => void;
+  readonly onTrouble: (error: Error | null) => void;
+  /** The consumer cannot go on; what the journal holds waits for the next start. */
+  readonly onFailure: (error: Error) => void;
+}
+
+export interface Refusal {
+  readonly reason: Reason;
+  readonly count: number;
+}
+
+/** A record as the series consumer has decoded it. */
+export interface Decoded {
+  readonly points: readonly DecodedPoint[];
+  /** Where its own begin. */
+  readonly from: number;
+  readonly outcome: Outcome | null;
+  readonly refusals: readonly Refusal[];
+}
+
+/**
+ * Follows the journal for what messages mean beside their points: alerts, locations, the device's own record, counts
+ * of what was taken and refused, and the entries of envelopes. Effects are written with the place in the journal that
+ * they stand for, each device in one transaction, so that every message counts once.
+ */
+export interface AlertsConsumer {
+  /**
+   * The series consumer hands over what it has decoded, in order, so that it is not decoded twice. It is taken when
+   * everything up to `previousID` has been; otherwise this consumer reads the journal by itself until it is.
+   */
+  offer(
+    previousID: number,
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: Decoded | null,
+  ): void;
+  /** Journal id up to which everything has had its effect. */
+  readonly settledID: number;
+  /** The journal id that a restart goes on from. */
+  readonly savedID: number;
+  /** What this process knows of a device, written or not; undefined when that is nothing. */
+  ingestOf(device: number): Promise<DeviceIngest | undefined>;
+  forget(change: Change): void;
+  close(): Promise<void>;
+}
+
+/** The series consumer may wait for its store: after so long this one goes ahead, and decodes for itself. */
+const stallMs = 1000;
+const sliceMs = 4;
+const retryMs = 1000;
+const deviceKinds: ReadonlySet<number> = new Set([
+  ...[recordKinds.uplink, recordKinds.entry, recordKinds.expanded],
+  ...[recordKinds.connect, recordKinds.disconnect],
+]);
+
+export async function startAlertsConsumer(options: AlertsOptions): Promise<AlertsConsumer> {
+  const { journal, directory, db, node, plans } = options;
+  await forgetDeparted(db);
+  const from = await readCheckpoint(db, node, alertsConsumer);
+  if (from > journal.appendedID) {
+    throw new StoreError(
+      "CORRUPT",
+      `cannot start: alerts are at journal id ${from}, the journal ends at ${journal.appendedID}`,
+    );
+  }
+  const diedAt = journal.appendedID;
+  const stopper = createStopper();
+  const envelopes = await openEnvelopes(db, journal, from, options.onCarried);
+  const states = createStates({ ...options, from, position: safePosition }, stopper);
+  const offline = createOffline(options, states, directory, await devicesOffline(db, node));
+  /** Every record at or below it has been applied. */
+  let position = from;
+  /** The newest record that the series consumer has offered. */
+  let offeredID = 0;
+  let following: Promise<void> | null = null;
+
+  /** A restart may not go on behind an envelope whose entries are not on disk. */
+  function safePosition(): number {
+    return Math.min(position, envelopes.oldestOpenID - 1);
+  }
+
+  /** False where something must be read first. */
+  function apply(record: JournalRecord, device: DeviceEntry | undefined, decoded: Decoded | null): boolean {
+    if (!deviceKinds.has(record.kind) || device === undefined) return true;
+    const state = states.peek(device.id);
+    if (state === undefined) return false;
+    if (record.id <= state.journalID) return true;
+    if (isMessage(record)) {
+      const plan = plans.peek(device.product.id);
+      if (plan === undefined) return false;
+      applyMessage(state, plan, record, device, decoded);
+    } else if (record.kind === recordKinds.expanded) {
+      countRefused(state, "child", record.messageID);
+      if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
+    } else {
+      followPresence(state, record, diedAt);
+      offline.note(state);
+    }
+    state.journalID = record.id;
+    states.touch(state);
+    return true;
+  }
+
+  function offer(
+    previousID: number,
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: Decoded | null,
+  ): void {
+    offeredID = record.id;
+    if (following !== null || record.id <= position || stopper.stopped) return;
+    const isGiven = decoded !== null || !deviceKinds.has(record.kind);
+    const known = isGiven ? device : directory.peek(record.device);
+    const isReady = previousID <= position && (isGiven || known !== undefined);
+    if (isReady && decoded?.outcome?.isEnvelope !== true && apply(record, known, decoded))
+      position = record.id;
+    else follow();
+  }
+
+  function follow(): void {
+    if (following !== null || stopper.stopped) return;
+    following = readOn()
+      .catch((error: unknown) => options.onFailure(asError(error)))
+      .finally(() => {
+        following = null;
+      });
+  }
+
+  /** Reads the journal until nothing is left, or the series consumer hands over from here on. */
+  async function readOn(): Promise<void> {
+    const reader = await journal.read(position);
+    try {
+      let sliceEnd = performance.now() + sliceMs;
+      for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+        for (const at of batch.offsets) {
+          if (stopper.stopped) return;
+          const record = decodeRecord(batch.buffer, at);
+          await take(record);
+          if (stopper.stopped) return;
+          position = record.id;
+          if (position === offeredID) return;
+          if (performance.now() > sliceEnd) {
+            await new Promise((resolve) => setImmediate(resolve));
+            sliceEnd = performance.now() + sliceMs;
+          }
+        }
+      }
+      position = Math.max(position, reader.lastID);
+    } finally {
+      await reader.close();
+    }
+  }
+
+  async function take(record: JournalRecord): Promise<void> {
+    if (!deviceKinds.has(record.kind)) return;
+    const device = directory.peek(record.device) ?? (await patiently(() => directory.get(record.device)));
+    if (device === undefined) return;
+    const decoded = isDecodable(record) ? decode(record, device) : null;
+    // The payload lies in the reader's buffer, which stays as it is until the next read.
+    if (decoded?.outcome?.isEnvelope === true) {
+      await patiently(() => orStopped(envelopes.expand(record)));
+      if (stopper.stopped) return;
+    }
+    while (!apply(record, device, decoded) && !stopper.stopped) {
+      await patiently(() => states.load(device.device));
+      await patiently(() => plans.get(device.product.id));
+    }
+  }
+
+  function decode(record: JournalRecord, device: DeviceEntry): Decoded {
+    const points: DecodedPoint[] = [];
+    const refusals: Refusal[] = [];
+    const rules = { ...options.rules(), asOfReceipt: false };
+    const outcome = decodePoints(device, messageOf(record), rules, points, (reason, by) =>
+      refusals.push({ reason, count: by }),
+    );
+    return { points, from: 0, outcome, refusals };
+  }
+
+  /** The metadata may be away for a while. */
+  async function patiently<T>(action: () => Promise<T>): Promise<T | undefined> {
+    while (!stopper.stopped) {
+      try {
+        return await action();
+      } catch (error) {
+        options.onTrouble(asError(error));
+        await stopper.wait((wake) => void setTimeout(wake, retryMs));
+      }
+    }
+    return undefined;
+  }
+
+  function orStopped(work: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      work.then(resolve, reject);
+      void stopper.wait(() => undefined).then(resolve);
+    });
+  }
+
+  let seenAt = position;
+  const watching = setInterval(() => {
+    if (position < journal.committedID && position === seenAt) follow();
+    seenAt = position;
+  }, stallMs);
+  follow();
+
+  return {
+    offer,
+    get settledID() {
+      return states.settledID;
+    },
+    get savedID() {
+      return states.savedID;
+    },
+    ingestOf: states.ingestOf,
+    forget: (change) => {
+      plans.forget(change);
+      envelopes.forget(change);
+    },
+    close: async () => {
+      clearInterval(watching);
+      offline.close();
+      stopper.stop();
+      await following;
+      await states.close();
+    },
+  };
+}
+
+function applyMessage(
+  state: DeviceState,
+  plan: WatchPlan,
+  record: JournalRecord,
+  device: DeviceEntry,
+  decoded: Decoded | null,
+): void {
+  state.messages++;
+  state.lastAt = Math.max(state.lastAt ?? 0, record.receivedAt);
+  if (decoded === null) return;
+  for (const { reason, count: by } of decoded.refusals) countRefused(state, reason, by);
+  state.points += decoded.points.length - decoded.from;
+  const discarded = decoded.outcome?.discarded ?? null;
+  const points = discarded ?? decoded.points;
+  const from = discarded === null ? decoded.from : 0;
+  if (plan.points.size === 0 && state.active.size === 0) return;
+  evaluate(plan, state, {
+    id: record.id,
+    points,
+    from,
+    detail: detailOf(points, from),
+    isDiscarded: discarded !== null,
+    scopes: scopesOf(device.device.scopes),
+  });
+}
+
+function countRefused(state: DeviceState, reason: Reason, by: number): void {
+  if (by > 0) count(state.refused, reason, by);
+}

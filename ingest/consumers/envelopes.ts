@@ -1,0 +1,158 @@
+import type { Change } from "../../store/changes.js";
+import type { Db } from "../../store/db.js";
+import { devicesBelow } from "../../store/device-ingest.js";
+import type { Journal } from "../../store/journal.js";
+import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
+import { envelopeKey } from "../decode/points.js";
+
+/**
+ * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
+ * behind them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
+ * come, so that no entry is written twice.
+ */
+export interface Envelopes {
+  /** Appends the entries; until they are on disk the envelope counts as open. */
+  expand(record: JournalRecord): Promise<void>;
+  /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */
+  readonly oldestOpenID: number;
+  forget(change: Change): void;
+}
+
+/** How far an envelope has been expanded. */
+interface Progress {
+  /** The first entry that is not written yet. */
+  next: number;
+  done: boolean;
+}
+
+/** Envelopes whose entries wait for the disk together. */
+const openMax = 1000;
+const carriersMax = 10_000;
+/** Entries behind it are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
+const entriesMax = 65_536;
+/** What a record can say. */
+const refusedMax = 0xffff;
+const entriesPerTurn = 1000;
+
+/**
+ * `afterID`: envelopes up to it have been expanded for certain. `carried` is told of each entry that is written:
+ * which device was heard through which carrier, and when, in microseconds.
+ */
+export async function openEnvelopes(
+  db: Db,
+  journal: Journal,
+  afterID: number,
+  carried: (device: number, carrier: number, receivedAt: number) => void,
+): Promise<Envelopes> {
+  const progress = await readProgress(journal, afterID);
+  /** deviceID → record id of what a carrier carries. */
+  const known = new Map<number, ReadonlyMap<string, number>>();
+  /** In the order of their ids, as the journal is followed. */
+  const open = new Set<number>();
+  const waiting = new Set<() => void>();
+  let generation = 0;
+
+  async function carriedBy(carrier: number): Promise<ReadonlyMap<string, number>> {
+    for (;;) {
+      const found = known.get(carrier);
+      if (found !== undefined) return found;
+      const begun = generation;
+      const below = new Map((await devicesBelow(db, carrier)).map((one) => [one.deviceID, one.id]));
+      if (begun !== generation) continue;
+      if (known.size >= carriersMax) known.clear();
+      known.set(carrier, below);
+    }
+  }
+
+  async function expand(envelope: JournalRecord): Promise<void> {
+    const begun = progress.get(envelope.id);
+    progress.delete(envelope.id);
+    if (begun?.done === true) return;
+    const devices = await carriedBy(envelope.device);
+    let refused = 0;
+    for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
+      if (ordinal % entriesPerTurn === entriesPerTurn - 1)
+        await new Promise((resolve) => setImmediate(resolve));
+      const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
+      if (entry === null || device === undefined) refused++;
+      else if (ordinal >= (begun?.next ?? 0)) {
+        const payload = Buffer.from(JSON.stringify(entry.rest));
+        journal.append({ ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload });
+        carried(device, envelope.device, envelope.receivedAt);
+      }
+    }
+    open.add(envelope.id);
+    const messageID = Math.min(refused, refusedMax);
+    journal.append({ ...related(envelope, recordKinds.expanded), messageID }, () => {
+      open.delete(envelope.id);
+      for (const wake of waiting) wake();
+      waiting.clear();
+    });
+    while (open.size > openMax || (journal.full && open.size > 0)) {
+      await new Promise<void>((resolve) => void waiting.add(resolve));
+    }
+  }
+
+  return {
+    expand,
+    get oldestOpenID() {
+      const [oldest = Number.POSITIVE_INFINITY] = open;
+      return oldest;
+    },
+    forget: (change) => {
+      if (change.entity !== "device") return;
+      generation++;
+      known.clear();
+    },
+  };
+}
+
+const nothing = new Uint8Array(0);
+
+/** A record about an envelope: what is not said is the envelope's. */
+function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
+  const { tenant, device, ip, topic, receivedAt, stamp, id } = envelope;
+  return {
+    ...{ kind, tenant, device, ip, topic, receivedAt, stamp, connection: id, session: 0 },
+    ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, extra: null, payload: nothing },
+  };
+}
+
+interface Entry {
+  readonly deviceID: string;
+  readonly rest: object;
+}
+
+/** The entries in their order, null for what names no device. */
+export function entriesOf(payload: Uint8Array): (Entry | null)[] {
+  const parsed: unknown = JSON.parse(Buffer.from(payload).toString("utf8"));
+  const objects = Array.isArray(parsed) ? parsed : [parsed];
+  return objects.flatMap((object: unknown) => {
+    const entries = (object as Record<string, unknown> | null)?.[envelopeKey];
+    return Array.isArray(entries) ? entries.map(toEntry) : [];
+  });
+}
+
+function toEntry(entry: unknown): Entry | null {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return null;
+  const { DeviceID, ...rest } = entry as Record<string, unknown>;
+  return typeof DeviceID === "string" || typeof DeviceID === "number"
+    ? { deviceID: String(DeviceID), rest }
+    : null;
+}
+
+async function readProgress(journal: Journal, afterID: number): Promise<Map<number, Progress>> {
+  const progress = new Map<number, Progress>();
+  const reader = await journal.read(afterID);
+  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+    for (const at of batch.offsets) {
+      const { kind } = peekRecord(batch.buffer, at);
+      if (kind !== recordKinds.entry && kind !== recordKinds.expanded) continue;
+      const { connection, messageID } = decodeRecord(batch.buffer, at);
+      const done = kind === recordKinds.expanded;
+      progress.set(connection, { next: messageID + 1, done });
+    }
+  }
+  await reader.close();
+  return progress;
+}

@@ -1,0 +1,67 @@
+import type { Db } from "../../store/db.js";
+import { deviceNames } from "../../store/device-names.js";
+import { asError } from "../../store/errors.js";
+import type { Directory } from "../directory.js";
+import { raiseOffline } from "../watch/presence.js";
+import type { DeviceState } from "../watch/state.js";
+import type { States } from "./states.js";
+
+export interface OfflineOptions {
+  readonly db: Db;
+  readonly now: () => number;
+  readonly offlineGraceMs: number;
+  readonly onTrouble: (error: Error | null) => void;
+}
+
+/** Raises the alert of devices that do not come back. */
+export interface Offline {
+  /** Its connections have changed. */
+  note(state: DeviceState): void;
+  close(): void;
+}
+
+const lookMs = 1000;
+
+/** `left`: who was away when the last run ended; their time begins anew, for they could not come back before. */
+export function createOffline(
+  { db, now, offlineGraceMs, onTrouble }: OfflineOptions,
+  states: States,
+  directory: Directory,
+  left: readonly { readonly deviceIntID: number }[],
+): Offline {
+  /** Device → when it is due, milliseconds; ascending, for the grace is the same for all. */
+  const due = new Map(left.map((one) => [one.deviceIntID, now() + offlineGraceMs]));
+  let looking = false;
+
+  async function look(): Promise<void> {
+    if (looking) return;
+    looking = true;
+    try {
+      for (const [id, at] of due) {
+        if (at > now()) break;
+        const device = await directory.get(id);
+        const state = device && (await states.load(device.device));
+        const name = (await deviceNames(db, [id])).get(id);
+        // It may have come back meanwhile, and gone again.
+        if (due.get(id) !== at) continue;
+        due.delete(id);
+        if (state === undefined || name === undefined || state.offlineSince === null) continue;
+        raiseOffline(state, name.deviceName);
+        states.touch(state);
+      }
+    } catch (error) {
+      onTrouble(asError(error));
+    } finally {
+      looking = false;
+    }
+  }
+  const timer = setInterval(() => void look(), Math.min(lookMs, Math.max(10, offlineGraceMs)));
+
+  return {
+    note: (state) => {
+      due.delete(state.id);
+      if (state.offlineSince !== null) due.set(state.id, now() + offlineGraceMs);
+    },
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,217 @@
+import { currentCauses, endAlert, type Raised, raiseAlerts } from "../../store/alerts.js";
+import { saveCheckpoint } from "../../store/checkpoints.js";
+import type { Db, Statement } from "../../store/db.js";
+import {
+  type DeviceIngest,
+  findDeviceIngest,
+  notYetSaved,
+  notYetSavedRows,
+  saveDeviceIngests,
+  setReported,
+} from "../../store/device-ingest.js";
+import { asError, StoreError } from "../../store/errors.js";
+import { type DeviceState, newState, toDeviceIngest } from "../watch/state.js";
+import type { Stopper } from "./stopper.js";
+
+export const alertsConsumer = "alerts";
+
+export interface StatesOptions {
+  readonly db: Db;
+  readonly node: number;
+  readonly now: () => number;
+  /** The checkpoint at start, and the id up to which everything has been applied and what follows from it is kept. */
+  readonly from: number;
+  readonly position: () => number;
+  readonly onTrouble: (error: Error | null) => void;
+  readonly onFailure: (error: Error) => void;
+}
+
+/** The states of devices in memory, written to the metadata soon after they have changed. */
+export interface States {
+  /** From memory only. */
+  peek(id: number): DeviceState | undefined;
+  load(device: { readonly id: number; readonly tenant: number }): Promise<DeviceState>;
+  /** It has changed. */
+  touch(state: DeviceState): void;
+  ingestOf(id: number): Promise<DeviceIngest | undefined>;
+  readonly settledID: number;
+  readonly savedID: number;
+  /** Writes what is left, if the metadata takes it. */
+  close(): Promise<void>;
+}
+
+/** Clean states beyond it are forgotten. */
+const statesMax = 50_000;
+/** Devices of one transaction. */
+const devicesPerWrite = 200;
+const raisesPerStatement = 500;
+const alertsMs = 20;
+/** Counters and places wait for company, the longer the more devices there are to write. */
+const restMs = { least: 200, perDevice: 2, most: 10_000 } as const;
+const retryMs = { first: 200, longest: 10_000 } as const;
+/** Without effects the checkpoint moves only now and then. */
+const checkpointEvery = 10_000;
+
+export function createStates(options: StatesOptions, stopper: Stopper): States {
+  const { db, node } = options;
+  const states = new Map<number, DeviceState>();
+  const dirty = new Set<DeviceState>();
+  /** Those with alerts that have begun or ended. */
+  const urgent = new Set<DeviceState>();
+  let settledID = options.from;
+  let savedID = options.from;
+  let nextAt = 0;
+  let running: Promise<void> | null = null;
+  let failed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Then everything up to the present position has had its effect, whatever the checkpoint says. */
+  const isClean = (): boolean => dirty.size === 0 && running === null && !failed;
+
+  function plan(delayMs: number): void {
+    if (!stopper.stopped) timer ??= setTimeout(run, delayMs);
+  }
+
+  function run(): void {
+    timer = undefined;
+    running ??= flush(performance.now() >= nextAt)
+      .catch((error: unknown) => {
+        // What was taken out to be written is not in the states any more: nothing may be written behind it.
+        failed = true;
+        if (!stopper.stopped) options.onFailure(asError(error));
+      })
+      .finally(() => {
+        running = null;
+        if (failed) return;
+        if (urgent.size > 0) plan(alertsMs);
+        else if (dirty.size > 0 || settledID < options.position()) plan(restMs.least);
+      });
+  }
+
+  /** Writes every dirty device, or those with alerts only. */
+  async function flush(all: boolean): Promise<void> {
+    const target = options.position();
+    const chosen = [...(all ? dirty : urgent)];
+    for (let at = 0; at < chosen.length; at += devicesPerWrite) {
+      const some = chosen.slice(at, at + devicesPerWrite);
+      const isLast = all && at + devicesPerWrite >= chosen.length;
+      await write([...takeAll(some), ...(isLast ? [saveCheckpoint(node, alertsConsumer, target)] : [])]);
+      if (isLast) savedID = Math.max(savedID, target);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (!all) return;
+    if (chosen.length === 0 && target - savedID >= checkpointEvery) {
+      await write([saveCheckpoint(node, alertsConsumer, target)]);
+      savedID = target;
+    }
+    settledID = Math.max(settledID, target);
+    nextAt = performance.now() + Math.min(restMs.most, restMs.least + chosen.length * restMs.perDevice);
+    if (states.size > statesMax) evict();
+  }
+
+  function takeAll(some: readonly DeviceState[]): Statement[] {
+    const effects: Statement[] = [];
+    const rows: DeviceIngest[] = [];
+    let raised: Raised[] = [];
+    const raiseAll = (): void => {
+      if (raised.length > 0) effects.push(raiseAlerts(options.now(), raised, notYetSavedRows(node)));
+      raised = [];
+    };
+    for (const state of some) {
+      const { id, tenant } = state;
+      const save = ++state.saves;
+      for (const effect of state.effects) {
+        if (effect.kind === "raise") {
+          const { trigger, detail, times } = effect;
+          raised.push({ ...trigger, tenant, deviceIntID: id, alertDetail: detail, times, save });
+          if (raised.length >= raisesPerStatement) raiseAll();
+        } else {
+          // The order of what a device was found in is kept.
+          raiseAll();
+          effects.push(endAlert(id, effect.cause, effect.endTime, notYetSaved(node, id, save)));
+        }
+      }
+      if (state.columns.size > 0) effects.push(setReported(id, state.columns));
+      rows.push(toDeviceIngest(state));
+      clear(state);
+    }
+    raiseAll();
+    return [...effects, saveDeviceIngests(node, rows)];
+  }
+
+  function clear(state: DeviceState): void {
+    state.effects = [];
+    state.raising.clear();
+    state.columns = new Map();
+    state.isDirty = false;
+    state.isUrgent = false;
+    dirty.delete(state);
+    urgent.delete(state);
+  }
+
+  /** Tries the same statements until they are in: a device whose write has succeeded unheard is left alone. */
+  async function write(statements: readonly Statement[]): Promise<void> {
+    for (let pauseMs: number = retryMs.first; ; pauseMs = Math.min(pauseMs * 2, retryMs.longest)) {
+      try {
+        await db.write(statements);
+        options.onTrouble(null);
+        return;
+      } catch (error) {
+        if (stopper.stopped || !(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
+        options.onTrouble(error);
+        await stopper.wait((wake) => void setTimeout(wake, pauseMs));
+      }
+    }
+  }
+
+  function evict(): void {
+    let surplus = states.size - Math.floor(statesMax * 0.9);
+    for (const [id, state] of states) {
+      if (surplus <= 0) return;
+      if (state.isDirty) continue;
+      states.delete(id);
+      surplus--;
+    }
+  }
+
+  return {
+    peek: (id) => states.get(id),
+    load: async ({ id, tenant }) => {
+      const known = states.get(id);
+      if (known !== undefined) return known;
+      const row = await findDeviceIngest(db, node, id);
+      const state = newState({ id, tenant }, row, await currentCauses(db, id));
+      const loaded = states.get(id) ?? state;
+      states.set(id, loaded);
+      return loaded;
+    },
+    touch: (state) => {
+      if (!state.isDirty) dirty.add(state);
+      state.isDirty = true;
+      if (!state.isUrgent) {
+        plan(restMs.least);
+        return;
+      }
+      if (urgent.has(state)) return;
+      urgent.add(state);
+      clearTimeout(timer);
+      timer = undefined;
+      plan(alertsMs);
+    },
+    ingestOf: async (id) => {
+      const state = states.get(id);
+      return state === undefined ? findDeviceIngest(db, node, id) : toDeviceIngest(state);
+    },
+    get settledID() {
+      return isClean() ? options.position() : settledID;
+    },
+    get savedID() {
+      return isClean() ? options.position() : savedID;
+    },
+    close: async () => {
+      clearTimeout(timer);
+      await running;
+      if (!failed) await flush(true).catch((error: unknown) => options.onTrouble(asError(error)));
+    },
+  };
+}

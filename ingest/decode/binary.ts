@@ -1,0 +1,178 @@
+import { isUtf8 } from "node:buffer";
+import { readBits } from "./bits.js";
+import type { Reason } from "./reasons.js";
+
+/** What a binary stream needs to know of a data point. */
+export interface BinaryPoint {
+  readonly dataPointID: string;
+  readonly pointDataType: number;
+  /** Bytes, or bits of type 19; null: the type's own. */
+  readonly binarySize: number | null;
+}
+
+/**
+ * One field of a payload. `bits` is its length, null where two bytes before it give the length in bytes; bytes
+ * begin at the next whole byte. `read` is given the first bit of the field and its length in bits.
+ */
+interface Field {
+  readonly key: string;
+  readonly bits: number | null;
+  readonly whole: boolean;
+  read(payload: Buffer, from: number, bits: number): unknown;
+}
+
+/** How the bytes of a stream are read: its data points in order, big endian. */
+export interface Layout {
+  readonly fields: readonly Field[];
+  /** Room for the values of one payload. */
+  readonly values: unknown[];
+}
+
+type Read = Field["read"];
+type Form = (size: number | null) => Pick<Field, "bits" | "read"> | null;
+
+const bytes = (count: number, read: Read) => ({ bits: count * 8, read });
+const withLength = (read: Read) => ({ bits: null, read });
+const at = (from: number): number => from >> 3;
+
+const readUnsigned: Read = (payload, from, bits) =>
+  bits <= 48 ? payload.readUIntBE(at(from), bits >> 3) : readBits(payload, from, bits);
+
+const readSigned: Read = (payload, from, bits) => {
+  if (bits <= 48) return payload.readIntBE(at(from), bits >> 3);
+  const value = BigInt.asIntN(bits, BigInt(readBits(payload, from, bits)));
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+};
+
+const readFloat: Read = (payload, from, bits) =>
+  bits === 32 ? payload.readFloatBE(at(from)) : payload.readDoubleBE(at(from));
+
+const readBytes: Read = (payload, from, bits) => payload.subarray(at(from), at(from + bits));
+
+/** Undefined, which no data point takes, for what is not UTF-8. A text of fixed length is padded with NUL. */
+const readText: Read = (payload, from, bits) => {
+  const part = payload.subarray(at(from), at(from + bits));
+  return isUtf8(part) ? part.toString("utf8") : undefined;
+};
+const readPaddedText: Read = (payload, from, bits) => {
+  let end = at(from + bits);
+  while (end > at(from) && payload[end - 1] === 0) end--;
+  return readText(payload, from, end * 8 - from);
+};
+
+/** Longitude, latitude and, with three numbers, altitude. */
+const places: ReadonlyMap<number, number> = new Map([
+  [8, 32],
+  [12, 32],
+  [16, 64],
+  [24, 64],
+]);
+
+const place: Form = (size) => {
+  const each = places.get(size ?? 16);
+  if (each === undefined) return null;
+  return bytes(size ?? 16, (payload, from, bits) =>
+    Array.from({ length: bits / each }, (_, i) => readFloat(payload, from + i * each, each)),
+  );
+};
+
+const integer =
+  (read: Read, otherwise: number): Form =>
+  (size) => {
+    const count = size ?? otherwise;
+    return count >= 1 && count <= 8 ? bytes(count, read) : null;
+  };
+
+const float =
+  (otherwise: number): Form =>
+  (size) => {
+    const count = size ?? otherwise;
+    return count === 4 || count === 8 ? bytes(count, readFloat) : null;
+  };
+
+const fixed =
+  (read: Read): Form =>
+  (size) =>
+    size === null || size < 1 ? null : bytes(size, read);
+
+const variable =
+  (read: Read): Form =>
+  () =>
+    withLength(read);
+
+/** Of fixed length where it has a size, else with a length before it. */
+const text: Form = (size) => (size === null || size < 1 ? withLength(readText) : bytes(size, readPaddedText));
+
+const bits: Form = (size) => {
+  const count = size ?? 1;
+  return count >= 1 && count <= 64 ? { bits: count, read: readBits } : null;
+};
+
+/** One bit of a Modbus register of two bytes; binarySize is its position from the low end. */
+const registerBit: Form = (size) => {
+  const position = size ?? 0;
+  if (position > 15) return null;
+  return bytes(2, (payload, from) => ((payload.readUInt16BE(at(from)) >> position) & 1) === 1);
+};
+
+/** pointDataType of the interface → its binary form. */
+const forms: ReadonlyMap<number, Form> = new Map<number, Form>([
+  [1, float(8)],
+  [3, text],
+  [4, text],
+  [5, () => bytes(1, (payload, from) => payload[at(from)] !== 0)],
+  [6, place],
+  [11, fixed(readPaddedText)],
+  [12, variable(readText)],
+  [13, fixed(readBytes)],
+  [14, variable(readBytes)],
+  [15, integer(readSigned, 4)],
+  [16, integer(readUnsigned, 4)],
+  [17, () => bytes(4, readFloat)],
+  [18, () => bytes(8, readFloat)],
+  [19, bits],
+  [21, integer(readSigned, 4)],
+  [22, integer(readUnsigned, 4)],
+  [23, registerBit],
+  [24, integer(readUnsigned, 8)],
+  [25, float(4)],
+]);
+
+const bitType = 19;
+
+/** The layout of a stream, or null when one of its data points has no binary form of its size. */
+export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
+  const fields: Field[] = [];
+  for (const { dataPointID: key, pointDataType, binarySize } of points) {
+    const form = forms.get(pointDataType)?.(binarySize);
+    if (!form) return null;
+    fields.push({ key, whole: pointDataType !== bitType, ...form });
+  }
+  return { fields, values: new Array(fields.length) };
+}
+
+/** Gives every value to `take`, or none and the reason: "length" for a payload that is too short or too long. */
+export function readBinary(
+  { fields, values }: Layout,
+  payload: Buffer,
+  take: (key: string, value: unknown) => void,
+): Reason | null {
+  const end = payload.length * 8;
+  let from = 0;
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i] as Field;
+    if (field.whole) from = (from + 7) & ~7;
+    let count = field.bits;
+    if (count === null) {
+      if (from + 16 > end) return "length";
+      count = payload.readUInt16BE(from >> 3) * 8;
+      from += 16;
+    }
+    if (from + count > end) return "length";
+    values[i] = field.read(payload, from, count);
+    from += count;
+  }
+  if (end - from >= 8) return "length";
+  for (let i = 0; i < fields.length; i++) take((fields[i] as Field).key, values[i]);
+  return null;
+}

@@ -1,0 +1,46 @@
+import { type Layout, readBinary } from "./binary.js";
+import { readCbor } from "./cbor.js";
+import { type JsonContext, readJson } from "./json.js";
+import type { Reason } from "./reasons.js";
+import { readPack } from "./senml.js";
+import type { Sink } from "./sink.js";
+
+export interface FormatContext extends JsonContext {
+  /** Of a binary stream; null where it has no layout; undefined for every other topic. */
+  readonly layout: Layout | null | undefined;
+}
+
+interface Format {
+  matches(payload: Buffer, context: FormatContext): boolean;
+  read(payload: Buffer, context: FormatContext, take: Sink): Reason | null;
+}
+
+/** The forms that a payload may have, in the order in which they are tried; the last takes what is left. */
+const formats = [
+  {
+    matches: (_payload, { layout }) => layout !== undefined,
+    read: (payload, { layout }, take) =>
+      layout ? readBinary(layout, payload, (key, value) => take(key, value, undefined)) : "layout",
+  },
+  {
+    // No JSON begins with a byte of this kind: an array of CBOR, or the tag that says CBOR (RFC 8949 §3.4.6).
+    matches: (payload) => {
+      const first = payload[0] ?? 0;
+      return (first >= 0x80 && first <= 0x9f) || first === 0xd9;
+    },
+    read: (payload, context, take) => {
+      const decoded = readCbor(payload);
+      if (decoded === null) return "format";
+      return Array.isArray(decoded.value) ? readPack(decoded.value, context, take) : "shape";
+    },
+  },
+  { matches: () => true, read: readJson },
+] as const satisfies readonly Format[];
+
+/** Gives the values of a payload to `take`; answers why nothing, or not all, could be read. */
+export function readPayload(payload: Buffer, context: FormatContext, take: Sink): Reason | null {
+  for (const format of formats) {
+    if (format.matches(payload, context)) return format.read(payload, context, take);
+  }
+  return "format";
+}

@@ -1,0 +1,154 @@
+import { ByteString } from "./cbor.js";
+import type { Reason } from "./reasons.js";
+import type { Sink } from "./sink.js";
+
+/**
+ * SenML packs (RFC 8428), as JSON and as CBOR. A record names a data point by its `n`, by its whole name with the
+ * base name, or by what follows the last `/` or `:` of it, whichever the product has first.
+ */
+
+/** A record whose labels are the JSON ones. */
+interface Entry {
+  readonly [label: string]: unknown;
+}
+
+/** What a pack carries from record to record. */
+interface Base {
+  name: string;
+  time: number;
+  value: number;
+  sum: number | null;
+}
+
+export interface SenmlContext {
+  /** Whether the product, or the topic's stream, has a data point of that name. */
+  knows(key: string): boolean;
+  /** Microseconds; what relative times count from. */
+  readonly receivedAt: number;
+}
+
+const versionMax = 10;
+/** Times below it, in seconds, count from now (RFC 8428 §4.5.3). */
+const relativeBelow = 2 ** 28;
+const valueLabels = ["v", "vs", "vb", "vd", "s"] as const;
+
+/** Whether a JSON array is a pack: its first record has a base name, or a name and a value. */
+export function isPack(entries: readonly unknown[], knows: SenmlContext["knows"]): boolean {
+  const [first] = entries;
+  if (typeof first !== "object" || first === null || Array.isArray(first)) return false;
+  const { bn, n } = first as Entry;
+  if (typeof bn === "string") return !knows("bn");
+  const hasValue = () => valueLabels.some((label) => Object.hasOwn(first, label));
+  return typeof n === "string" && hasValue() && !knows("n");
+}
+
+/** Reads the records of a pack in their order. A record that is none costs itself only. */
+export function readPack(records: readonly unknown[], context: SenmlContext, take: Sink): Reason | null {
+  const base: Base = { name: "", time: 0, value: 0, sum: null };
+  let refused: Reason | null = null;
+  for (const record of records) {
+    const entry = toEntry(record);
+    if (entry === null) refused = "shape";
+    else if (!isUnderstood(entry)) return "shape";
+    else refused = readEntry(entry, base, context, take) ?? refused;
+  }
+  return refused;
+}
+
+/** CBOR's labels (RFC 8428 §6, table 4). */
+const labels: ReadonlyMap<unknown, string> = new Map([
+  [-1, "bver"],
+  [-2, "bn"],
+  [-3, "bt"],
+  [-4, "bu"],
+  [-5, "bv"],
+  [-6, "bs"],
+  [0, "n"],
+  [1, "u"],
+  [2, "v"],
+  [3, "vs"],
+  [4, "vb"],
+  [5, "s"],
+  [6, "t"],
+  [7, "ut"],
+  [8, "vd"],
+]);
+
+function toEntry(record: unknown): Entry | null {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) return null;
+  if (record instanceof ByteString) return null;
+  if (!(record instanceof Map)) return record as Entry;
+  const named = Object.create(null) as Record<string, unknown>;
+  for (const [key, value] of record) {
+    const label = typeof key === "string" ? key : labels.get(key);
+    if (label === undefined) return null;
+    named[label] = value;
+  }
+  return named;
+}
+
+/** A pack of a newer version, or with an extension that must be understood, is not read further. */
+function isUnderstood(entry: Entry): boolean {
+  const { bver } = entry;
+  if (bver !== undefined && !(typeof bver === "number" && bver <= versionMax)) return false;
+  for (const label in entry) if (label.endsWith("_")) return false;
+  return true;
+}
+
+function readEntry(entry: Entry, base: Base, context: SenmlContext, take: Sink): Reason | null {
+  if (!rebase(entry, base)) return "shape";
+  const { n = "", t = 0 } = entry;
+  if (typeof n !== "string") return "shape";
+  const value = recordValue(entry, base);
+  // A record may hold base values only.
+  if (value === undefined) return n === "" && entry.u === undefined ? null : "shape";
+  const key = keyOf(base.name, n, context.knows);
+  if (key === "") return "shape";
+  take(key, value, typeof t === "number" ? timeOf(base.time + t, context.receivedAt) : null);
+  return null;
+}
+
+/** Takes over the base values; false when one is of a wrong type. */
+function rebase(entry: Entry, base: Base): boolean {
+  const { bn = base.name, bt = base.time, bv = base.value, bs = base.sum } = entry;
+  if (typeof bn !== "string" || typeof bt !== "number" || typeof bv !== "number") return false;
+  if (typeof bs !== "number" && bs !== null) return false;
+  base.name = bn;
+  base.time = bt;
+  base.value = bv;
+  base.sum = bs;
+  return true;
+}
+
+/** The value, or the sum where there is no value; undefined for neither. */
+function recordValue(entry: Entry, base: Base): unknown {
+  const { v, vs, vb, vd, s } = entry;
+  if (v !== undefined) return typeof v === "number" ? v + base.value : null;
+  if (vs !== undefined) return typeof vs === "string" ? vs : null;
+  if (vb !== undefined) return typeof vb === "boolean" ? vb : null;
+  if (vd !== undefined) return dataOf(vd);
+  if (s === undefined) return undefined;
+  return typeof s === "number" ? s + (base.sum ?? 0) : null;
+}
+
+/** base64url without padding in JSON, bytes in CBOR. */
+function dataOf(data: unknown): Buffer | null {
+  if (data instanceof ByteString) return data.bytes;
+  return typeof data === "string" && /^[A-Za-z0-9_-]*$/.test(data) ? Buffer.from(data, "base64url") : null;
+}
+
+function keyOf(base: string, name: string, knows: SenmlContext["knows"]): string {
+  if (name !== "" && knows(name)) return name;
+  const whole = base + name;
+  if (knows(whole)) return whole;
+  const last = whole.slice(Math.max(whole.lastIndexOf("/"), whole.lastIndexOf(":")) + 1);
+  return knows(last) ? last : whole;
+}
+
+/** Microseconds; no time at all means now, which the server stamps. */
+function timeOf(seconds: number, receivedAt: number): number | null | undefined {
+  if (seconds === 0) return undefined;
+  if (!Number.isFinite(seconds)) return null;
+  const micros = Math.round(seconds * 1e6) + (seconds < relativeBelow ? receivedAt : 0);
+  return Math.abs(micros) < 2 ** 53 ? micros : null;
+}

@@ -1,0 +1,44 @@
+/** Which record has which deviceID, for ways in that name devices by it. */
+export interface DeviceIDs {
+  /** Record id; null: nobody has it; undefined: it is not known here. */
+  get(deviceID: string): number | null | undefined;
+  add(deviceID: string, id: number): void;
+  remove(deviceID: string, id: number): void;
+  /** A look into the metadata begins. */
+  begin(): number;
+  /** It found nobody. */
+  addUnknown(deviceID: string, begun: number): void;
+  /** A device has been made. */
+  forgetUnknown(): void;
+}
+
+/** Names of nobody: what floods in must not fill the memory. */
+const unknownMax = 10_000;
+
+export function createDeviceIDs(): DeviceIDs {
+  const known = new Map<string, number>();
+  const unknown = new Set<string>();
+  /** Moves when a device is made: what was looked for before that may be there now. */
+  let generation = 0;
+
+  return {
+    get: (deviceID) => known.get(deviceID) ?? (unknown.has(deviceID) ? null : undefined),
+    add: (deviceID, id) => {
+      known.set(deviceID, id);
+      unknown.delete(deviceID);
+    },
+    remove: (deviceID, id) => {
+      if (known.get(deviceID) === id) known.delete(deviceID);
+    },
+    begin: () => generation,
+    addUnknown: (deviceID, begun) => {
+      if (begun !== generation || known.has(deviceID)) return;
+      if (unknown.size >= unknownMax) unknown.clear();
+      unknown.add(deviceID);
+    },
+    forgetUnknown: () => {
+      generation++;
+      unknown.clear();
+    },
+  };
+}

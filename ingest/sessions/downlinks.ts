@@ -1,0 +1,107 @@
+import type { DeviceEntry } from "../directory-entries.js";
+import { endsWithConnection, type MessageProperties } from "../message.js";
+import { mayReceive } from "../policies.js";
+import type { SessionRecords } from "./records.js";
+import { routeTo } from "./routing.js";
+import { firstOf } from "./settling.js";
+import type { Spaces } from "./spaces.js";
+import { expiresAt, type Settled } from "./state.js";
+
+/** A message of ours to one device. */
+export interface Downlink {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1;
+  /** Seconds that it may wait; 0: without end. */
+  readonly ttl: number;
+  /** Record id of its control log; null: it has none. */
+  readonly receipt: number | null;
+}
+
+/** How far a message would come now. */
+export interface Reach {
+  readonly entry: DeviceEntry;
+  /** What subscriptions grant of the QoS that was asked for. */
+  readonly qos: 0 | 1;
+  /** A session has it that outlives its connection: it waits there, also through a restart. */
+  readonly outlives: boolean;
+  /** A client is there now. */
+  readonly isLive: boolean;
+}
+
+/** none: nobody is there for it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
+export type Sent = "none" | "sent" | "awaited";
+
+/** Messages of ours on their way to sessions, connected or not. */
+export interface Downlinks {
+  /** Null: no session of the device is there that it would reach. */
+  reach(device: number, topic: string, qos: 0 | 1): Promise<Reach | null>;
+  /**
+   * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
+   * first acknowledgement, or when nobody holds it any more. `kept` is called when a kill would not lose it to a
+   * session that outlives its connection.
+   */
+  send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
+}
+
+export interface DownlinksDeps {
+  readonly spaces: Pick<Spaces, "get" | "send">;
+  readonly records: Pick<SessionRecords, "send">;
+  readonly directory: {
+    peek(id: number): DeviceEntry | undefined;
+    get(id: number): Promise<DeviceEntry | undefined>;
+  };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
+  function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
+    const space = spaces.get(entry.id);
+    if (space === undefined || entry.device.blocked === 1 || !mayReceive(entry, topic)) return null;
+    let qos = -1;
+    let outlives = false;
+    let isLive = false;
+    for (const state of space.sessions.values()) {
+      const route = routeTo(state, space.deviceID, topic);
+      if (route === null) continue;
+      const granted = Math.min(route.qos, asked);
+      const queues = granted > 0 && state.expiry !== endsWithConnection;
+      if (state.link === null && (!queues || expiresAt(state) <= now() * 1000)) continue;
+      qos = Math.max(qos, granted);
+      outlives ||= queues;
+      isLive ||= state.link !== null;
+    }
+    return qos < 0 ? null : { entry, qos: qos as 0 | 1, outlives, isLive };
+  }
+
+  return {
+    reach: async (device, topic, qos) => {
+      if (spaces.get(device) === undefined) return null;
+      const entry = directory.peek(device) ?? (await directory.get(device));
+      return entry === undefined ? null : reachOf(entry, topic, qos);
+    },
+    send: (to, { ttl, ...downlink }, settled, kept) => {
+      const found = reachOf(to, downlink.topic, downlink.qos);
+      if (found === null) return "none";
+      const message = { ...downlink, properties: expiry(ttl) };
+      if (found.outlives) {
+        // A queue that outlives its connection is the journal's.
+        records.send(to, message, settled, kept);
+        return "awaited";
+      }
+      const copies = firstOf(settled);
+      const at = now() * 1000;
+      const published = { ...message, device: to.id, session: -1, retain: false, at };
+      const { sent, awaited } = spaces.send(published, copies.settled);
+      kept();
+      if (awaited > 0) copies.begin(awaited);
+      if (awaited > 0) return "awaited";
+      return sent > 0 ? "sent" : "none";
+    },
+  };
+}
+
+function expiry(ttl: number): MessageProperties | null {
+  return ttl === 0 ? null : { messageExpiryInterval: ttl };
+}

@@ -1,0 +1,53 @@
+import type { Will } from "../message.js";
+import type { Changes } from "./changes.js";
+import type { DueWill, SessionState, Space } from "./state.js";
+
+/** Wills of connections that have ended, until their record is on disk. */
+export interface LeftWills {
+  /** What a loaded space holds. */
+  takeUp(space: Space): void;
+  leave(space: Space, state: SessionState, ended: { connection: number; at: number; will: Will }): void;
+  /** A session that ends takes its delayed will with it to the front; one that goes on takes it back. */
+  settle(space: Space, ended: { session: number; at: number }, present: boolean): void;
+  published(space: Space, connection: number): void;
+  /** Those that are due, each once. */
+  due(nowMicros: number): DueWill[];
+}
+
+export function createLeftWills(changes: Changes, spaces: ReadonlyMap<number, Space>): LeftWills {
+  const withWills = new Set<Space>();
+  return {
+    takeUp: (space) => {
+      if (space.wills.length > 0) withWills.add(space);
+    },
+    leave: (space, { session, clientID, ip, expiry }, { connection, at, will }) => {
+      const { tenant, device } = space;
+      const dueAt = at + Math.min(will.delay, expiry) * 1e6;
+      withWills.add(space);
+      space.wills.push({ tenant, device, session, clientID, ip, connection, dueAt, will });
+      changes.will(device, connection);
+    },
+    settle: (space, { session, at }, present) => {
+      for (const due of [...space.wills]) {
+        if (due.session !== session || due.dueAt <= at) continue;
+        if (present) space.wills.splice(space.wills.indexOf(due), 1);
+        else due.dueAt = at;
+        changes.will(due.device, due.connection);
+      }
+    },
+    published: (space, connection) => {
+      const index = space.wills.findIndex((due) => due.connection === connection);
+      if (index < 0) return;
+      space.wills.splice(index, 1);
+      changes.will(space.device, connection);
+    },
+    due: (nowMicros) => {
+      const due: DueWill[] = [];
+      for (const space of withWills) {
+        if (space.wills.length === 0 || spaces.get(space.device) !== space) withWills.delete(space);
+        else due.push(...space.wills.filter(({ dueAt }) => dueAt <= nowMicros));
+      }
+      return due;
+    },
+  };
+}

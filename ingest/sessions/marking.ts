@@ -1,0 +1,25 @@
+import { endsWithConnection } from "../message.js";
+import type { Changes } from "./changes.js";
+import type { SessionState, Space } from "./state.js";
+
+/** Marks what changes of a session for the next save, where that is worth it. */
+export interface Marking {
+  session(state: SessionState): void;
+  message(state: SessionState, messageID: number): void;
+}
+
+export function createMarking(changes: Changes, spaces: ReadonlyMap<number, Space>): Marking {
+  /** What ends with its connection is not worth saving beyond that it is there. */
+  const outlives = ({ expiry }: SessionState): boolean => expiry !== endsWithConnection;
+  const isThere = (state: SessionState): boolean =>
+    spaces.get(state.device)?.sessions.get(state.clientID) === state;
+  return {
+    session: (state) => {
+      // One that has been replaced must not stand for the one in its place.
+      if (outlives(state) && isThere(state)) changes.session(state);
+    },
+    message: (state, messageID) => {
+      if (outlives(state)) changes.message(state, messageID);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { count, type Meter } from "../../meter.js";
+import { createInbound, type InboundDeps } from "./inbound.js";
+import { type Link, type LinkEnd, openLink } from "./link.js";
+import { createOutbound, type Outbound } from "./outbound.js";
+import { createWaits } from "./reconnecting.js";
+import type { BrokerSettings } from "./settings.js";
+
+/** The way in and out through a broker that is already there. */
+export interface Broker {
+  readonly outbound: Pick<Outbound, "isUp" | "send">;
+  /** To be called after each commit: hands out acknowledgements and reads on. */
+  afterCommit(): void;
+  /** Takes nothing more; what has been taken is acknowledged as it is kept. */
+  stopReading(): void;
+  close(): void;
+}
+
+export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom"> {
+  readonly settings: BrokerSettings;
+  readonly meter: Meter;
+  /** What is wrong with the way to the broker, or that nothing is (null). */
+  readonly note: (trouble: string | null) => void;
+  readonly log: {
+    info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
+    warn(msg: string, fields?: Readonly<Record<string, unknown>>): void;
+  };
+}
+
+const sweepMs = 1000;
+/** Of use for so long, a connection has put an end to the trouble before it. */
+const calmMs = 10_000;
+
+const hints: Partial<Record<LinkEnd, string>> = {
+  taken_over: "is another process running with this NODE_NUMBER?",
+};
+
+/** Connects, and again whenever the connection ends; waits longer from time to time. */
+export function openBroker(deps: BrokerDeps): Broker {
+  const { settings, meter, note, log } = deps;
+  const address = `${settings.host}:${settings.port}`;
+  const waits = createWaits(Math.random);
+  const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume });
+  const outbound = createOutbound(deps.now, flushSoon);
+  let link: Link | null = null;
+  let reconnect: NodeJS.Timeout | undefined;
+  let isReading = true;
+  let isClosed = false;
+  let flushPlanned = false;
+  /** Said in the log; not again until it is over or another. */
+  let told: LinkEnd | null = null;
+
+  function flushSoon(): void {
+    if (flushPlanned) return;
+    flushPlanned = true;
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    flushPlanned = false;
+    link?.flush();
+  }
+
+  function pauseIfFull(): void {
+    if (!isReading || inbound.isFull) link?.pause();
+  }
+
+  function resume(): void {
+    if (isReading && !inbound.isFull) link?.resume();
+  }
+
+  function open(): void {
+    let readyAt: number | null = null;
+    link = openLink(settings, {
+      accepted: (opened, accepted) => {
+        inbound.begin(opened, accepted.sessionPresent);
+        outbound.begin(opened, accepted);
+        if (!isReading) opened.pause();
+      },
+      subscribed: () => {
+        readyAt = performance.now();
+        meter.brokerConnections = 1;
+        note(null);
+        log.info("broker: connected", { address });
+      },
+      delivered: (delivery) => {
+        meter.brokerMessages++;
+        inbound.take(delivery);
+      },
+      acknowledged: outbound.acknowledged,
+      idle: pauseIfFull,
+      ended: (reason, text) => ended(reason, text, readyAt === null ? 0 : performance.now() - readyAt),
+    });
+  }
+
+  function ended(reason: LinkEnd, text: string, usefulMs: number): void {
+    link = null;
+    outbound.end();
+    meter.brokerConnections = 0;
+    count(meter.brokerEnded, reason);
+    if (isClosed) return;
+    const hint = hints[reason];
+    const trouble = `cannot use the broker at ${address}: ${text}${hint === undefined ? "" : `; ${hint}`}`;
+    note(trouble);
+    if (usefulMs >= calmMs) told = null;
+    if (told !== reason) log.warn(trouble, { reason });
+    told = reason;
+    reconnect = setTimeout(open, waits.next(usefulMs));
+  }
+
+  // What stops the reading may end without a commit of ours: space on the disk, a backlog.
+  const sweep = setInterval(resume, sweepMs);
+  open();
+
+  return {
+    outbound,
+    afterCommit: () => {
+      if (flushPlanned) flush();
+      resume();
+    },
+    stopReading: () => {
+      isReading = false;
+      link?.pause();
+    },
+    close: () => {
+      isClosed = true;
+      clearInterval(sweep);
+      clearTimeout(reconnect);
+      link?.close();
+    },
+  };
+}

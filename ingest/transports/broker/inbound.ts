@@ -1,0 +1,242 @@
+import { type Accept, type Origin, payloadBytesMax } from "../../accept.js";
+import type { DeviceEntry } from "../../directory-entries.js";
+import type { Limiter, Limits } from "../../limits.js";
+import { type BrokerRefusal, count, type Meter } from "../../meter.js";
+import { mayPublish } from "../../policies.js";
+import { messageKey, type Taken } from "../../redelivery.js";
+import type { Spaces } from "../../sessions/spaces.js";
+import type { Link } from "./link.js";
+import type { Delivery } from "./packets.js";
+import { createRecent } from "./redelivery.js";
+import { readUplinkTopic, type UplinkTopic } from "./topics.js";
+
+export interface InboundDeps {
+  readonly accept: Accept;
+  readonly spaces: Pick<Spaces, "publish">;
+  readonly meter: Meter;
+  readonly limits: Limits | null;
+  /** Hash of our client id. */
+  readonly session: number;
+  /** By deviceID, from memory: null = nobody has it, undefined = it must be looked up. */
+  readonly peek: (deviceID: string) => DeviceEntry | null | undefined;
+  readonly find: (deviceID: string) => Promise<DeviceEntry | undefined>;
+  /** What an earlier run had taken of a device. */
+  readonly takenBefore: (device: number) => Promise<Taken>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** There are acknowledgements to flush, soon. */
+  readonly onAnswer: () => void;
+  /** What waited has been taken: there may be room again. */
+  readonly onRoom: () => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** What the broker hands us: in its order into the journal, acknowledged in that order. */
+export interface Inbound {
+  /** A connection begins; `resumed`: the broker goes on with what it had open. */
+  begin(link: Link, resumed: boolean): void;
+  take(delivery: Delivery): void;
+  /** Reading must wait. */
+  readonly isFull: boolean;
+  readonly inFlight: number;
+}
+
+const inFlightBytesMax = 8 * 1024 * 1024;
+const lookupRetryMs = 1000;
+
+/** One connection's acknowledgements. */
+interface Turn {
+  readonly link: Link;
+  appended: number;
+  kept: number;
+  /** Messages that are not kept: acknowledged behind all that came before them [MQTT-4.6.0-2]. */
+  readonly behind: { readonly after: number; readonly messageID: number }[];
+}
+
+/** A message that waits for its device, or for those before it. */
+interface Waiting {
+  readonly turn: Turn;
+  readonly delivery: Delivery;
+}
+
+export function createInbound(deps: InboundDeps): Inbound {
+  const { accept, meter, session, limits, spaces } = deps;
+  const limiters = new WeakMap<DeviceEntry, Limiter>();
+  const recent = createRecent();
+  /** What an earlier run had taken of each device. The broker sends it again before anything new [MQTT-4.4.0-1]. */
+  const earlier = new Map<number, Taken>();
+  let mayRepeatEarlier = true;
+  let current: Turn | null = null;
+  let waiting: Waiting[] = [];
+  let draining = false;
+  let inFlight = 0;
+  let inFlightBytes = 0;
+
+  function answer(turn: Turn, messageID: number): void {
+    if (turn !== current || messageID === 0) return;
+    turn.link.acknowledge(messageID);
+    deps.onAnswer();
+  }
+
+  function answerInTurn(turn: Turn, { messageID }: Delivery): void {
+    if (turn.kept === turn.appended) return answer(turn, messageID);
+    turn.behind.push({ after: turn.appended, messageID });
+  }
+
+  function answerBehind(turn: Turn): void {
+    let some = 0;
+    for (const { after, messageID } of turn.behind) {
+      if (after > turn.kept) break;
+      answer(turn, messageID);
+      some++;
+    }
+    turn.behind.splice(0, some);
+  }
+
+  function refuse({ turn, delivery }: Waiting, reason: BrokerRefusal): void {
+    count(meter.brokerRefused, reason);
+    answerInTurn(turn, delivery);
+  }
+
+  /** Over its limit a device is refused, not waited for: all the others stand behind it. */
+  function isWithinLimits(device: DeviceEntry, bytes: number): boolean {
+    if (limits === null) return true;
+    let limiter = limiters.get(device);
+    if (limiter === undefined) {
+      const made = limits.limiter(device);
+      if (made === null) return true;
+      limiter = made;
+      limiters.set(device, limiter);
+    }
+    return limiter.take(bytes) !== null;
+  }
+
+  function append({ turn, delivery }: Waiting, device: DeviceEntry, topic: string): void {
+    const { payload, qos, dup, messageID, properties } = delivery;
+    const origin: Origin = { device, connection: 0, session, ip: "" };
+    const refused = !mayPublish(device, topic);
+    if (refused) count(meter.policyRefused, "publish");
+    if (qos === 1) recent.add({ messageID, topic: delivery.topic ?? "", payload });
+    turn.appended++;
+    inFlight++;
+    inFlightBytes += payload.length;
+    // Messages of a shared subscription are never retained ones [MQTT-3.3.1-13].
+    accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
+      inFlight--;
+      inFlightBytes -= payload.length;
+      turn.kept++;
+      answer(turn, messageID);
+      if (turn.behind.length > 0) answerBehind(turn);
+      if (refused) return;
+      const at = deps.now() * 1000;
+      spaces.publish({ device: device.id, session, topic, payload, qos, retain: false, properties, at });
+    });
+  }
+
+  /** All that needs no device. */
+  function read(one: Waiting): UplinkTopic | null {
+    const { topic, payload, isMalformed } = one.delivery;
+    const named = topic === null ? null : readUplinkTopic(topic);
+    if (isMalformed) refuse(one, "malformed");
+    else if (named === null) refuse(one, "topic");
+    else if (payload.length > payloadBytesMax) refuse(one, "oversize");
+    else return named;
+    return null;
+  }
+
+  function isTaken({ messageID, topic, payload }: Delivery, own: string, taken: Taken | undefined): boolean {
+    if (recent.has({ messageID, topic: topic ?? "", payload })) return true;
+    return taken?.has(messageKey({ messageID, topic: own, payload })) === true;
+  }
+
+  function finish(one: Waiting, device: DeviceEntry | null, topic: string): void {
+    const { delivery, turn } = one;
+    if (delivery.qos === 1 && !delivery.dup) mayRepeatEarlier = false;
+    if (device === null) return refuse(one, "device");
+    if (delivery.dup && delivery.qos === 1 && isTaken(delivery, topic, earlier.get(device.id))) {
+      meter.redelivered++;
+      return answerInTurn(turn, delivery);
+    }
+    if (device.device.blocked === 1) return refuse(one, "blocked");
+    if (!isWithinLimits(device, topic.length + delivery.payload.length)) return refuse(one, "rate");
+    append(one, device, topic);
+  }
+
+  const needsHistory = ({ dup, qos }: Delivery, device: DeviceEntry): boolean =>
+    mayRepeatEarlier && dup && qos === 1 && !earlier.has(device.id);
+
+  /** False where it has to wait for something. */
+  function takeAtOnce(one: Waiting): boolean {
+    const named = read(one);
+    if (named === null) return true;
+    const device = deps.peek(named.deviceID);
+    if (device === undefined || (device !== null && needsHistory(one.delivery, device))) return false;
+    finish(one, device, named.topic);
+    return true;
+  }
+
+  async function takeLater(one: Waiting): Promise<void> {
+    const named = read(one);
+    if (named === null) return;
+    const device = (await lasting(() => deps.find(named.deviceID))) ?? null;
+    if (device !== null && needsHistory(one.delivery, device)) {
+      earlier.set(device.id, await lasting(() => deps.takenBefore(device.id)));
+    }
+    finish(one, device, named.topic);
+  }
+
+  /** The metadata may be away for a while; the messages wait for it. */
+  async function lasting<T>(action: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await action();
+      } catch (error) {
+        deps.onTrouble(error);
+        await new Promise((resolve) => setTimeout(resolve, lookupRetryMs).unref());
+      }
+    }
+  }
+
+  async function drain(): Promise<void> {
+    draining = true;
+    for (let at = 0; at < waiting.length; at++) {
+      const one = waiting[at];
+      // Of a connection that is gone: the broker sends it again.
+      if (one === undefined || one.turn !== current) continue;
+      if (!takeAtOnce(one)) await takeLater(one);
+    }
+    waiting = [];
+    draining = false;
+    deps.onRoom();
+  }
+
+  return {
+    begin: (link, resumed) => {
+      mayRepeatEarlier = resumed && mayRepeatEarlier;
+      earlier.clear();
+      if (!resumed) recent.clear();
+      current = { link, appended: 0, kept: 0, behind: [] };
+    },
+    take: (delivery) => {
+      const turn = current;
+      if (turn === null) return;
+      const one = { turn, delivery };
+      if (!draining && takeAtOnce(one)) return;
+      waiting.push(one);
+      if (!draining) {
+        void drain();
+        return;
+      }
+      // Asked for now, so that a burst of unknown devices is looked up together.
+      const named = delivery.topic === null ? null : readUplinkTopic(delivery.topic);
+      if (named !== null && deps.peek(named.deviceID) === undefined)
+        deps.find(named.deviceID).catch(() => undefined);
+    },
+    get isFull() {
+      return draining || inFlightBytes > inFlightBytesMax || accept.full;
+    },
+    get inFlight() {
+      return inFlight;
+    },
+  };
+}

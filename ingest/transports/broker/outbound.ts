@@ -1,0 +1,151 @@
+import type { Settled } from "../../sessions/state.js";
+import { createPublishEncoder } from "../mqtt/publish-packet.js";
+import type { Link } from "./link.js";
+import type { Accepted } from "./packets.js";
+import { downlinkTopic } from "./topics.js";
+
+/** A message of ours to one device. */
+export interface BrokerDownlink {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1;
+  /** Seconds that it may wait; 0: without end. */
+  readonly ttl: number;
+}
+
+/** none: the broker is away, or too much waits for it; otherwise as of sessions. */
+export type SentThroughBroker = "none" | "sent" | "awaited";
+
+/** Messages down through the broker. */
+export interface Outbound {
+  readonly isUp: boolean;
+  /**
+   * `settled` is called once for a message that is awaited: true when the broker has it for somebody, false when it
+   * says that nobody listens, refuses it, or its time is over.
+   */
+  send(deviceID: string, message: BrokerDownlink, settled: Settled): SentThroughBroker;
+  begin(link: Link, accepted: Accepted): void;
+  acknowledged(messageID: number, code: number): void;
+  end(): void;
+}
+
+interface Outgoing {
+  readonly messageID: number;
+  readonly topic: string;
+  readonly message: BrokerDownlink;
+  /** Milliseconds since 1970; infinite without end. */
+  readonly expiresAt: number;
+  readonly settled: Settled;
+  sent: boolean;
+}
+
+/** Not acknowledged by the broker, over all devices. */
+const outgoingMessagesMax = 10_000;
+const outgoingBytesMax = 32 * 1024 * 1024;
+/** Reserved for SUBSCRIBE. */
+const messageIDMax = 65_534;
+const noMatchingSubscribers = 0x10;
+
+/** `now` is milliseconds since 1970; `onSent`: there are bytes to flush, soon. */
+export function createOutbound(now: () => number, onSent: () => void): Outbound {
+  const outgoing = new Map<number, Outgoing>();
+  let bytes = 0;
+  let lastID = 0;
+  let inFlight = 0;
+  let current: { readonly link: Link; readonly accepted: Accepted; readonly encode: Encode } | null = null;
+
+  function nextID(): number {
+    do lastID = (lastID % messageIDMax) + 1;
+    while (outgoing.has(lastID));
+    return lastID;
+  }
+
+  function forget(one: Outgoing, acknowledged: boolean): void {
+    outgoing.delete(one.messageID);
+    bytes -= one.message.payload.length;
+    one.settled(acknowledged);
+  }
+
+  /** Sends what the broker has room for; `again`: it may have seen it. */
+  function write(one: Outgoing, again: boolean): void {
+    if (current === null) return;
+    const left = secondsLeft(one);
+    const packet = left <= 0 ? null : current.encode(one, left, again);
+    if (packet === null) return forget(one, false);
+    one.sent = true;
+    inFlight++;
+    current.link.push(packet);
+    onSent();
+  }
+
+  function secondsLeft({ expiresAt }: Outgoing): number {
+    return Number.isFinite(expiresAt) ? Math.ceil((expiresAt - now()) / 1000) : Number.POSITIVE_INFINITY;
+  }
+
+  function sendMore(): void {
+    if (current === null) return;
+    for (const one of outgoing.values()) {
+      if (inFlight >= current.accepted.receiveMaximum) return;
+      if (!one.sent) write(one, false);
+    }
+  }
+
+  return {
+    get isUp() {
+      return current !== null;
+    },
+    send: (deviceID, message, settled) => {
+      if (current === null) return "none";
+      const topic = downlinkTopic(deviceID, message.topic);
+      const expiresAt = message.ttl === 0 ? Number.POSITIVE_INFINITY : now() + message.ttl * 1000;
+      if (message.qos === 0) {
+        const one = { messageID: 0, topic, message, expiresAt, settled, sent: false };
+        const packet = current.encode(one, secondsLeft(one), false);
+        if (packet === null) return "none";
+        current.link.push(packet);
+        onSent();
+        return "sent";
+      }
+      if (outgoing.size >= outgoingMessagesMax || bytes + message.payload.length > outgoingBytesMax)
+        return "none";
+      const one: Outgoing = { messageID: nextID(), topic, message, expiresAt, settled, sent: false };
+      outgoing.set(one.messageID, one);
+      bytes += message.payload.length;
+      if (inFlight < current.accepted.receiveMaximum) write(one, false);
+      return "awaited";
+    },
+    begin: (link, accepted) => {
+      current = { link, accepted, encode: encoderOf(accepted) };
+      inFlight = 0;
+      for (const one of [...outgoing.values()]) {
+        const again = one.sent && accepted.sessionPresent;
+        one.sent = false;
+        if (inFlight < accepted.receiveMaximum) write(one, again);
+      }
+    },
+    acknowledged: (messageID, code) => {
+      const one = outgoing.get(messageID);
+      if (one === undefined) return;
+      inFlight = Math.max(0, inFlight - 1);
+      forget(one, code < noMatchingSubscribers);
+      sendMore();
+    },
+    end: () => {
+      current = null;
+    },
+  };
+}
+
+/** Null where the broker does not take so large a packet. */
+type Encode = (one: Outgoing, secondsLeft: number, again: boolean) => Buffer | null;
+
+function encoderOf({ packetBytesMax, receiveMaximum }: Accepted): Encode {
+  const encoder = createPublishEncoder({
+    ...{ version: 5, receiveMaximum, packetBytesMax, topicAliasMax: 0, problemInformation: true },
+  });
+  return ({ topic, messageID, message: { payload, qos } }, left, dup) =>
+    encoder.encode({
+      ...{ topic, payload, qos, messageID, dup, retain: false, identifiers: [] },
+      properties: Number.isFinite(left) ? { messageExpiryInterval: left } : null,
+    });
+}

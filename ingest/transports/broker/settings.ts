@@ -1,0 +1,32 @@
+/** The broker that is already there, and who we are to it. */
+export interface BrokerSettings {
+  readonly host: string;
+  readonly port: number;
+  /** Null: without TLS. PEM texts; `ca` null: the authorities that Node knows. */
+  readonly tls: {
+    readonly ca: string | null;
+    readonly cert: string | null;
+    readonly key: string | null;
+  } | null;
+  readonly username: string | null;
+  readonly password: string | null;
+  /** The same at each start, and no other process's: the broker keeps for it what is not acknowledged. */
+  readonly clientID: string;
+  /** Whether other processes take a share of the messages. */
+  readonly shared: boolean;
+}
+
+/** Messages of QoS 1 that the broker may have sent us and not seen acknowledged. */
+export const receiveMaximum = 2000;
+
+/**
+ * Far more than a message that is taken: a larger one is refused by us and counted, where the broker would drop it
+ * without a word [MQTT-3.1.2-25].
+ */
+export const packetBytesMax = 16 * 1024 * 1024;
+
+/** Seconds that the broker keeps our session while we are away. */
+export const sessionExpiry = 7 * 86_400;
+
+/** Seconds. */
+export const keepAlive = 30;

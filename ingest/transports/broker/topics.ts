@@ -1,0 +1,36 @@
+import { isTopicName } from "../../topics.js";
+
+/** Each device has one branch of the broker's topics: `devices/{deviceID}/up/{topic}` and `…/down/{topic}`. */
+
+/** What one process subscribes to alone: a broker that forgets shared subscriptions as it restarts keeps this one. */
+export const ownFilter = "devices/+/up/#";
+
+/** What all processes of a deployment subscribe to together (MQTT 5.0 §4.8.2). */
+export const sharedFilter = `$share/tidemark/${ownFilter}`;
+
+export interface UplinkTopic {
+  readonly deviceID: string;
+  /** As the device would name it in its own space. */
+  readonly topic: string;
+}
+
+const root = "devices/";
+const upward = "/up/";
+
+/** Null where the topic is none of a device's: its own part is missing, or no topic name. */
+export function readUplinkTopic(text: string): UplinkTopic | null {
+  if (!text.startsWith(root)) return null;
+  const end = text.indexOf("/", root.length);
+  if (end <= root.length || !text.startsWith(upward, end)) return null;
+  const topic = text.slice(end + upward.length);
+  return isTopicName(topic) ? { deviceID: text.slice(root.length, end), topic } : null;
+}
+
+export function downlinkTopic(deviceID: string, topic: string): string {
+  return `${root}${deviceID}/down/${topic}`;
+}
+
+/** Where the device publishes, and where it listens, with what it names behind it. */
+export function branchOf(deviceID: string): { readonly up: string; readonly down: string } {
+  return { up: `${root}${deviceID}${upward}`, down: downlinkTopic(deviceID, "") };
+}

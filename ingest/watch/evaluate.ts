@@ -1,0 +1,250 @@
+import type { DecodedPoint } from "../decode/points.js";
+import type { PointWatch, RuleWatch, WatchPlan } from "./plan.js";
+import type { Scope } from "./scopes.js";
+import { type Countable, countOn, type DeviceState, type PointState, raise, recover } from "./state.js";
+
+/** One message as it is evaluated; its id is that of the journal. */
+export interface Observation extends Countable {
+  /** Its points begin at `from` in `points`. */
+  readonly points: readonly DecodedPoint[];
+  readonly from: number;
+  /** A fault has discarded them: only faults are looked at. */
+  readonly isDiscarded: boolean;
+  readonly scopes: readonly Scope[];
+}
+
+const severities = { fault: 1, limit: 2, scope: 3 } as const;
+const reportedCharactersMax = 255;
+
+/** What one message changes, by the points that are not older than the last one used of the same data point. */
+export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): void {
+  const { points, from } = message;
+  const first = points[from];
+  if (first === undefined) return;
+  if (state.plan !== plan) forgetCauses(plan, state, first.time);
+  if (plan.points.size === 0) return;
+  let isOneTime = true;
+  for (let at = from + 1; at < points.length; at++) {
+    if ((points[at] as DecodedPoint).time !== first.time) isOneTime = false;
+  }
+  if (isOneTime) {
+    evaluateInstant(plan, state, message, points, from, points.length);
+    return;
+  }
+  const ordered = points.slice(from).sort((a, b) => a.time - b.time);
+  for (let at = 0; at < ordered.length; ) {
+    let end = at + 1;
+    while (end < ordered.length && ordered[end]?.time === ordered[at]?.time) end++;
+    evaluateInstant(plan, state, message, ordered, at, end);
+    at = end;
+  }
+}
+
+/** A limit, fault or rule that is watched no more troubles nobody. */
+function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
+  state.plan = plan;
+  for (const cause of [...state.active]) {
+    if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
+  }
+}
+
+const watched = /^(fault|upper|lower|rule):/;
+
+/** Rules that the present instant's points touch. Evaluation never waits, so there is one instant at a time. */
+const touched: RuleWatch[] = [];
+let instant = 0;
+
+/** Points of one time: all values are set before rules and fences look at them. */
+function evaluateInstant(
+  plan: WatchPlan,
+  state: DeviceState,
+  message: Observation,
+  points: readonly DecodedPoint[],
+  from: number,
+  end: number,
+): void {
+  const time = (points[from] as DecodedPoint).time;
+  let moved = false;
+  touched.length = 0;
+  instant++;
+  for (let at = from; at < end; at++) {
+    const point = points[at] as DecodedPoint;
+    const watch = plan.points.get(point.series.dataPointIntID);
+    if (watch === undefined || (message.isDiscarded && watch.fault === null)) continue;
+    if (!use(state, watch, point)) continue;
+    checkFault(state, message, watch, point);
+    if (message.isDiscarded) continue;
+    checkLimits(state, message, watch, point);
+    if (watch.place !== null && move(state, watch.place, point)) moved = true;
+    for (const column of watch.columns) report(state, column, String(point.value));
+    for (const rule of watch.rules) touch(rule);
+  }
+  if (moved) checkScopes(state, message, time);
+  for (const rule of touched) checkRule(state, message, rule, time);
+}
+
+function touch(rule: RuleWatch): void {
+  if (rule.touchedAt === instant) return;
+  rule.touchedAt = instant;
+  touched.push(rule);
+}
+
+/** Makes it the newest value used; false when there is a newer one. */
+function use(state: DeviceState, watch: PointWatch, { time, value }: DecodedPoint): boolean {
+  const number = typeof value === "string" ? Number.NaN : Number(value);
+  const last: PointState | undefined = state.values.get(watch.id);
+  if (last === undefined) {
+    state.values.set(watch.id, { time, value: number, previous: Number.NaN });
+    return true;
+  }
+  if (time < last.time) return false;
+  // A second point of the same time takes the place of the first.
+  if (time > last.time) last.previous = last.value;
+  last.time = time;
+  last.value = number;
+  return true;
+}
+
+function checkFault(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
+  if (watch.fault === null) return;
+  const cause = watch.causes.fault;
+  if (point.value !== watch.fault) {
+    recover(state, cause, point.time);
+    return;
+  }
+  if (countOn(state, cause, message)) return;
+  const alertName = `${watch.name}故障`;
+  const alertContent = `${alertName}：${point.value}`;
+  const startTime = toMillis(point.time);
+  raise(state, { cause, alertName, alertContent, alertSeverity: severities.fault, startTime }, message);
+}
+
+function checkLimits(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
+  const { upper, lower, causes } = watch;
+  const value = point.value as number;
+  if (upper !== null && value > upper) exceed(state, message, watch, point, "upper");
+  else recover(state, causes.upper, point.time);
+  if (lower !== null && value < lower) exceed(state, message, watch, point, "lower");
+  else recover(state, causes.lower, point.time);
+}
+
+const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于下限", sign: "<" } } as const;
+
+function exceed(
+  state: DeviceState,
+  message: Observation,
+  watch: PointWatch,
+  { time, value }: DecodedPoint,
+  limit: "upper" | "lower",
+): void {
+  const cause = watch.causes[limit];
+  if (countOn(state, cause, message)) return;
+  const alertName = watch.name + limits[limit].word;
+  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${watch[limit]}`;
+  const startTime = toMillis(time);
+  raise(state, { cause, alertName, alertContent, alertSeverity: severities.limit, startTime }, message);
+}
+
+/** True when the device now stands on a place of the earth. */
+function move(state: DeviceState, part: NonNullable<PointWatch["place"]>, { value }: DecodedPoint): boolean {
+  if (part === "both")
+    [state.longitude = Number.NaN, state.latitude = Number.NaN] = JSON.parse(String(value)) as number[];
+  else state[part] = value as number;
+  const { longitude, latitude } = state;
+  if (!(Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90)) return false;
+  report(state, "longitude", longitude);
+  report(state, "latitude", latitude);
+  return true;
+}
+
+/** Sets a column of the device where it has changed. */
+function report(
+  state: DeviceState,
+  column: Parameters<DeviceState["columns"]["set"]>[0],
+  value: number | string,
+): void {
+  if (state.reported.get(column) === value) return;
+  if (typeof value === "string" && value.length > reportedCharactersMax) return;
+  state.reported.set(column, value);
+  state.columns.set(column, value);
+}
+
+function checkScopes(state: DeviceState, message: Observation, time: number): void {
+  const { longitude, latitude } = state;
+  forgetScopes(state, message, time);
+  for (const scope of message.scopes) {
+    const isTrouble = scope.contains([longitude, latitude]) === scope.isForbidden;
+    if (!isTrouble) {
+      recover(state, scope.cause, time);
+      continue;
+    }
+    if (countOn(state, scope.cause, message)) continue;
+    const word = scope.isForbidden ? "进入禁止区域" : "离开活动区域";
+    const alertContent = `${scope.name}：${word} [${longitude}, ${latitude}]`;
+    const { cause, name: alertName } = scope;
+    const startTime = toMillis(time);
+    raise(state, { cause, alertName, alertContent, alertSeverity: severities.scope, startTime }, message);
+  }
+}
+
+/** A fence that the device has no longer troubles nobody. */
+function forgetScopes(state: DeviceState, { scopes }: Observation, time: number): void {
+  for (const cause of [...state.active]) {
+    if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause))
+      recover(state, cause, time);
+  }
+}
+
+const operandsMax = 200;
+const operands = new Float64Array(operandsMax);
+
+/** A condition that is null says nothing: neither trouble nor its end. */
+function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, time: number): void {
+  for (let at = 0; at < watch.operands.length; at++) {
+    const { point, isPrevious } = watch.operands[at] as RuleWatch["operands"][number];
+    const known = point === null ? undefined : state.values.get(point);
+    operands[at] = known === undefined ? Number.NaN : isPrevious ? known.previous : known.value;
+  }
+  const result = watch.evaluate(operands);
+  if (Number.isNaN(result)) return;
+  if (result === 0) {
+    if (state.since.size > 0) state.since.delete(watch.id);
+    recover(state, watch.cause, time);
+    return;
+  }
+  if (watch.durationMicros > 0) {
+    const since = state.since.get(watch.id) ?? time;
+    state.since.set(watch.id, since);
+    if (time - since < watch.durationMicros) return;
+  }
+  if (countOn(state, watch.cause, message)) return;
+  const { alertName, alertContent, alertSeverity } = watch.rule;
+  const startTime = toMillis(time);
+  raise(state, { cause: watch.cause, alertName, alertContent, alertSeverity, startTime }, message);
+}
+
+const toMillis = (micros: number): number => Math.floor(micros / 1000);
+
+const detailValuesMax = 200;
+const detailCharactersMax = 1024;
+
+/** A message's values by dataPointID, made once and when they are asked for; of several of one, the last. */
+export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
+  let made: Readonly<Record<string, unknown>> | undefined;
+  return () => {
+    made ??= valuesOf(points, from);
+    return made;
+  };
+}
+
+function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Record<string, unknown>> {
+  const detail: Record<string, unknown> = {};
+  let left = detailValuesMax;
+  for (let at = from; at < points.length && left > 0; at++, left--) {
+    const { series, value } = points[at] as DecodedPoint;
+    const generation = series.field.indexOf("~");
+    const dataPointID = generation < 0 ? series.field : series.field.slice(0, generation);
+    detail[dataPointID] = typeof value === "string" ? value.slice(0, detailCharactersMax) : value;
+  }
+  return detail;
+}

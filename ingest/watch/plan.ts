@@ -1,0 +1,169 @@
+import { type AlertRule, alertRulesOf } from "../../store/alert-rules.js";
+import type { Change } from "../../store/changes.js";
+import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js";
+import type { Db } from "../../store/db.js";
+import type { ReportedColumn } from "../../store/device-ingest.js";
+import { resourcesOf } from "../../store/product-resources.js";
+
+/** What the values of a product's data points mean for alerts, locations and the device's own record. */
+export interface WatchPlan {
+  /** By record id of the data point; those that mean nothing here are left out. */
+  readonly points: ReadonlyMap<number, PointWatch>;
+  /** Of faults, limits and rules that are watched. */
+  readonly causes: ReadonlySet<string>;
+}
+
+export interface PointWatch {
+  readonly id: number;
+  readonly name: string;
+  readonly causes: Readonly<Record<"fault" | "upper" | "lower", string>>;
+  /** The text that says there is a fault. */
+  readonly fault: string | null;
+  readonly upper: number | null;
+  readonly lower: number | null;
+  readonly place: "longitude" | "latitude" | "both" | null;
+  /** Columns of the device that take its value. */
+  readonly columns: readonly ReportedColumn[];
+  /** Rules whose condition names it. */
+  readonly rules: readonly RuleWatch[];
+}
+
+export interface RuleWatch {
+  readonly id: number;
+  readonly cause: string;
+  readonly rule: Pick<AlertRule, "alertName" | "alertContent" | "alertSeverity">;
+  readonly durationMicros: number;
+  /** Where each operand comes from: a data point, its value or the one before; null: a data point that is gone. */
+  readonly operands: readonly { readonly point: number | null; readonly isPrevious: boolean }[];
+  readonly evaluate: Condition["evaluate"];
+  /** The instant that it was last touched in: so that it is evaluated once in each. */
+  touchedAt: number;
+}
+
+/** A formula that is true (not 0), false (0) or null (NaN). */
+export interface Condition {
+  /** `dataPoint`, `lastValue` or a dataPointID. */
+  readonly variables: readonly string[];
+  /** The operands in the order of `variables`; NaN for null. */
+  evaluate(operands: Float64Array): number;
+}
+
+/** Compiles a saved condition. @throws StoreError INVALID for one that this version does not take */
+export type CompileCondition = (text: string) => Condition;
+
+export interface WatchPlans {
+  /** From memory only. */
+  peek(productIntID: number): WatchPlan | undefined;
+  get(productIntID: number): Promise<WatchPlan>;
+  forget(change: Change): void;
+}
+
+const entities: ReadonlySet<string> = new Set(["product", "data_point", "product_resource", "alert_rule"]);
+
+/** Plans are kept until the metadata that they come from changes. */
+export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans {
+  const plans = new Map<number, WatchPlan>();
+  let generation = 0;
+  return {
+    peek: (productIntID) => plans.get(productIntID),
+    get: async (productIntID) => {
+      for (;;) {
+        const found = plans.get(productIntID);
+        if (found !== undefined) return found;
+        const begun = generation;
+        const plan = planOf(
+          await dataPointsOf(db, productIntID),
+          await resourcesOf(db, productIntID),
+          await alertRulesOf(db, productIntID),
+          compile,
+        );
+        // What was read while the feed moved on may be older than what the feed brought.
+        if (begun === generation) plans.set(productIntID, plan);
+      }
+    },
+    forget: (change) => {
+      if (!entities.has(change.entity)) return;
+      generation++;
+      plans.clear();
+    },
+  };
+}
+
+const faultType = 4;
+const placeType = 6;
+/** Bits and times have no limits. */
+const unlimited: ReadonlySet<number> = new Set([19, 24]);
+const coordinates: Readonly<Record<number, "longitude" | "latitude">> = { 1: "longitude", 2: "latitude" };
+
+export function planOf(
+  points: readonly DataPoint[],
+  resources: readonly { readonly codeValue: string; readonly dataPointIntID: number }[],
+  rules: readonly AlertRule[],
+  compile: CompileCondition,
+): WatchPlan {
+  const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
+  const watches = rules.flatMap((rule) => toRuleWatch(rule, ids, compile));
+  const all = points.map((point): PointWatch => {
+    const isLimited = kindOf(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
+    return {
+      id: point.id,
+      name: point.dataPointName,
+      causes: { fault: `fault:${point.id}`, upper: `upper:${point.id}`, lower: `lower:${point.id}` },
+      fault: point.pointDataType === faultType ? point.faultValue : null,
+      upper: isLimited ? point.upperLimit : null,
+      lower: isLimited ? point.lowerLimit : null,
+      place: placeOf(point),
+      columns: resources
+        .filter((one) => one.dataPointIntID === point.id)
+        .map((one) => one.codeValue as ReportedColumn),
+      rules: watches.filter((rule) => rule.operands.some((operand) => operand.point === point.id)),
+    };
+  });
+  const used = all.filter(isOfUse);
+  const causes = new Set([...used.flatMap(causesOf), ...watches.map((rule) => rule.cause)]);
+  return { points: new Map(used.map((point) => [point.id, point])), causes };
+}
+
+function causesOf({ fault, upper, lower, causes }: PointWatch): string[] {
+  return Object.entries({ fault, upper, lower }).flatMap(([of, value]) =>
+    value === null ? [] : causes[of as keyof PointWatch["causes"]],
+  );
+}
+
+function placeOf(point: DataPoint): PointWatch["place"] {
+  if (point.pointDataType === placeType) return "both";
+  if (point.isLocationType !== 1 || kindOf(point.pointDataType) !== "number") return null;
+  return coordinates[point.locationType ?? 0] ?? null;
+}
+
+function isOfUse({ fault, upper, lower, place, columns, rules }: PointWatch): boolean {
+  return [fault, upper, lower, place].some((one) => one !== null) || columns.length + rules.length > 0;
+}
+
+/** A condition that no longer compiles watches nothing. */
+function toRuleWatch(
+  rule: AlertRule,
+  ids: ReadonlyMap<string, number>,
+  compile: CompileCondition,
+): RuleWatch[] {
+  try {
+    const { variables, evaluate } = compile(rule.condition);
+    return [
+      {
+        id: rule.id,
+        cause: `rule:${rule.id}`,
+        rule,
+        durationMicros: rule.duration * 1e6,
+        operands: variables.map((name) =>
+          name === "dataPoint" || name === "lastValue"
+            ? { point: rule.dataPointIntID, isPrevious: name === "lastValue" }
+            : { point: ids.get(name) ?? null, isPrevious: false },
+        ),
+        evaluate,
+        touchedAt: 0,
+      },
+    ];
+  } catch {
+    return [];
+  }
+}

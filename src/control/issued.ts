@@ -1,0 +1,103 @@
+import type { HeldReceipts } from "../../ingest/sessions/held-receipts.js";
+import {
+  expiredLogs,
+  groupLogsOf,
+  type IssuedLog,
+  issuedLogs,
+  moveControlLogs,
+  publishStatuses,
+} from "../../store/control-logs.js";
+import type { Db } from "../../store/db.js";
+import type { Logger } from "../log.js";
+import type { Receipts } from "./receipts.js";
+
+/** What becomes of commands that no call of this run waits for. */
+
+const logsPerStep = 1000;
+
+export interface IssuedDeps {
+  readonly db: Db;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * At start: what an earlier run of this process has issued is confirmed if its receipt had come, stays issued while
+ * a session holds it, and has failed otherwise, for nobody is left who could bring it.
+ */
+export async function settleIssued({
+  db,
+  now,
+  node,
+  held,
+  receipts,
+}: IssuedDeps & { node: number; held: HeldReceipts; receipts: Receipts }): Promise<void> {
+  for (let after = 0; ; ) {
+    const logs = await issuedLogs(db, node, after, logsPerStep);
+    const lost = logs.filter(({ id }) => !held.known.has(id));
+    if (lost.length > 0) await moveControlLogs(db, now(), lost.map(givenUp));
+    if (logs.length < logsPerStep) break;
+    after = logs.at(-1)?.id ?? after;
+  }
+  const groups = await groupsOf(db, [...held.known]);
+  const { confirmed, failed } = publishStatuses;
+  held.listen((id, acknowledged) => {
+    const groupLogIntID = groups.get(id) ?? null;
+    receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
+  });
+}
+
+/** At QoS 0 nothing more than its log was to be expected. */
+function givenUp({ id, groupLogIntID, qos }: IssuedLog) {
+  const publishStatus = qos === 0 ? publishStatuses.unconfirmed : publishStatuses.failed;
+  return { id, groupLogIntID, publishStatus };
+}
+
+async function groupsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+  const groups = new Map<number, number>();
+  for (let at = 0; at < ids.length; at += logsPerStep) {
+    const some = await groupLogsOf(db, ids.slice(at, at + logsPerStep));
+    for (const [id, group] of some) groups.set(id, group);
+  }
+  return groups;
+}
+
+const expiryLookMs = 1000;
+
+/** Fails what has waited for its time; a receipt that comes later still confirms it. */
+export function startExpiry({ db, now, log }: IssuedDeps & { log: Logger }): { close(): Promise<void> } {
+  let closed = false;
+  let failing = false;
+  let timer: NodeJS.Timeout | undefined;
+  let running = Promise.resolve();
+
+  async function look(): Promise<void> {
+    try {
+      while (!closed) {
+        const logs = await expiredLogs(db, now(), logsPerStep);
+        if (logs.length > 0) await moveControlLogs(db, now(), logs.map(givenUp));
+        if (logs.length < logsPerStep) break;
+      }
+      failing = false;
+    } catch (error) {
+      if (!failing) log.warn("cannot end expired commands", { error });
+      failing = true;
+    }
+    if (!closed) plan();
+  }
+
+  function plan(): void {
+    timer = setTimeout(() => {
+      running = look();
+    }, expiryLookMs);
+  }
+
+  plan();
+  return {
+    close: () => {
+      closed = true;
+      clearTimeout(timer);
+      return running;
+    },
+  };
+}

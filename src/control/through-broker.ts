@@ -1,0 +1,55 @@
+import type { Directory } from "../../ingest/directory.js";
+import { mayReceive } from "../../ingest/policies.js";
+import type { Downlinks } from "../../ingest/sessions/downlinks.js";
+import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { Elsewhere } from "./commands.js";
+
+type Entries = Pick<Directory, "peek" | "get">;
+
+/**
+ * What reaches no session here goes through the broker, which says whether anybody has it: its PUBACK is the
+ * receipt. Nothing waits here for a broker that is away.
+ */
+export function throughBroker(
+  downlinks: Downlinks,
+  broker: Broker["outbound"],
+  directory: Entries,
+): Downlinks {
+  return {
+    reach: async (device, topic, qos) => {
+      const here = await downlinks.reach(device, topic, qos);
+      if (here !== null || !broker.isUp) return here;
+      const entry = directory.peek(device) ?? (await directory.get(device));
+      if (entry === undefined || entry.device.blocked === 1 || !mayReceive(entry, topic)) return null;
+      return { entry, qos, outlives: false, isLive: true };
+    },
+    send: (to, message, settled, kept) => {
+      const here = downlinks.send(to, message, settled, kept);
+      if (here !== "none" || to.device.blocked === 1 || !mayReceive(to, message.topic)) return here;
+      const there = broker.send(to.device.deviceID, message, settled);
+      if (there !== "none") kept();
+      return there;
+    },
+  };
+}
+
+/** Messages without a receipt, to devices that may be at the broker. */
+export function elsewhereOf(broker: Broker["outbound"], directory: Entries): Elsewhere {
+  return {
+    get isUp() {
+      return broker.isUp;
+    },
+    send: (device, topic, payload) => {
+      if (!broker.isUp) return false;
+      const entry = directory.peek(device);
+      const message = { topic, payload, qos: 0, ttl: 0 } as const;
+      if (entry !== undefined) return broker.send(entry.device.deviceID, message, noReceipt) !== "none";
+      void directory
+        .get(device)
+        .then((found) => found && broker.send(found.device.deviceID, message, noReceipt), noReceipt);
+      return true;
+    },
+  };
+}
+
+const noReceipt = (): void => undefined;

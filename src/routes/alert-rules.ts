@@ -1,0 +1,156 @@
+import { compileFormula } from "../../query/formula.js";
+import {
+  type AlertRule,
+  type AlertRuleInput,
+  alertRuleFilters,
+  alertRuleIDs,
+  createAlertRule,
+  getAlertRule,
+  listAlertRules,
+  removeAlertRules,
+  updateAlertRule,
+} from "../../store/alert-rules.js";
+import { dataPointsOf, getDataPoint, kindOf } from "../../store/data-points.js";
+import type { Db } from "../../store/db.js";
+import { StoreError } from "../../store/errors.js";
+import type { AppDeps } from "../deps.js";
+import { invalid } from "../http/errors.js";
+import {
+  code,
+  createBody,
+  editBody,
+  fixedFields,
+  integer,
+  name,
+  present,
+  refuseChanged,
+  text,
+} from "../http/fields.js";
+import { resourceRoutes } from "../http/resource.js";
+import { type Route, route } from "../http/route.js";
+import { idParams } from "../http/schemas.js";
+import { alertRule, alertRuleSchema } from "../views/alert-rules.js";
+import { codesOf } from "../views/labels.js";
+
+const tag = "Alerts";
+const fixed = ["productID", "productIntID"] as const;
+const secondsMax = 30 * 86_400;
+const defaultSeverity = 2;
+
+const required = {
+  alertName: name,
+  dataPointIntID: integer(1),
+  condition: text.min(1, "must not be empty"),
+};
+const optional = {
+  alertContent: text,
+  alertSeverity: code(...codesOf("alertSeverity")),
+  duration: integer(0, secondsMax),
+};
+const create = createBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleCreate");
+const edit = editBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleEdit");
+
+export function alertRuleRoutes(deps: AppDeps): Route[] {
+  const { db, now } = deps;
+  const routes = resourceRoutes(deps);
+  return [
+    routes.list<AlertRule>({
+      path: "/api/v1/alert_rules",
+      tag,
+      summary: "List alert rules",
+      filters: alertRuleFilters,
+      schema: alertRuleSchema,
+      list: ({ caller }, request) => listAlertRules(db, caller.tenant, request),
+      view: alertRule,
+    }),
+    routes.detail<AlertRule>({
+      path: "/api/v1/alert_rules/{id}",
+      tag,
+      summary: "One alert rule",
+      ids: alertRuleIDs,
+      schema: alertRuleSchema,
+      get: ({ caller }, id) => getAlertRule(db, caller.tenant, id),
+      view: alertRule,
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/alert_rules",
+      access: "write",
+      tag,
+      summary: "Create a rule that raises an alert while its condition is true",
+      shape: { body: create },
+      answer: { status: 201, schema: alertRuleSchema },
+      errors: ["DATA_EXISTED"],
+      handle: async ({ caller, body }) => {
+        const { productID: _a, productIntID: _b, ...input } = body;
+        const point = await checkRule(db, caller.tenant, input);
+        refuseChanged(body, point, fixed);
+        const rule = await createAlertRule(db, caller, now(), point.productIntID, {
+          ...input,
+          alertContent: input.alertContent ?? input.alertName,
+          alertSeverity: input.alertSeverity ?? defaultSeverity,
+          duration: input.duration ?? 0,
+        } as AlertRuleInput);
+        return { status: 201, body: alertRule(rule, deps) };
+      },
+    }),
+    route({
+      method: "put",
+      path: "/api/v1/alert_rules/{id}",
+      access: "write",
+      tag,
+      summary: "Edit an alert rule",
+      shape: { params: idParams, body: edit },
+      answer: { status: 200, schema: alertRuleSchema },
+      errors: ["DATA_EXISTED"],
+      handle: async ({ caller, variant, params, body }) => {
+        const id = await routes.find({ caller, variant }, alertRuleIDs, params.id);
+        const rule = await getAlertRule(db, caller.tenant, id);
+        refuseChanged(body, rule, fixed);
+        const { productID: _a, productIntID: _b, ...input } = body;
+        const changes = present(input);
+        const draft = { ...rule, ...changes };
+        const point = await checkRule(db, caller.tenant, draft);
+        if (point.productIntID !== rule.productIntID) {
+          throw invalid({ dataPointIntID: "must be a data point of the rule's product" });
+        }
+        const edited = await updateAlertRule(db, caller, now(), id, {
+          ...changes,
+          ...(changes.alertContent === null ? { alertContent: draft.alertName } : {}),
+          ...(changes.alertSeverity === null ? { alertSeverity: defaultSeverity } : {}),
+          ...(changes.duration === null ? { duration: 0 } : {}),
+        } as Partial<AlertRuleInput>);
+        return { status: 200, body: alertRule(edited, deps) };
+      },
+    }),
+    routes.remove({
+      path: "/api/v1/alert_rules",
+      tag,
+      summary: "Delete alert rules; their current alerts become history",
+      ids: alertRuleIDs,
+      errors: [],
+      remove: ({ caller }, ids) => removeAlertRules(db, caller, now(), ids),
+    }),
+  ];
+}
+
+/** Answers the rule's data point. @throws ApiError PARAMETER_INVALID naming dataPointIntID or condition */
+async function checkRule(
+  db: Db,
+  tenant: number,
+  { dataPointIntID, condition }: { readonly dataPointIntID: number; readonly condition: string },
+) {
+  const point = await getDataPoint(db, tenant, dataPointIntID).catch(() => undefined);
+  if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });
+  if (kindOf(point.pointDataType) === "text") {
+    throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });
+  }
+  const ids = new Set((await dataPointsOf(db, point.productIntID)).map((one) => one.dataPointID));
+  try {
+    compileFormula(condition, ids);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw invalid({ condition: error.fields.expressions ?? error.message });
+  }
+  return point;
+}

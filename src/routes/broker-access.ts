@@ -1,0 +1,97 @@
+import { z } from "@hono/zod-openapi";
+import { brokerDevices } from "../../store/broker-devices.js";
+import { ownCredentials } from "../broker.js";
+import { dynamicSecurity } from "../brokers/mosquitto.js";
+import type { AppDeps } from "../deps.js";
+import { type Caller, isDeployment, requireDeployment } from "../http/auth.js";
+import { ApiError } from "../http/errors.js";
+import { type Route, route } from "../http/route.js";
+
+const tag = "Brokers";
+const charactersMax = 65_535;
+
+/** EMQX writes `undefined` for what a client has not given, or leaves it empty. */
+const said = z
+  .union([z.string().max(charactersMax), z.number(), z.boolean()])
+  .nullish()
+  .transform((value) => (value == null || value === "undefined" ? "" : String(value)));
+
+const authBody = z
+  .object({ username: said, password: said, clientid: said, peerhost: said, cert_common_name: said })
+  .openapi("BrokerAuth", {
+    example: { username: "gh-1", password: "…", clientid: "gh-1", peerhost: "192.0.2.7" },
+  });
+const aclBody = z.object({ username: said, action: said, topic: said }).openapi("BrokerAcl", {
+  example: { username: "gh-1", action: "publish", topic: "devices/gh-1/up/climate" },
+});
+const result = z.enum(["allow", "deny"]);
+
+/** The forms that EMQX 5 calls. A denial is a 200 as well: any other status is no answer to it. */
+export function brokerAccessRoutes({ brokerAccess, config, devices, now }: AppDeps): Route[] {
+  const tenantOf = (caller: Caller): number | null => (isDeployment(caller) ? null : caller.tenant);
+  const told = (allowed: boolean) => (allowed ? "allow" : "deny");
+  return [
+    route({
+      method: "post",
+      path: "/api/v1/broker/auth",
+      access: "command",
+      tag,
+      summary: "Whether a client may connect to the external broker",
+      shape: { body: authBody },
+      answer: {
+        status: 200,
+        schema: z.object({ result, is_superuser: z.boolean() }).openapi("BrokerAuthResult"),
+      },
+      errors: ["SERVICE_UNAVAILABLE"],
+      handle: async ({ caller, body, address }) => {
+        const client = {
+          ...{ username: body.username, password: body.password, clientID: body.clientid },
+          address: body.peerhost || address,
+          commonName: body.cert_common_name || null,
+        };
+        const allowed = await available(brokerAccess.mayConnect(client, tenantOf(caller)));
+        return { status: 200, body: { result: told(allowed), is_superuser: false } };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/broker/acl",
+      access: "command",
+      tag,
+      summary: "Whether a client may publish or subscribe at the external broker",
+      shape: { body: aclBody },
+      answer: { status: 200, schema: z.object({ result }).openapi("BrokerAclResult") },
+      errors: ["SERVICE_UNAVAILABLE"],
+      handle: async ({ caller, body: { username, action, topic } }) => {
+        const known = action === "publish" || action === "subscribe";
+        const asked = known ? brokerAccess.may({ username, action, topic }, tenantOf(caller)) : null;
+        return { status: 200, body: { result: told(asked !== null && (await available(asked))) } };
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/v1/broker/mosquitto",
+      access: "admin",
+      tag,
+      summary: "All devices and their rules as Mosquitto's dynamic security plugin takes them",
+      answer: { status: 200, schema: z.looseObject({}).openapi("MosquittoDynamicSecurity") },
+      errors: ["PERMISSION_DENIED", "PARAMETER_INVALID"],
+      handle: async ({ caller }) => {
+        requireDeployment(caller);
+        const own = ownCredentials(config);
+        if (own === null) {
+          throw new ApiError("PARAMETER_INVALID", "the service has no BROKER_USERNAME and BROKER_PASSWORD");
+        }
+        return { status: 200, body: await dynamicSecurity(brokerDevices(devices, now()), own) };
+      },
+    }),
+  ];
+}
+
+/** Nobody knows: the broker must not take that for a no. @throws ApiError SERVICE_UNAVAILABLE */
+function available(asked: Promise<boolean>): Promise<boolean> {
+  return asked.catch(() => {
+    const headers = { "Retry-After": "5" };
+    throw new ApiError("SERVICE_UNAVAILABLE", "the service cannot do this now, try again later", {}, headers);
+  });
+}

@@ -1,0 +1,56 @@
+import { z } from "@hono/zod-openapi";
+import { type DeviceIngest, ingestElsewhere } from "../../store/device-ingest.js";
+import { anyDeviceIDs } from "../../store/devices.js";
+import type { AppDeps } from "../deps.js";
+import { resourceRoutes } from "../http/resource.js";
+import { type Route, route } from "../http/route.js";
+import { idParams, int, stampOrNull } from "../http/schemas.js";
+
+const answer = z
+  .object({
+    messages: int,
+    points: int,
+    refused: z.record(z.string(), int).openapi({ example: { unknown: 2, number: 1 } }),
+    lastAt: stampOrNull,
+  })
+  .openapi("IngestStatus");
+
+/** What was taken of a device's messages, and what was refused of them and why. */
+export function ingestStatusRoutes(deps: AppDeps): Route[] {
+  const { db, config, stamp } = deps;
+  const routes = resourceRoutes(deps);
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/devices/{id}/ingest_status",
+      access: "read",
+      tag: "Devices",
+      summary: "Messages and points taken of a device or gateway, and values refused by reason",
+      shape: { params: idParams },
+      answer: { status: 200, schema: answer },
+      errors: ["DATA_NOT_FOUND"],
+      handle: async ({ caller, variant, params }) => {
+        const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
+        const own = await deps.ingestOf(id);
+        const all = [...(own ? [own] : []), ...(await ingestElsewhere(db, config.nodeNumber, id))];
+        const { lastAt, ...counts } = sumOf(all);
+        return { status: 200, body: { ...counts, lastAt: stamp(lastAt) } };
+      },
+    }),
+  ];
+}
+
+function sumOf(all: readonly DeviceIngest[]) {
+  const refused: Record<string, number> = {};
+  for (const one of all) {
+    for (const [reason, count] of Object.entries(one.refused))
+      refused[reason] = (refused[reason] ?? 0) + count;
+  }
+  const times = all.flatMap((one) => one.lastAt ?? []);
+  return {
+    messages: all.reduce((sum, one) => sum + one.messages, 0),
+    points: all.reduce((sum, one) => sum + one.points, 0),
+    refused,
+    lastAt: times.length === 0 ? null : Math.max(...times),
+  };
+}

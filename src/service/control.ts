@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import type { Accept } from "../../ingest/accept.js";
+import { createDownlinks } from "../../ingest/sessions/downlinks.js";
+import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { Zone } from "../../query/zone.js";
+import { type Commands, createCommands } from "../control/commands.js";
+import { settleIssued, startExpiry } from "../control/issued.js";
+import { startScheduler } from "../control/scheduler.js";
+import { elsewhereOf, throughBroker } from "../control/through-broker.js";
+import type { Logger } from "../log.js";
+import { type TaskKindsDeps, taskKinds } from "../tasks/kinds.js";
+import { openTasksRunner, type Tasks } from "../tasks/runner.js";
+import type { Base } from "./base.js";
+import type { Kept } from "./kept.js";
+
+/** What goes down to devices, and what runs in the background: commands, tasks, schedules. */
+export interface Control {
+  readonly commands: Commands;
+  readonly tasks: Tasks;
+  /** Ends what sends; tasks go on after the restart. */
+  stop(): Promise<void>;
+  /** Stores the receipts that are left. */
+  close(): Promise<void>;
+}
+
+export interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
+  readonly base: Base;
+  readonly kept: Kept;
+  readonly accept: Accept;
+  readonly broker: Broker | null;
+  readonly zone: Zone;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Settles what an earlier run has issued, takes up its tasks and starts the schedules. */
+export async function openControl(deps: ControlDeps): Promise<Control> {
+  const { config, history, base, kept, accept, broker, zone, log, now } = deps;
+  const { db, directory } = base;
+  const { spaces, records, sessions, receipts, saved } = kept;
+  const node = config.nodeNumber;
+  const here = createDownlinks({ spaces, records, directory, now });
+  const commands = createCommands({
+    ...{ db, node, sessions, directory, receipts, now },
+    downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
+    ...(broker === null ? {} : { elsewhere: elsewhereOf(broker.outbound, directory) }),
+    stopped: () => accept.stopped,
+  });
+  await settleIssued({ db, now, node, held: saved.held, receipts });
+  const expiry = startExpiry({ db, now, log });
+  const tasks = await openTasksRunner({
+    ...{ db, now, log, node },
+    dir: join(config.dataDir, "tasks"),
+    kinds: taskKinds({ config, db, commands, history, now }),
+  });
+  const scheduler = startScheduler({ db, node, zone, commands, tasks, log, now });
+  base.follow(({ entity }) => {
+    if (entity === "schedule") void scheduler.look();
+  });
+  return {
+    commands,
+    tasks,
+    stop: async () => {
+      await scheduler.close();
+      await tasks.close();
+    },
+    close: async () => {
+      await expiry.close();
+      await receipts.close();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { Accept } from "../../ingest/accept.js";
+import { type BackOff, createBackOff } from "../../ingest/back-off.js";
+import { type BrokerAccess, createBrokerAccess } from "../../ingest/broker-access.js";
+import { authenticate } from "../../ingest/credentials.js";
+import { createDenials } from "../../ingest/denials.js";
+import { freeFailures, guardGuessing } from "../../ingest/guessing.js";
+import { createLimits } from "../../ingest/limits.js";
+import type { Presence } from "../../ingest/presence.js";
+import { takenBefore } from "../../ingest/redelivery.js";
+import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
+import type { EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
+import { trustedRoots } from "../authority.js";
+import { certificateNamed, connectBroker, ownCredentials } from "../broker.js";
+import type { Config } from "../config.js";
+import type { Logger } from "../log.js";
+import { type MqttListeners, openMqttListeners } from "../mqtt-listeners.js";
+import { createServerCertificate } from "../server-certificate.js";
+import type { Status } from "../status.js";
+import type { Base } from "./base.js";
+import type { Kept } from "./kept.js";
+
+/** Where devices come in: the MQTT listeners, and the external broker where there is one. */
+export interface Endpoints {
+  readonly listeners: MqttListeners;
+  readonly broker: Broker | null;
+  /** What an external broker is told of who may do what. */
+  readonly brokerAccess: BrokerAccess;
+}
+
+export interface EndpointsDeps {
+  readonly config: Config;
+  readonly brokerSettings: BrokerSettings | null;
+  readonly base: Base;
+  readonly kept: Kept;
+  readonly accept: Accept;
+  readonly presence: Presence;
+  readonly status: Status;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
+  const { config, base, kept, accept, status, log, now } = deps;
+  const { db, devices, authority, directory, meter } = base;
+  const guesses = createBackOff(now, freeFailures);
+  const limits = createLimits(config.limits, () => performance.now());
+  const denials = createDenials(accept, meter, now);
+  const listeners = await openMqttListeners({
+    ...{ config, meter, log, now },
+    certificate: createServerCertificate({ config, authority, vault: devices.vault }),
+    trusted: () => trustedRoots(devices, authority, now()),
+    note: (trouble) => status.note("certificate", trouble),
+    context: contextOf(deps, guesses, { limits, denials }),
+  });
+  kept.onCommit(listeners.afterCommit);
+  const broker = brokerOf(deps, limits);
+  if (broker !== null) kept.onCommit(broker.afterCommit);
+  const brokerAccess = createBrokerAccess({
+    ...{ directory, guesses, denials, now },
+    own: ownCredentials(config),
+    certificate: (commonName) => certificateNamed(db, commonName),
+  });
+  return { listeners, broker, brokerAccess };
+}
+
+function contextOf(
+  { config, base, kept, accept, presence, now }: EndpointsDeps,
+  guesses: BackOff,
+  guards: Pick<EndpointContext, "limits" | "denials">,
+): EndpointContext {
+  const { directory, meter } = base;
+  const { journal, events, spaces, records, sessions, earlier } = kept;
+  return {
+    ...{ accept, sessions, presence, spaces, records, meter, now, ...guards },
+    keepAliveMax: config.keepAliveMax,
+    authenticate: (username, token, certificate, address) =>
+      guardGuessing(guesses, address, username, () =>
+        authenticate(directory, username, { token, certificate }, now()),
+      ),
+    platformSubscriptions: directory.platformSubscriptions,
+    takenBefore: async ({ device, session, connection }) => {
+      // What the earlier connection sent may still be on its way to the disk, where the history looks.
+      await journal.waitFor(connection - 1);
+      return takenBefore(events.history, { device: device.id, session, connection }, earlier.endedAt);
+    },
+    hold: directory.hold,
+    release: directory.release,
+  };
+}
+
+function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
+  const { brokerSettings, base, kept, accept, status, log, now } = deps;
+  if (brokerSettings === null) return null;
+  const { directory, meter } = base;
+  return connectBroker(brokerSettings, kept.earlier, {
+    ...{ accept, meter, limits, directory, now, log },
+    ...{ spaces: kept.spaces, history: kept.events.history },
+    note: (trouble) => status.note("broker", trouble),
+  });
+}

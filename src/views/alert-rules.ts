@@ -1,0 +1,43 @@
+import { z } from "@hono/zod-openapi";
+import type { AlertRule } from "../../store/alert-rules.js";
+import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import type { Stamped } from "./context.js";
+import { label } from "./labels.js";
+
+export const alertRuleSchema = z
+  .object({
+    id: int,
+    alertName: z.string(),
+    alertContent: z.string(),
+    alertSeverity: int,
+    alertSeverityLabel: textOrNull,
+    productID: z.string(),
+    productIntID: int,
+    dataPointIntID: int,
+    dataPointName: z.string(),
+    condition: z.string(),
+    duration: int,
+    createUser: textOrNull,
+    createAt: stampText,
+    updateAt: stampOrNull,
+  })
+  .openapi("AlertRule");
+
+export function alertRule(rule: AlertRule, { stamp }: Stamped) {
+  return {
+    id: rule.id,
+    alertName: rule.alertName,
+    alertContent: rule.alertContent,
+    alertSeverity: rule.alertSeverity,
+    alertSeverityLabel: label("alertSeverity", rule.alertSeverity),
+    productID: rule.productID,
+    productIntID: rule.productIntID,
+    dataPointIntID: rule.dataPointIntID,
+    dataPointName: rule.dataPointName,
+    condition: rule.condition,
+    duration: rule.duration,
+    createUser: rule.createUser,
+    createAt: stamp(rule.createAt),
+    updateAt: stamp(rule.updateAt),
+  };
+}

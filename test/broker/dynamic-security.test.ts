@@ -1,0 +1,206 @@
+/** `tidemark mosquitto-config` against the plugin itself: the file that it writes is the only configuration. */
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { IClientOptions, MqttClient } from "mqtt";
+import { payloadsOf, type RunningService, startService } from "../flow/support.js";
+import { assert, openTempDir, suite, until } from "../suite.js";
+import { listenersOff, type Rec } from "../world.js";
+import { brokerMissing, freePort, type Mosquitto, startMosquitto } from "./mosquitto.js";
+import { makeDevice, pointOf } from "./support.js";
+
+const plugin = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so";
+const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+const run = promisify(execFile);
+
+suite("mosquitto-config and the dynamic security plugin", (test) => {
+  const missing = brokerMissing();
+  if (missing !== null) {
+    test.skip("everything", missing);
+    return;
+  }
+  let dirs: Awaited<ReturnType<typeof openTempDir>>[] = [];
+  let broker: Mosquitto;
+  let service: RunningService;
+  let environment: Record<string, string>;
+  let file: string;
+  let [plain, ruled, blocked, other]: Rec[] = [];
+  const need = (device: Rec | undefined): Rec => device ?? { id: 0 };
+
+  test.before(async () => {
+    const [brokerDir, dataDir] = [await openTempDir(), await openTempDir()];
+    dirs = [brokerDir, dataDir];
+    const port = await freePort();
+    environment = {
+      DATA_DIR: dataDir.path,
+      ...{
+        BROKER_URL: `mqtt://127.0.0.1:${port}`,
+        BROKER_USERNAME: "tidemark",
+        BROKER_PASSWORD: "secret-of-it",
+      },
+      ...listenersOff,
+      FREE_BYTES_MIN: "0",
+    };
+    service = await startService(dataDir.path, environment);
+    const product = await service.make("/api/v1/products", { productName: "dynsec", cloudProtocol: 1 });
+    await service.make("/api/v1/data_points", pointOf(product));
+    [plain, ruled, blocked, other] = [
+      await makeDevice(service, product),
+      await makeDevice(service, product, { deviceUsername: "ruled" }),
+      await makeDevice(service, product, { blocked: 1 }),
+      await makeDevice(service, product),
+    ];
+    await service.call("PUT", `/api/v1/devices/${blocked.id}`, { blocked: 1 });
+    for (const rule of [
+      { name: "1", topic: "secret/#", access: 2, allow: 0 },
+      { name: "2", topic: "of/%d/+", access: 0, allow: 1 },
+      { name: "3", topic: "of/%d/no", access: 0, allow: 0 },
+      { name: "4", topic: "inbox", access: 1, allow: 0 },
+    ]) {
+      const policy = await service.make("/api/v1/policies", rule);
+      const bound = await service.call("POST", `/api/v1/devices/${ruled.id}/policies`, { ids: [policy.id] });
+      assert.is(bound.status, 201, bound.text);
+    }
+    file = join(brokerDir.path, "dynamic-security.json");
+    await writeFile(file, JSON.stringify(admins));
+    await run(process.execPath, [program, "mosquitto-config", file], { env: environment });
+    const lines = [`plugin ${plugin}`, `plugin_opt_config_file ${file}`];
+    broker = await startMosquitto({ dir: brokerDir.path, port, lines, anonymous: false });
+    await until(async () => (await service.metric("tidemark_broker_connections ")) === 1, {
+      what: "Tidemark at the broker",
+      timeoutMs: 40_000,
+    });
+  });
+  test.after(async () => {
+    await service.stop();
+    await broker.stop();
+    for (const dir of dirs) await dir.close();
+  });
+
+  const connect = (device: Rec | undefined, options: IClientOptions = {}): Promise<MqttClient> =>
+    broker.connect({
+      ...{ username: String(device?.deviceUsername), password: String(device?.token), protocolVersion: 5 },
+      ...options,
+    });
+  const isDenied = async (action: Promise<unknown>): Promise<boolean> =>
+    action.then(
+      () => false,
+      () => true,
+    );
+  const up = (device: Rec | undefined, topic: string) => `devices/${device?.deviceID}/up/${topic}`;
+  const down = (device: Rec | undefined, topic: string) => `devices/${device?.deviceID}/down/${topic}`;
+  /** MQTT 5 is told. */
+  const mayPublish = async (client: MqttClient, topic: string) =>
+    !(await isDenied(client.publishAsync(topic, "x", { qos: 1 })));
+  const maySubscribe = async (client: MqttClient, filter: string): Promise<boolean> => {
+    const granted = await client.subscribeAsync(filter, { qos: 1 }).catch(() => []);
+    return granted.length > 0 && granted.every(({ qos }) => qos < 128);
+  };
+
+  test("a device enters with its token; not with another, not blocked, not unknown, not anonymous", async () => {
+    await (await connect(plain)).endAsync();
+    assert.ok(await isDenied(connect(plain, { password: "wrong" })));
+    assert.ok(await isDenied(connect(plain, { password: "" })));
+    assert.ok(await isDenied(connect(blocked)));
+    assert.ok(await isDenied(connect({ id: 0, deviceUsername: "nobody", token: "x" })));
+    assert.ok(await isDenied(broker.connect()));
+  });
+
+  test("it is confined to its own branch", async () => {
+    const client = await connect(plain);
+    assert.ok(await mayPublish(client, up(plain, "data")));
+    assert.ok(await mayPublish(client, up(plain, "a/$b/c")));
+    for (const topic of [
+      up(other, "data"),
+      down(plain, "inbox"),
+      down(other, "inbox"),
+      "x",
+      `devices/${plain?.deviceID}`,
+    ]) {
+      assert.not.ok(await mayPublish(client, topic), topic);
+    }
+    assert.ok(await maySubscribe(client, down(plain, "#")));
+    assert.ok(await maySubscribe(client, down(plain, "inbox")));
+    for (const filter of [
+      "#",
+      "devices/#",
+      "devices/+/down/#",
+      down(other, "inbox"),
+      up(plain, "#"),
+      "$SYS/#",
+    ]) {
+      assert.not.ok(await maySubscribe(client, filter), filter);
+    }
+    assert.not.ok(await maySubscribe(client, "$share/tidemark/devices/+/up/#"), "Tidemark's share");
+    assert.not.ok(await maySubscribe(client, `$share/x/${down(other, "#")}`));
+    await client.endAsync();
+  });
+
+  test("policies hold: deny wins, an allow rule leaves nothing else, the inbox has two names", async () => {
+    const client = await connect(ruled);
+    assert.ok(await mayPublish(client, up(ruled, `of/${ruled?.deviceID}/x`)));
+    for (const topic of ["data", "secret/x", `of/${ruled?.deviceID}/no`, "of/somebody/x"]) {
+      assert.not.ok(await mayPublish(client, up(ruled, topic)), topic);
+    }
+    const got: string[] = [];
+    client.on("message", (topic) => got.push(topic));
+    assert.ok(await maySubscribe(client, down(ruled, "#")));
+    const tidemark = await connect({ id: 0, deviceUsername: "tidemark", token: "secret-of-it" });
+    const topics = ["inbox", `/devices/${ruled?.deviceID}/inbox`, "secret/a", "open", `/devices/x/inbox`];
+    for (const topic of topics) await tidemark.publishAsync(down(ruled, topic), "x", { qos: 1 });
+    await until(() => got.length >= 2, { what: "what may be heard" });
+    assert.equal(got, [down(ruled, "open"), down(ruled, "/devices/x/inbox")]);
+    assert.not.ok(await maySubscribe(tidemark, "#"));
+    assert.not.ok(await mayPublish(tidemark, up(plain, "data")));
+    await client.endAsync();
+    await tidemark.endAsync();
+  });
+
+  test("messages come up, commands go down, with receipts", async () => {
+    const device = need(plain);
+    const client = await connect(plain);
+    const before = (await payloadsOf(service, device)).length;
+    await client.publishAsync(up(plain, "data"), '{"n":5}', { qos: 1 });
+    await until(async () => (await payloadsOf(service, device)).length === before + 1, { what: "the event" });
+    const got: string[] = [];
+    client.on("message", (topic, payload) => got.push(`${topic} ${payload}`));
+    await client.subscribeAsync(down(plain, "#"), { qos: 1 });
+    const sent = await service.call("POST", "/api/v1/device_publish", {
+      deviceID: device.deviceID,
+      payload: "on",
+    });
+    assert.is(sent.body.publishStatus, "successful", sent.text);
+    await until(() => got.length === 1, { what: "the command" });
+    assert.equal(got, [`${down(plain, "inbox")} on`]);
+    await client.endAsync();
+  });
+
+  test("written again it keeps what others have put there, and forgets devices that are gone", async () => {
+    const gone = await service.call("DELETE", `/api/v1/devices?ids=${other?.id}`);
+    assert.is(gone.status, 204, gone.text);
+    const { stdout } = await run(process.execPath, [program, "mosquitto-config", file], { env: environment });
+    const whole = JSON.parse(await readFile(file, "utf8")) as typeof admins;
+    assert.equal(JSON.parse(stdout), { file, clients: whole.clients.length, roles: whole.roles.length });
+    const names = whole.clients.map(({ username }) => username);
+    assert.equal(new Set(names).size, names.length);
+    assert.ok(names.includes("admin") && names.includes(String(plain?.deviceUsername)));
+    assert.not.ok(names.includes(String(other?.deviceUsername)));
+    assert.is(whole.roles.filter(({ rolename }) => rolename === "admin").length, 1);
+  });
+});
+
+/** An operator's own, which the tool leaves alone. */
+const admins = {
+  clients: [{ username: "admin", roles: [{ rolename: "admin" }] }],
+  groups: [],
+  roles: [
+    {
+      rolename: "admin",
+      acls: [
+        { acltype: "publishClientSend", topic: "$CONTROL/dynamic-security/#", priority: 0, allow: true },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,112 @@
+/** Debian's Mosquitto as the broker that is already there: a process of its own on a port that stays the same. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmod, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
+import { until } from "../suite.js";
+
+/** Debian puts it where only root looks. */
+const program = "/usr/sbin/mosquitto";
+
+/** Why it cannot be used here, or null. */
+export function brokerMissing(): string | null {
+  const { error } = spawnSync(program, ["-h"]);
+  return error === undefined ? null : "mosquitto is not installed";
+}
+
+export interface Mosquitto {
+  readonly port: number;
+  readonly url: string;
+  /** What it has said so far. */
+  readonly output: () => string;
+  start(): Promise<void>;
+  /** SIGTERM: it saves its sessions. */
+  stop(): Promise<void>;
+  connect(options?: IClientOptions): Promise<MqttClient>;
+}
+
+export interface MosquittoOptions {
+  /** Where its configuration and its sessions lie. */
+  readonly dir: string;
+  /** Lines beyond those of every test; the listener is there. */
+  readonly lines?: readonly string[];
+  /** Lets anybody in, unless the lines say otherwise. */
+  readonly anonymous?: boolean;
+  /** Where it is to listen; absent: any free port. */
+  readonly port?: number;
+}
+
+export async function startMosquitto(options: MosquittoOptions): Promise<Mosquitto> {
+  const { dir, lines = [], anonymous = true } = options;
+  const port = options.port ?? (await freePort());
+  const config = join(dir, "mosquitto.conf");
+  // As root it becomes a user of its own, who must get at its folder.
+  await chmod(dir, 0o777);
+  const all = [
+    `listener ${port} 127.0.0.1`,
+    `allow_anonymous ${anonymous}`,
+    ...["persistence true", `persistence_location ${dir}/`, "max_queued_messages 100000000", "set_tcp_nodelay true"],
+    ...(process.getuid?.() === 0 ? ["user root"] : []),
+    ...lines,
+  ];
+  await writeFile(config, `${all.join("\n")}\n`);
+  let child: ChildProcess | null = null;
+  let output = "";
+  const killAtExit = (): void => void child?.kill("SIGKILL");
+  process.on("exit", killAtExit);
+
+  const broker: Mosquitto = {
+    port,
+    url: `mqtt://127.0.0.1:${port}`,
+    output: () => output,
+    start: async () => {
+      const started = spawn(program, ["-c", config], { stdio: ["ignore", "pipe", "pipe"] });
+      child = started;
+      for (const stream of [started.stdout, started.stderr]) {
+        stream.on("data", (chunk) => {
+          output = (output + String(chunk)).slice(-20_000);
+        });
+      }
+      await until(
+        () => {
+          if (started.exitCode !== null) throw new Error(`mosquitto ended: ${output}`);
+          return (
+            / mosquitto version \S+ running\n/.test(output) &&
+            broker
+              .connect()
+              .then((one) => one.endAsync(), isDenied)
+              .then(() => true)
+          );
+        },
+        { what: "mosquitto to listen" },
+      );
+    },
+    stop: async () => {
+      const ending = child;
+      child = null;
+      output = "";
+      if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return;
+      ending.kill("SIGTERM");
+      await once(ending, "exit");
+    },
+    connect: (options = {}) =>
+      connectAsync(`mqtt://127.0.0.1:${port}`, { reconnectPeriod: 0, connectTimeout: 5000, ...options }),
+  };
+  await broker.start();
+  return broker;
+}
+
+/** It listens: that is all that was asked. */
+function isDenied(error: Error & { readonly code?: unknown }): void {
+  if (typeof error.code !== "number") throw error;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

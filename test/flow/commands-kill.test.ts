@@ -1,0 +1,260 @@
+/** kill -9 in the middle of commands: what a log says is true, and nobody gets a command anew. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Packet } from "mqtt-packet";
+import { csvOf, formOf, formType } from "../api/transfer.js";
+import { connectPacket, type RawClient, rawClient } from "../ingest/support.js";
+import { assert, suite, until, withTempDir } from "../suite.js";
+import type { Rec } from "../world.js";
+import { provision, type RunningService, startService } from "./support.js";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A device with a session that outlives its connections, which answers each message after a while. */
+interface Listener {
+  /** Payloads as they came anew, and all that were acknowledged. */
+  readonly fresh: string[];
+  readonly acknowledged: Set<string>;
+  connect(address: string): Promise<void>;
+  cut(): Promise<void>;
+}
+
+function createListener(device: Rec, answerMsMax = 0): Listener {
+  const fresh: string[] = [];
+  const acknowledged = new Set<string>();
+  let raw: RawClient | null = null;
+
+  async function follow(connection: RawClient): Promise<void> {
+    for (let read = 0; !connection.closed; await pause(1)) {
+      for (; read < connection.packets.length; read++) {
+        const packet = connection.packets[read] as Packet;
+        if (packet.cmd !== "publish") continue;
+        const text = String(packet.payload);
+        if (!packet.dup) fresh.push(text);
+        if (answerMsMax > 0) await pause(Math.random() * answerMsMax);
+        connection.send({ cmd: "puback", messageId: packet.messageId ?? 0 } as Packet);
+        acknowledged.add(text);
+      }
+    }
+  }
+
+  return {
+    fresh,
+    acknowledged,
+    connect: async (address) => {
+      raw = await rawClient(address);
+      raw.send(connectPacket(device, { clientId: "listener", clean: false }));
+      await raw.next("connack");
+      void follow(raw);
+    },
+    cut: async () => raw?.cut(),
+  };
+}
+
+async function logsOf(service: RunningService, device: Rec): Promise<Rec[]> {
+  const found: Rec[] = [];
+  for (let page = 1; ; page++) {
+    const path = `/api/v1/devices/${device.id}/control_logs?_page=${page}&_limit=1000`;
+    const items = (await service.call("GET", path)).body.items as Rec[];
+    if (items.length === 0) return found;
+    found.push(...items);
+  }
+}
+
+const once = (texts: readonly string[], what: string) =>
+  assert.is(new Set(texts).size, texts.length, `${what}: something came anew twice`);
+
+suite("commands through kill -9", (test) => {
+  test(
+    "device_publish: a log is confirmed exactly if the device has confirmed",
+    () =>
+      withTempDir(async (dir) => {
+        let service = await startService(dir);
+        const [device] = (await provision(service, 1)) as [Rec];
+        const listener = createListener(device, 3);
+        await listener.connect(service.mqtt);
+        let sent = 0;
+        const successful = new Set<string>();
+        for (let round = 0; round < 4; round++) {
+          const current = service;
+          let killed = false;
+          const send = async (): Promise<void> => {
+            while (!killed) {
+              const payload = `c${sent++}`;
+              const body = { deviceID: device.deviceID, payload };
+              const reply = await current.call("POST", "/api/v1/device_publish", body).catch(() => null);
+              if (reply?.body.publishStatus === "successful") successful.add(payload);
+            }
+          };
+          const sending = [send(), send(), send()];
+          await pause(300);
+          // Away for a part of some rounds: what comes then waits.
+          if (round % 2 === 1) await listener.cut();
+          await pause(Math.random() * 400);
+          await service.kill();
+          killed = true;
+          await Promise.all(sending);
+          service = await startService(dir);
+          // The log knows of nothing that nobody holds any more.
+          const issued = (await logsOf(service, device)).filter((log) => log.publishStatus === 1);
+          await listener.connect(service.mqtt);
+          await until(async () => (await logsOf(service, device)).every((log) => log.publishStatus !== 1), {
+            what: `${issued.length} receipts`,
+          });
+        }
+        const logs = await logsOf(service, device);
+        const confirmed = new Set(logs.filter((l) => l.publishStatus === 2).map((l) => String(l.payload)));
+        assert.equal([...confirmed].sort(), [...listener.acknowledged].sort());
+        assert.equal(
+          [...successful].filter((payload) => !confirmed.has(payload)),
+          [],
+        );
+        once(listener.fresh, "the device");
+        assert.ok(successful.size > 30, `only ${successful.size}`);
+        await listener.cut();
+        await service.stop();
+      }),
+    { timeoutMs: 110_000 },
+  );
+
+  test(
+    "group_publish: goes on with those that have had no turn, and sends nobody anything twice",
+    () =>
+      withTempDir(async (dir) => {
+        let service = await startService(dir);
+        const members = 1000;
+        const { product, devices } = await importFleet(service, dir, members);
+        const group = await service.make("/api/v1/groups", { groupName: "G", productID: product.productID });
+        const ids = devices.map(({ id }) => id);
+        const joined = await service.call("POST", `/api/v1/groups/${group.id}/devices`, { ids });
+        assert.is(joined.status, 201, joined.text);
+        const here = devices.filter((_, i) => i % 50 === 0);
+        const listeners = here.map((device) => createListener(device));
+        for (const listener of listeners) await listener.connect(service.mqtt);
+        const body = { groupID: group.groupID, payload: "once" };
+        const { statusUrl } = await service.make("/api/v1/group_publish", body);
+        const path = `/api/v1${statusUrl}`;
+        const heard = () => listeners.reduce((sum, { fresh }) => sum + fresh.length, 0);
+        await until(() => heard() >= 2, { what: "the first turns" });
+        await service.kill();
+        assert.ok(heard() < here.length, "the kill came too late");
+
+        service = await startService(dir);
+        for (const listener of listeners) await listener.connect(service.mqtt);
+        const task = await until(
+          async () => {
+            const { body } = await service.call("GET", path);
+            return body.state === "SUCCESS" && body;
+          },
+          { what: "the task's end" },
+        );
+        const counts = task.msg as { publish_success_num: number; publish_failure_num: number };
+        assert.is(counts.publish_success_num + counts.publish_failure_num, members);
+        await until(
+          async () => {
+            const path = "/api/v1/device_control_logs?publishStatus=1&_limit=1";
+            return ((await service.call("GET", path)).body.items as Rec[]).length === 0;
+          },
+          { what: "every log to be settled" },
+        );
+        for (const [i, listener] of listeners.entries()) {
+          const logs = await logsOf(service, here[i] as Rec);
+          assert.is(logs.length, 1);
+          assert.ok(listener.fresh.length <= 1, "twice");
+          assert.is(logs[0]?.publishStatus, listener.acknowledged.size === 1 ? 2 : 0);
+        }
+        const { body: all } = await service.call("GET", "/api/v1/device_control_logs?_limit=1");
+        assert.is((all.meta as { count: number }).count, members);
+        const { body: groupLogs } = await service.call("GET", `/api/v1/groups/${group.id}/control_logs`);
+        assert.is((groupLogs.items as Rec[]).length, 1);
+        await Promise.all(listeners.map((listener) => listener.cut()));
+        await service.stop();
+      }),
+    { timeoutMs: 110_000 },
+  );
+
+  test(
+    "schedules: each runs once, whenever the kill comes",
+    () =>
+      withTempDir(async (dir) => {
+        let service = await startService(dir);
+        const devices = await provision(service, 3);
+        const listeners = devices.map((device) => createListener(device));
+        for (const listener of listeners) await listener.connect(service.mqtt);
+        let made = 0;
+        for (let round = 0; round < 3; round++) {
+          const dueAt = Math.ceil((Date.now() + 5000) / 1000) * 1000;
+          const crontabTime = new Date(dueAt).toISOString().slice(0, 19).replace("T", " ");
+          const post = (device: Rec) =>
+            service.call("POST", "/api/v1/device_schedule_publish", {
+              ...{ deviceID: device.deviceID, payload: `s${made++}`, scheduleName: "s" },
+              ...{ scheduleType: 0, crontabTime },
+            });
+          const all = Array.from({ length: 20 }, () => devices).flat();
+          const replies = await Promise.all(all.map(post));
+          assert.equal([...new Set(replies.map(({ status }) => status))], [201], replies[0]?.text);
+          await pause(dueAt - Date.now() + Math.random() * 60);
+          await service.kill();
+          service = await startService(dir);
+          for (const listener of listeners) await listener.connect(service.mqtt);
+          await until(
+            async () => {
+              const path = "/api/v1/schedule_publish?scheduleType=0&_limit=1";
+              return ((await service.call("GET", path)).body.items as Rec[]).length === 0;
+            },
+            { what: "every run" },
+          );
+        }
+        const logs = await until(
+          async () => {
+            const found = (await Promise.all(devices.map((device) => logsOf(service, device)))).flat();
+            return found.every((log) => log.publishStatus !== 1) && found;
+          },
+          { what: "every receipt" },
+        );
+        assert.is(logs.length, made);
+        once(
+          logs.map(({ payload }) => String(payload)),
+          "a schedule",
+        );
+        for (const [i, listener] of listeners.entries()) {
+          once(listener.fresh, `device ${i}`);
+          const own = logs.filter((log) => log.deviceIntID === devices[i]?.id && log.publishStatus === 2);
+          assert.equal(own.map(({ payload }) => String(payload)).sort(), [...listener.acknowledged].sort());
+        }
+        await Promise.all(listeners.map((listener) => listener.cut()));
+        await service.stop();
+      }),
+    { timeoutMs: 110_000 },
+  );
+});
+
+/** A product and so many devices of it, from one file, ascending by id. */
+async function importFleet(
+  service: RunningService,
+  dir: string,
+  count: number,
+): Promise<{ product: Rec; devices: Rec[] }> {
+  const product = await service.make("/api/v1/products", { productName: "fleet", cloudProtocol: 1 });
+  const { productID } = product;
+  const rows = Array.from({ length: count }, (_, i) => ({
+    ...{ deviceID: `f${i}`, deviceName: `f${i}`, deviceType: 1, upLinkSystem: 1, authType: 1 },
+    ...{ productID: String(productID), cloudProtocol: 1 },
+  }));
+  const first = JSON.parse(await readFile(join(dir, "first-start.json"), "utf8")) as { apiKey: string };
+  const response = await fetch(`${service.addresses.http}/api/v1/devices_import`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${first.apiKey}`, "Content-Type": formType },
+    body: formOf(csvOf(rows)),
+  });
+  assert.is(response.status, 202);
+  const page = `/api/v1/devices?productID=${productID}&_limit=1000`;
+  const items = await until(
+    async () => {
+      const found = (await service.call("GET", page)).body.items as Rec[];
+      return found.length === count && found;
+    },
+    { what: "the import", timeoutMs: 30_000 },
+  );
+  return { product, devices: items.reverse() };
+}

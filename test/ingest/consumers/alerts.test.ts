@@ -1,0 +1,183 @@
+/** The alerts consumer on a real journal and real metadata: handed over, reading by itself, restarted, refused. */
+import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/consumers/alerts.js";
+import { isDecodable, messageOf } from "../../../ingest/consumers/records.js";
+import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
+import { utcMicros } from "../../../ingest/decode/time.js";
+import { createDirectory, type Directory } from "../../../ingest/directory.js";
+import { createMeter } from "../../../ingest/meter.js";
+import { createWatchPlans } from "../../../ingest/watch/plan.js";
+import { createDataPoint } from "../../../store/data-points.js";
+import { type Db, openDb } from "../../../store/db.js";
+import { createDevice, type DeviceStore } from "../../../store/devices.js";
+import { StoreError } from "../../../store/errors.js";
+import type { Journal } from "../../../store/journal.js";
+import { recordKinds } from "../../../store/journal-record.js";
+import { createProduct } from "../../../store/products.js";
+import { createVault } from "../../../store/secrets.js";
+import { createTenant } from "../../../store/tenants.js";
+import { keep, openTestJournal, readAll } from "../../store/journal-support.js";
+import { assert, openTempDir, suite, until } from "../../suite.js";
+
+const rules = { local: utcMicros, oldest: 0 };
+
+suite("the alerts consumer", (test) => {
+  let dir: Awaited<ReturnType<typeof openTempDir>>;
+  let store: DeviceStore;
+  let journal: Journal;
+  let directory: Directory;
+  let actor = { tenant: 0, userIntID: null, username: null };
+  let device = 0;
+  /** Set: the metadata fails so often, after or before it has written. */
+  let failures = 0;
+  let failsAfter = false;
+
+  test.before.each(async () => {
+    dir = await openTempDir();
+    const db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
+    const vault = createVault(Buffer.alloc(32, 7));
+    store = { db, vault };
+    actor = { ...actor, tenant: (await createTenant(db, 0, "one")).id };
+    const product = await createProduct(db, actor, 0, {
+      productName: "p",
+      description: null,
+      cloudProtocol: 1,
+    });
+    const common = { pointDataType: 1, dataTransType: 1, dataPointName: "temp" };
+    await createDataPoint(db, actor, 0, product.id, "temp", { ...common, upperLimit: 50 });
+    const names = { deviceID: "d", deviceName: "d", deviceUsername: "d", token: "t" };
+    device = (await createDevice(store, actor, 0, { ...names, productIntID: product.id })).id;
+    journal = await openTestJournal(`${dir.path}/journal`);
+    directory = createDirectory(store, 100);
+    failures = 0;
+  });
+  test.after.each(async () => {
+    await journal.close();
+    store.db.close();
+    await dir.close();
+  });
+
+  const start = (offlineGraceMs = 60_000): Promise<AlertsConsumer> =>
+    startAlertsConsumer({
+      ...{
+        journal,
+        directory,
+        db: failing(store.db),
+        node: 0,
+        offlineGraceMs,
+        now: Date.now,
+        meter: createMeter(),
+      },
+      plans: createWatchPlans(store.db, () => ({ variables: [], evaluate: () => 0 })),
+      rules: () => rules,
+      onCarried: () => undefined,
+      onTrouble: () => undefined,
+      onFailure: (error) => {
+        throw error;
+      },
+    });
+  const failing = (db: Db): Db => ({
+    ...db,
+    write: async (statements) => {
+      const fails = failures > 0;
+      failures = Math.max(0, failures - 1);
+      const results = fails && !failsAfter ? [] : await db.write(statements);
+      if (fails) throw new StoreError("UNAVAILABLE", "the answer is lost");
+      return results;
+    },
+  });
+  const send = (temp: number) =>
+    keep(journal, { device, tenant: actor.tenant, payload: Buffer.from(JSON.stringify({ temp })) });
+  const settled = (consumer: AlertsConsumer) =>
+    until(() => consumer.settledID === journal.committedID, { what: "the effects" });
+  const alerts = () =>
+    store.db.all<{ alertName: string; alertTimes: number; endTime: number | null }>(
+      "select alertName, alertTimes, endTime from alert order by id",
+    );
+  const counts = async () => (await alerts()).map((one) => [one.alertTimes, one.endTime !== null]);
+
+  test("counts each message once over restarts at any place", async () => {
+    for (let run = 1; run <= 5; run++) {
+      const consumer = await start();
+      for (let i = 0; i < 7; i++) await send(60);
+      if (run % 2 === 0) await settled(consumer);
+      await consumer.close();
+    }
+    const consumer = await start();
+    await settled(consumer);
+    assert.equal(await counts(), [[35, false]]);
+    assert.is((await consumer.ingestOf(device))?.messages, 35);
+    await consumer.close();
+  });
+
+  for (const after of [false, true]) {
+    test(`counts each message once where writes fail ${after ? "after" : "before"} they are done`, async () => {
+      failsAfter = after;
+      const consumer = await start();
+      for (let i = 0; i < 20; i++) {
+        failures = i % 3 === 0 ? 1 : 0;
+        await send(i % 5 === 4 ? 10 : 60);
+        if (i % 4 === 0) await settled(consumer);
+      }
+      failures = 2;
+      await settled(consumer);
+      assert.equal(await counts(), [
+        [4, true],
+        [4, true],
+        [4, true],
+        [4, true],
+      ]);
+      await consumer.close();
+    });
+  }
+
+  test("takes what is handed over where it stands there, and reads by itself where it does not", async () => {
+    const consumer = await start();
+    await send(60);
+    await settled(consumer);
+    for (let i = 0; i < 30; i++) await send(i % 2 === 0 ? 60 : 61);
+    const entry = await directory.get(device);
+    let previous = 0;
+    for (const record of await readAll(journal)) {
+      const before = previous;
+      previous = record.id;
+      // Every third is kept back, as if the series consumer had gone ahead while this one was reading.
+      if (record.id % 3 === 0 || entry === undefined || !isDecodable(record)) continue;
+      const points: DecodedPoint[] = [];
+      const how = { ...rules, asOfReceipt: false };
+      const outcome = decodePoints(entry, messageOf(record), how, points, () => undefined);
+      consumer.offer(before, record, entry, { points, from: 0, outcome, refusals: [] });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await settled(consumer);
+    assert.equal(await counts(), [[31, false]]);
+    await consumer.close();
+  });
+
+  test("a device whose connection breaks off and that does not come back is offline until it does", async () => {
+    const common = () => ({ device, tenant: actor.tenant, payload: Buffer.alloc(0) });
+    const connect = () => keep(journal, { ...common(), kind: recordKinds.connect });
+    const disconnect = (connection: number, orderly: boolean) =>
+      keep(journal, { ...common(), kind: recordKinds.disconnect, connection, flag: orderly });
+    let consumer = await start(50);
+    await disconnect(await connect(), true);
+    const [one, two] = [await connect(), await connect()];
+    await disconnect(one, false);
+    await settled(consumer);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal(await alerts(), []);
+    await disconnect(two, false);
+    await until(async () => (await alerts()).length === 1, { what: "the alert" });
+    await consumer.close();
+    consumer = await start(50);
+    const third = await connect();
+    await settled(consumer);
+    const [alert] = await alerts();
+    assert.equal([alert?.alertName, alert?.alertTimes, alert?.endTime !== null], ["设备离线", 1, true]);
+    await disconnect(third, false);
+    await settled(consumer);
+    await consumer.close();
+    consumer = await start(50);
+    await until(async () => (await alerts()).length === 2, { what: "the alert, after a restart" });
+    await consumer.close();
+  });
+});

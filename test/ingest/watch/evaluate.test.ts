@@ -1,0 +1,145 @@
+import fc from "fast-check";
+import type { DecodedPoint } from "../../../ingest/decode/points.js";
+import { detailOf, evaluate } from "../../../ingest/watch/evaluate.js";
+import { planOf } from "../../../ingest/watch/plan.js";
+import { type DeviceState, newState, toDeviceIngest } from "../../../ingest/watch/state.js";
+import { compileFormula } from "../../../query/formula.js";
+import type { AlertRule } from "../../../store/alert-rules.js";
+import type { DataPoint } from "../../../store/data-points.js";
+import { assert, suite } from "../../suite.js";
+
+const upper = 5;
+const point = (id: number, dataPointID: string, fields: Partial<DataPoint> = {}) =>
+  ({
+    ...{ id, dataPointID, dataPointName: dataPointID, pointDataType: 1, upperLimit: null, lowerLimit: null },
+    ...{ faultValue: null, isLocationType: 0, locationType: null, ...fields },
+  }) as DataPoint;
+const rule = { id: 9, alertName: "r", alertContent: "r", alertSeverity: 2, dataPointIntID: 1, duration: 0 };
+
+const compile = (text: string) => {
+  const formula = compileFormula(text, new Set(), { allowUnknown: true });
+  return { variables: formula.variables, evaluate: formula.row() };
+};
+const plan = planOf(
+  [point(1, "a", { upperLimit: upper }), point(2, "b")],
+  [],
+  [{ ...rule, condition: "dataPoint > b" } as AlertRule],
+  compile,
+);
+
+interface Sent {
+  readonly id: 1 | 2;
+  readonly time: number;
+  readonly value: number;
+}
+
+const toPoint = ({ id, time, value }: Sent): DecodedPoint => ({
+  ...{ time, value, serverStamped: false },
+  series: {
+    ...{ tenant: 1, productID: "p", deviceID: "d", field: id === 1 ? "a" : "b", kind: "number" },
+    dataPointIntID: id,
+  },
+});
+
+const fresh = (): DeviceState => newState({ id: 1, tenant: 1 }, undefined, []);
+
+function run(state: DeviceState, id: number, message: readonly Sent[]): void {
+  const points = message.map(toPoint);
+  evaluate(plan, state, { id, points, from: 0, detail: detailOf(points, 0), isDiscarded: false, scopes: [] });
+}
+
+/** Alerts as the store would hold them: times of each, ended or not, in the order of their beginning. */
+function alertsOf(states: readonly DeviceState[], cause: string): [times: number, ended: boolean][] {
+  const alerts: [number, boolean][] = [];
+  for (const effect of states.flatMap((state) => state.effects)) {
+    if (effect.kind === "raise" && effect.trigger.cause === cause) {
+      const last = alerts.at(-1);
+      if (last === undefined || last[1]) alerts.push([effect.times, false]);
+      else last[0] += effect.times;
+    } else if (effect.kind === "end" && effect.cause === cause) {
+      const last = alerts.at(-1);
+      if (last !== undefined) last[1] = true;
+    }
+  }
+  return alerts;
+}
+
+/** The same told plainly: every used value of `a` in turn, a message counting once for an alert. */
+function expectedOfLimit(messages: readonly (readonly Sent[])[]): [number, boolean][] {
+  const alerts: [number, boolean][] = [];
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const message of messages) {
+    let counted: [number, boolean] | null = null;
+    const ordered = message.map((one, at) => ({ ...one, at })).sort((x, y) => x.time - y.time || x.at - y.at);
+    for (const { id, time, value } of ordered) {
+      if (id !== 1 || time < newest) continue;
+      newest = time;
+      const last = alerts.at(-1);
+      const open = last !== undefined && !last[1] ? last : null;
+      if (value <= upper) {
+        if (open !== null) open[1] = true;
+      } else if (open === null) {
+        counted = [1, false];
+        alerts.push(counted);
+      } else if (open !== counted) {
+        open[0]++;
+        counted = open;
+      }
+    }
+  }
+  return alerts;
+}
+
+const sent = fc.record({
+  id: fc.constantFrom(1, 2) as fc.Arbitrary<1 | 2>,
+  time: fc.integer({ min: 0, max: 12 }),
+  value: fc.integer({ min: 0, max: 10 }),
+});
+const messages = fc.array(fc.array(sent, { maxLength: 4 }), { maxLength: 12 });
+
+suite("evaluation of messages", (test) => {
+  test("alerts of a limit are those of the values in their order, each message counted once", () => {
+    fc.assert(
+      fc.property(messages, (all) => {
+        const state = fresh();
+        for (const [i, message] of all.entries()) run(state, i + 1, message);
+        assert.equal(alertsOf([state], "upper:1"), expectedOfLimit(all));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("a restart between any two messages changes nothing", () => {
+    fc.assert(
+      fc.property(messages, fc.nat(), (all, cut) => {
+        const whole = fresh();
+        for (const [i, message] of all.entries()) run(whole, i + 1, message);
+        const first = fresh();
+        const at = all.length === 0 ? 0 : cut % all.length;
+        for (const [i, message] of all.slice(0, at).entries()) run(first, i + 1, message);
+        const kept = JSON.parse(JSON.stringify(toDeviceIngest(first)));
+        const second = newState({ id: 1, tenant: 1 }, kept, [...first.active]);
+        for (const [i, message] of all.slice(at).entries()) run(second, at + i + 1, message);
+        for (const cause of ["upper:1", "rule:9"]) {
+          assert.equal(alertsOf([first, second], cause), alertsOf([whole], cause));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("a condition waits for every value that it names, and takes the newest of each", () => {
+    const state = fresh();
+    run(state, 1, [{ id: 1, time: 1, value: 5 }]);
+    assert.equal(alertsOf([state], "rule:9"), []);
+    run(state, 2, [{ id: 2, time: 1, value: 4 }]);
+    run(state, 3, [{ id: 2, time: 0, value: 9 }]);
+    run(state, 4, [
+      { id: 1, time: 2, value: 1 },
+      { id: 2, time: 2, value: 0 },
+    ]);
+    assert.equal(alertsOf([state], "rule:9"), [[2, false]]);
+    run(state, 5, [{ id: 1, time: 3, value: 0 }]);
+    assert.equal(alertsOf([state], "rule:9"), [[2, true]]);
+  });
+});
