@@ -1,5 +1,6 @@
 /** Messages down through Mosquitto, and what their logs say. */
 import type { MqttClient } from "mqtt";
+import { payloadsOf } from "../flow/support.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { brokerSuite } from "./support.js";
@@ -119,6 +120,29 @@ brokerSuite("commands through the broker", (test, world) => {
         }),
       );
     await until(async () => JSON.stringify(await statuses()) === "[2,2,0]", { what: "the logs" });
+  });
+
+  test("a child behind a gateway: its entries come up, its commands go down the gateway's inbox", async () => {
+    const gateway = await world.service.make("/api/v1/gateways", {
+      ...{ gatewayName: "gateway", productID: world.product.productID },
+      ...{ gatewayProtocol: 1, upLinkNetwork: 1 },
+    });
+    const child = await world.device({ upLinkSystem: 2, gateway: gateway.id });
+    const { body } = await world.service.call("GET", `/api/v1/gateways/${gateway.id}`);
+    const { client, got } = await listen(body);
+    const entry = { DeviceID: child.deviceID, TimeStamp: Date.now(), n: 3 };
+    await client.publishAsync(`devices/${body.deviceID}/up/data`, JSON.stringify({ Telemetry: [entry] }), {
+      qos: 1,
+    });
+    await until(async () => (await payloadsOf(world.service, child)).length === 1, {
+      what: "the child's event",
+    });
+    assert.is(await publish(child, { topic: "set" }), "successful");
+    await becomes(child, 2);
+    await until(() => got.length === 1, { what: "the command" });
+    const carried = { DeviceID: child.deviceID, topic: "set", payload: "on" };
+    assert.equal(got, [`${down(body, "inbox")} ${JSON.stringify(carried)} 1`]);
+    await client.endAsync();
   });
 
   test("the broker is away: failed at once; back again: it goes on", async () => {

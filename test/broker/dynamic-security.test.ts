@@ -1,4 +1,4 @@
-/** `tidemark mosquitto-config` against the plugin itself: the file that it writes is the only configuration. */
+/** `tidemark mosquitto-config` against the plugin itself, with the configuration of docs/brokers. */
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { listenersOff, type Rec } from "../world.js";
 import { brokerMissing, freePort, type Mosquitto, startMosquitto } from "./mosquitto.js";
 import { makeDevice, pointOf } from "./support.js";
 
-const plugin = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so";
+const documented = fileURLToPath(new URL("../../../docs/brokers/mosquitto.conf", import.meta.url));
 const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const run = promisify(execFile);
 
@@ -66,8 +66,10 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     file = join(brokerDir.path, "dynamic-security.json");
     await writeFile(file, JSON.stringify(admins));
     await run(process.execPath, [program, "mosquitto-config", file], { env: environment });
-    const lines = [`plugin ${plugin}`, `plugin_opt_config_file ${file}`];
-    broker = await startMosquitto({ dir: brokerDir.path, port, lines, anonymous: false });
+    const whole = (await readFile(documented, "utf8"))
+      .replace("listener 1883", `listener ${port} 127.0.0.1`)
+      .replaceAll("/var/lib/mosquitto/", `${brokerDir.path}/`);
+    broker = await startMosquitto({ dir: brokerDir.path, port, whole });
     await until(async () => (await service.metric("tidemark_broker_connections ")) === 1, {
       what: "Tidemark at the broker",
       timeoutMs: 40_000,
@@ -188,6 +190,34 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     assert.ok(names.includes("admin") && names.includes(String(plain?.deviceUsername)));
     assert.not.ok(names.includes(String(other?.deviceUsername)));
     assert.is(whole.roles.filter(({ rolename }) => rolename === "admin").length, 1);
+  });
+
+  test("without a service it reads the metadata itself; what is no file of the plugin stays as it is", async () => {
+    await service.stop();
+    const written = join(dirs[0]?.path ?? "", "new.json");
+    await run(process.execPath, [program, "mosquitto-config", written], { env: environment });
+    const whole = JSON.parse(await readFile(written, "utf8")) as typeof admins;
+    const names = whole.clients.map(({ username }) => username);
+    assert.equal(
+      names.sort(),
+      [plain, ruled, blocked]
+        .map((device) => String(device?.deviceUsername))
+        .concat("tidemark")
+        .sort(),
+    );
+    await writeFile(written, "not JSON");
+    const failed = run(process.execPath, [program, "mosquitto-config", written], { env: environment });
+    assert.match(
+      await failed.then(String, ({ stderr }: { stderr: string }) => stderr),
+      /cannot write .*new\.json/,
+    );
+    assert.is(await readFile(written, "utf8"), "not JSON");
+    const { BROKER_PASSWORD: _, ...poor } = environment;
+    const unnamed = run(process.execPath, [program, "mosquitto-config", written], { env: poor });
+    assert.match(
+      await unnamed.then(String, ({ stderr }: { stderr: string }) => stderr),
+      /BROKER_PASSWORD must be set/,
+    );
   });
 });
 

@@ -32,22 +32,24 @@ export interface MosquittoOptions {
   readonly dir: string;
   /** Lines beyond those of every test; the listener is there. */
   readonly lines?: readonly string[];
-  /** Lets anybody in, unless the lines say otherwise. */
-  readonly anonymous?: boolean;
+  /** The configuration, in place of that of every test; it listens on `port`. */
+  readonly whole?: string;
   /** Where it is to listen; absent: any free port. */
   readonly port?: number;
 }
 
 export async function startMosquitto(options: MosquittoOptions): Promise<Mosquitto> {
-  const { dir, lines = [], anonymous = true } = options;
+  const { dir, lines = [] } = options;
   const port = options.port ?? (await freePort());
   const config = join(dir, "mosquitto.conf");
   // As root it becomes a user of its own, who must get at its folder.
   await chmod(dir, 0o777);
+  const ours = [
+    ...[`listener ${port} 127.0.0.1`, "allow_anonymous true", "set_tcp_nodelay true"],
+    ...["persistence true", `persistence_location ${dir}/`, "max_queued_messages 100000000"],
+  ];
   const all = [
-    `listener ${port} 127.0.0.1`,
-    `allow_anonymous ${anonymous}`,
-    ...["persistence true", `persistence_location ${dir}/`, "max_queued_messages 100000000", "set_tcp_nodelay true"],
+    ...(options.whole === undefined ? ours : [options.whole]),
     ...(process.getuid?.() === 0 ? ["user root"] : []),
     ...lines,
   ];
