@@ -16,6 +16,7 @@ import { oneOf } from "./data-query.js";
 
 /** New points of a device as Server-Sent Events, from the moment they are stored. */
 
+/** As often the caller's right is looked at again; a line tells that nothing has come meanwhile. */
 const heartbeatMs = 15_000;
 /** Clients come back after so long. */
 const retryMs = 2_000;
@@ -126,14 +127,15 @@ async function* textsOf(deps: AppDeps, feed: Feed): AsyncGenerator<string, void>
     yield `retry: ${retryMs}\n\n`;
     const eventText = createEventText(deps, feed);
     yield* missed(deps, feed, eventText);
-    for (;;) {
+    for (let checkedAt = performance.now(); ; ) {
       const events = subscription.take(eventsPerChunkMax);
       if (events.length > 0) yield await eventText(events);
       else if (!subscription.open) return;
-      else if (!(await subscription.wait(heartbeatMs))) {
-        if (!(await feed.mayGoOn())) return;
-        yield ": still here\n\n";
-      }
+      const restMs = Math.max(0, checkedAt + heartbeatMs - performance.now());
+      if (restMs > 0 && (await subscription.wait(restMs))) continue;
+      if (!(await feed.mayGoOn())) return;
+      checkedAt = performance.now();
+      if (events.length === 0) yield ": still here\n\n";
     }
   } finally {
     subscription.close();

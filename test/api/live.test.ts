@@ -164,6 +164,23 @@ worldSuite("live feed of a device", (test, world) => {
     viewer.close();
   });
 
+  test("a key that is withdrawn ends its feed, however much there is to tell", async () => {
+    const { device } = await station();
+    const made = await world.make("/api/v1/api_keys", { name: "wall", role: "viewer" });
+    const feed = await listen(world, device, { key: `${made.appID}:${made.appSecret}` });
+    assert.is(feed.status, 200);
+    assert.is((await world.call("DELETE", `/api/v1/api_keys?ids=${made.id}`)).status, 204);
+    await until(
+      async () => {
+        await world.publish(device, { temp: 1 });
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return feed.ended;
+      },
+      { what: "the feed to end", timeoutMs: 40_000 },
+    );
+    assert.ok(feed.events.length > 3, `${feed.events.length} events`);
+  });
+
   test("a client that leaves makes room: a thousand come and go", async () => {
     const { device } = await station();
     for (let round = 0; round < 30; round++) {

@@ -135,7 +135,7 @@ suite("demo: the program", (test) => {
     const code = await new Promise((resolve) => child.once("close", resolve));
     assert.is(code, 0, output);
     assert.ok(output.includes("8,759 of 8,759 hours acknowledged"), output);
-    assert.is(output.match(/^ {2}curl -s /gm)?.length, 9);
+    assert.is(output.match(/^ {2}curl -s /gm)?.length, 10);
     assert.match(output, /26,277 points of 8,759 rows stored in/);
     assert.match(output, /26,277 points, the same from the file as from the device/);
     // July, the warmest month but one, by the file's own figures.
