@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
+import { readConfig } from "../../src/config.js";
 import { payloadsOf, type RunningService, startService } from "../flow/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { makeDevice, pointOf } from "./support.js";
@@ -291,17 +292,21 @@ suite("a broker that is no good", (test) => {
       [{ BROKER_PASSWORD: "x" }, /BROKER_PASSWORD: needs/],
       [{ BROKER_URL: "mqtt://x", BROKER_CA: "ca.pem" }, /BROKER_CA: needs/],
       [{ BROKER_URL: "mqtts://x", BROKER_CERT: "c.pem" }, /BROKER_CERT, BROKER_KEY/],
-      [{ BROKER_URL: "mqtts://x", BROKER_CA: "/nowhere/ca.pem" }, /BROKER_CA: cannot read .* ENOENT/],
       [{ BROKER_URL: "mqtt://x", BROKER_SHARED: "maybe" }, /BROKER_SHARED/],
     ];
     for (const [environment, said] of wrong) {
-      await withTempDir(async (dir) => {
-        const error = await startService(dir, environment).then(
-          () => null,
-          (reason: Error) => reason,
-        );
-        assert.match(error?.message ?? "it started", said);
-      });
+      assert.throws(
+        () => readConfig({ DATA_DIR: "data", ...environment }),
+        (error: Error) => said.test(error.message),
+      );
     }
+    await withTempDir(async (dir) => {
+      const environment = { BROKER_URL: "mqtts://x", BROKER_CA: "/nowhere/ca.pem" };
+      const error = await startService(dir, environment).then(
+        () => null,
+        (reason: Error) => reason,
+      );
+      assert.match(error?.message ?? "it started", /BROKER_CA: cannot read .* ENOENT/);
+    });
   });
 });
