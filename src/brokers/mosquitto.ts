@@ -43,6 +43,8 @@ const ownRoles = "tidemark:";
 const iterations = 1000;
 const hashBytes = 64;
 const saltBytes = 12;
+/** Of the four threads that the journal's syncs run in as well. */
+const hashesAtOnce = 2;
 const derive = promisify(pbkdf2);
 
 /** Deny wins; with an allow rule only allowed topics pass; otherwise the whole branch is open. */
@@ -58,7 +60,7 @@ export async function dynamicSecurity(
   const roles: DynamicRole[] = [roleOfTidemark];
   for await (const some of devices) {
     roles.push(...some.map(roleOf));
-    const made = await Promise.all(some.map(clientOf));
+    const made = await clientsOf(some);
     for (const client of [...made, ...some.flatMap(certified)]) {
       const known = clients.get(client.username);
       // A certificate of several devices has the branches of all of them.
@@ -98,6 +100,14 @@ async function hashed(password: string) {
   const salt = randomBytes(saltBytes);
   const hash = await derive(password, salt, iterations, hashBytes, "sha512");
   return { password: hash.toString("base64"), salt: salt.toString("base64"), iterations };
+}
+
+async function clientsOf(devices: readonly BrokerDevice[]): Promise<DynamicClient[]> {
+  const made: DynamicClient[] = [];
+  for (let at = 0; at < devices.length; at += hashesAtOnce) {
+    made.push(...(await Promise.all(devices.slice(at, at + hashesAtOnce).map(clientOf))));
+  }
+  return made;
 }
 
 async function clientOf({ id, deviceUsername, token, blocked }: BrokerDevice): Promise<DynamicClient> {

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
+import { readConfig } from "../../src/config.js";
 import { payloadsOf, type RunningService, startService } from "../flow/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { makeDevice, pointOf } from "./support.js";
@@ -216,6 +217,57 @@ suite("a broker that is no good", (test) => {
     await broker.close();
   });
 
+  test("commands: refused is 0; lost with the connection it goes again, with DUP; killed before the receipt it is 0", async () => {
+    const got: string[] = [];
+    let round = 0;
+    const broker = await startFake((socket, packet) => {
+      if (packet.cmd === "connect") socket.write(connack(0, round++ > 0));
+      if (packet.cmd === "subscribe") socket.write(suback(packet.messageId ?? 0, 1));
+      if (packet.cmd !== "publish") return;
+      const text = String(packet.payload);
+      got.push(`${text}${packet.dup ? " again" : ""}`);
+      const answer = (reasonCode: number) =>
+        socket.write(bytesOf({ cmd: "puback", messageId: packet.messageId ?? 0, reasonCode } as Packet));
+      if (text === "forbidden") answer(0x87);
+      if (text === "lost" && packet.dup) answer(0);
+      if (text === "lost" && !packet.dup) socket.destroy();
+    });
+    await withTempDir(async (dir) => {
+      let service = await startService(dir, { BROKER_URL: broker.url });
+      const product = await service.make("/api/v1/products", { productName: "commands", cloudProtocol: 1 });
+      const device = await makeDevice(service, product);
+      const isUp = () => service.metric("tidemark_broker_connections ");
+      const status = async () =>
+        (
+          (await service.call("GET", `/api/v1/devices/${device.id}/control_logs`)).body.items as {
+            publishStatus: number;
+          }[]
+        )[0]?.publishStatus;
+      const publish = async (payload: string) => {
+        await until(async () => (await isUp()) === 1, { what: "the broker" });
+        const command = { deviceID: device.deviceID, payload };
+        const { body } = await service.call("POST", "/api/v1/device_publish", command);
+        assert.is(body.publishStatus, "successful");
+      };
+      const becomes = (expected: number) =>
+        until(async () => (await status()) === expected, { what: `status ${expected}` });
+      await publish("forbidden");
+      await becomes(0);
+      await publish("lost");
+      await becomes(2);
+      await publish("unanswered");
+      await until(() => got.includes("unanswered"), { what: "the command" });
+      assert.is(await status(), 1);
+      await service.kill();
+      service = await startService(dir, { BROKER_URL: broker.url });
+      await becomes(0);
+      await until(async () => (await isUp()) === 1, { what: "the broker" });
+      await service.stop();
+    });
+    assert.equal(got, ["forbidden", "lost", "lost again", "unanswered"]);
+    await broker.close();
+  });
+
   test("no broker at all, and one that never answers", async () => {
     const silent = await startFake(() => undefined);
     await withService(silent, async (service) => {
@@ -240,17 +292,21 @@ suite("a broker that is no good", (test) => {
       [{ BROKER_PASSWORD: "x" }, /BROKER_PASSWORD: needs/],
       [{ BROKER_URL: "mqtt://x", BROKER_CA: "ca.pem" }, /BROKER_CA: needs/],
       [{ BROKER_URL: "mqtts://x", BROKER_CERT: "c.pem" }, /BROKER_CERT, BROKER_KEY/],
-      [{ BROKER_URL: "mqtts://x", BROKER_CA: "/nowhere/ca.pem" }, /BROKER_CA: cannot read .* ENOENT/],
       [{ BROKER_URL: "mqtt://x", BROKER_SHARED: "maybe" }, /BROKER_SHARED/],
     ];
     for (const [environment, said] of wrong) {
-      await withTempDir(async (dir) => {
-        const error = await startService(dir, environment).then(
-          () => null,
-          (reason: Error) => reason,
-        );
-        assert.match(error?.message ?? "it started", said);
-      });
+      assert.throws(
+        () => readConfig({ DATA_DIR: "data", ...environment }),
+        (error: Error) => said.test(error.message),
+      );
     }
+    await withTempDir(async (dir) => {
+      const environment = { BROKER_URL: "mqtts://x", BROKER_CA: "/nowhere/ca.pem" };
+      const error = await startService(dir, environment).then(
+        () => null,
+        (reason: Error) => reason,
+      );
+      assert.match(error?.message ?? "it started", /BROKER_CA: cannot read .* ENOENT/);
+    });
   });
 });
