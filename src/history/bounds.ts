@@ -14,8 +14,14 @@ export const batchErrorsMax = 1000;
 export const errorsToldMax = 1000;
 /** Bytes of the file that lists bad rows; further ones are only counted. */
 export const errorsFileBytesMax = 1 << 30;
+/** No device and no data point has a longer name. */
+const nameCharactersMax = 64;
+/** Bytes of a cell that can name one: UTF-8, and the mark before what looks like a formula. */
+export const nameBytesMax = 3 * nameCharactersMax + 1;
 /** (device, data point) pairs that one import remembers at a time. */
 export const targetsMax = 200_000;
+/** Characters of their names. */
+export const targetCharactersMax = 16 << 20;
 
 export const historyFormats = ["csv", "ndjson"] as const;
 export type HistoryFormat = (typeof historyFormats)[number];

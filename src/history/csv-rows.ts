@@ -18,6 +18,8 @@ export interface CsvRows {
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   isQuoted(cell: number): boolean;
+  /** True when quotation marks stand doubled within the cell's bytes. */
+  isDoubled(cell: number): boolean;
   /** The cell's text; null when it is no UTF-8. */
   text(bytes: Buffer, cell: number): string | null;
 }
@@ -119,6 +121,7 @@ export function createCsvRows(delimiter: number): CsvRows {
     starts,
     ends,
     isQuoted: (cell) => forms[cell] !== plain,
+    isDoubled: (cell) => forms[cell] === doubled,
     text: (bytes, cell) => {
       const text = bytes.toString("utf8", starts[cell], ends[cell]);
       if (text.includes("\ufffd") && !isUtf8(bytes.subarray(starts[cell], ends[cell]))) return null;

@@ -1,8 +1,16 @@
 import { unguardFormula } from "../transfer/formula-guard.js";
-import { rowBytesMax } from "./bounds.js";
+import { nameBytesMax, rowBytesMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
-import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
+import {
+  isKept,
+  overlong,
+  type RowTaker,
+  readRowTime,
+  type TakerState,
+  type Target,
+  takeValue,
+} from "./row-taker.js";
 import { createTargetCache } from "./target-cache.js";
 import { createTimeReader } from "./times.js";
 import { numberTypes, readDecimal } from "./values.js";
@@ -22,8 +30,11 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
   const cache = createTargetCache();
   let cachedOf = state.epoch;
 
-  const raw = (bytes: Buffer, cell: number) =>
-    bytes.toString("latin1", rows.starts[cell] as number, rows.ends[cell] as number);
+  /** The cell's bytes, the same for either spelling of a text. */
+  const raw = (bytes: Buffer, cell: number): string => {
+    const text = bytes.toString("latin1", rows.starts[cell] as number, rows.ends[cell] as number);
+    return rows.isDoubled(cell) ? text.replaceAll('""', '"') : text;
+  };
   const textOf = (bytes: Buffer, cell: number): string | null => {
     const text = rows.text(bytes, cell);
     return text === null ? null : unguardFormula(text);
@@ -37,18 +48,23 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
 
   /**
    * The target of a device and a data point, which its column names or its own cell; undefined notes it as unknown.
-   * The salt tells columns apart, 0 where the data point has a cell.
+   * `column` tells columns apart, 0 where the data point has a cell.
    */
   function targetOf(
     bytes: Buffer,
     point: number | null,
     name: string | null,
-    salt: number,
+    column: number,
   ): Target | undefined {
     const start = rows.starts[deviceAt] as number;
     const end = rows.ends[deviceAt] as number;
     const start2 = point === null ? 0 : (rows.starts[point] as number);
     const end2 = point === null ? 0 : (rows.ends[point] as number);
+    if (end - start > nameBytesMax) return overlong.device;
+    if ((name?.length ?? end2 - start2) > nameBytesMax) return overlong.point;
+    // The same bytes are another text where their quotation marks are doubled.
+    const forms = (rows.isDoubled(deviceAt) ? 1 : 0) + (point !== null && rows.isDoubled(point) ? 2 : 0);
+    const salt = 4 * column + forms;
     if (cachedOf !== state.epoch) {
       cachedOf = state.epoch;
       cache.clear();

@@ -1,6 +1,14 @@
 import { isUtf8 } from "node:buffer";
-import { rowBytesMax } from "./bounds.js";
-import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
+import { columnsMax, nameBytesMax, rowBytesMax } from "./bounds.js";
+import {
+  isKept,
+  overlong,
+  type RowTaker,
+  readRowTime,
+  type TakerState,
+  type Target,
+  takeValue,
+} from "./row-taker.js";
 
 const lineFeed = 10;
 const unknownMax = 5000;
@@ -23,6 +31,8 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
   }
 
   function targetOf(deviceID: string, dataPointID: string): Target | undefined {
+    if (deviceID.length > nameBytesMax) return overlong.device;
+    if (dataPointID.length > nameBytesMax) return overlong.point;
     const key = `${deviceID}\n${dataPointID}`;
     const target = targets.get(key);
     if (target === undefined) unknown.set(key, { deviceID, dataPointID });
@@ -89,7 +99,9 @@ function parse(bytes: Buffer): Row | string {
   if (text.trim() === "") return "";
   try {
     const row = JSON.parse(text) as unknown;
-    if (typeof row === "object" && row !== null && !Array.isArray(row)) return row as Row;
+    if (typeof row === "object" && row !== null && !Array.isArray(row)) {
+      return Object.keys(row).length > columnsMax ? `more than ${columnsMax} columns` : (row as Row);
+    }
   } catch {
     return "is not JSON";
   }

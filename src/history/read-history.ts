@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { LocalTime } from "../../ingest/decode/time.js";
 import { createBatchBuilder, type ReadBatch } from "./batch-builder.js";
-import { type HistoryFormat, rowBytesMax, targetsMax } from "./bounds.js";
+import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./bounds.js";
 import { markBytes, readCsvHeader } from "./csv-header.js";
 import { createCsvTaker } from "./csv-taker.js";
 import { createNdjsonTaker } from "./ndjson-taker.js";
@@ -69,6 +69,7 @@ async function readRows(
   let end = false;
   let skipping = false;
   let targets = 0;
+  let targetCharacters = 0;
 
   async function refill(): Promise<void> {
     bytes.copyWithin(0, from, to);
@@ -86,12 +87,13 @@ async function readRows(
 
   async function learn(): Promise<void> {
     taker.lookAhead(bytes, from, to, end);
-    if (targets + state.unknown.size > targetsMax) {
+    if (targets + state.unknown.size > targetsMax || targetCharacters > targetCharactersMax) {
       await send();
       await sink.reset();
       state.targets.clear();
       state.epoch++;
       targets = 0;
+      targetCharacters = 0;
       // What the present row needs is learnt by the next round.
       state.unknown.clear();
       taker.lookAhead(bytes, from, to, end);
@@ -100,6 +102,7 @@ async function readRows(
     const answers = await sink.resolve(names);
     for (const [i, key] of [...state.unknown.keys()].entries()) {
       state.targets.set(key, { ...(answers[i] as TargetAnswer), index: targets++ });
+      targetCharacters += key.length;
     }
     state.unknown.clear();
   }

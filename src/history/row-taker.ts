@@ -11,8 +11,17 @@ export interface TargetName {
 /** What the deployment knows of it: the data point's type (pointDataType), or why there is no such series. */
 export type TargetAnswer = { readonly type: number } | { readonly column: string; readonly problem: string };
 
+export const noDevice = { column: "deviceID", problem: "there is no such device" };
+export const noPoint = { column: "dataPointID", problem: "the device's product has no such data point" };
+
 /** A target of the running import; `index` is its place among all that were asked for. */
 export type Target = TargetAnswer & { readonly index: number };
+
+/** What a name means that is longer than any can be: it is not remembered. */
+export const overlong: Readonly<Record<"device" | "point", Target>> = {
+  device: { ...noDevice, index: -1 },
+  point: { ...noPoint, index: -1 },
+};
 
 /** Microseconds: what a row's time may be. */
 export interface TimeBounds {

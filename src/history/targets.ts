@@ -4,7 +4,7 @@ import type { Db } from "../../store/db.js";
 import { findDevicesByName, type NamedDevice } from "../../store/history-devices.js";
 import type { SeriesRef } from "../../store/series.js";
 import type { HistoryGate } from "./gate.js";
-import type { TargetAnswer, TargetName } from "./row-taker.js";
+import { noDevice, noPoint, type TargetAnswer, type TargetName } from "./row-taker.js";
 
 /** The series that an import writes to, by the places in which it asked for them. */
 export interface Targets {
@@ -14,6 +14,7 @@ export interface Targets {
   renew(places: readonly number[]): Promise<void>;
   /** The series at a place; null when there is none, or another than the one that was told. */
   series(place: number): SeriesRef | null;
+  /** Forgets them all: places are counted from 0 again. */
   reset(): void;
 }
 
@@ -33,15 +34,7 @@ export interface TargetsDeps {
   readonly tenant: number;
 }
 
-const noDevice: Lookup = { answer: { column: "deviceID", problem: "there is no such device" }, series: null };
-const noPoint: Lookup = {
-  answer: { column: "dataPointID", problem: "the device's product has no such data point" },
-  series: null,
-};
-const issueOnly: Lookup = {
-  answer: { column: "dataPointID", problem: "the data point is only issued, never reported" },
-  series: null,
-};
+const issueOnly = { column: "dataPointID", problem: "the data point is only issued, never reported" };
 
 export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets {
   let found: Found[] = [];
@@ -49,8 +42,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
   let products = new Map<number, ReadonlyMap<string, DataPoint>>();
   let loaded = gate.generation;
 
-  function forgetIfChanged(): void {
-    if (loaded === gate.generation) return;
+  function forget(): void {
     loaded = gate.generation;
     devices = new Map();
     products = new Map();
@@ -69,10 +61,10 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
 
   function look({ deviceID, dataPointID }: TargetName): Lookup {
     const device = devices.get(deviceID);
-    if (device === undefined || device === null) return noDevice;
+    if (device === undefined || device === null) return { answer: noDevice, series: null };
     const point = products.get(device.productIntID)?.get(dataPointID);
-    if (point === undefined) return noPoint;
-    if (point.dataTransType === 2) return issueOnly;
+    if (point === undefined) return { answer: noPoint, series: null };
+    if (point.dataTransType === 2) return { answer: issueOnly, series: null };
     const { productID } = device;
     const series = refs.of(
       { tenant, productID, deviceID },
@@ -84,7 +76,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
   /** Looks until nothing has changed meanwhile. */
   async function lookUp(names: readonly TargetName[]): Promise<{ lookups: Lookup[]; generation: number }> {
     for (;;) {
-      forgetIfChanged();
+      if (loaded !== gate.generation) forget();
       const generation = loaded;
       await load(names);
       if (generation === gate.generation) return { lookups: names.map(look), generation };
@@ -117,6 +109,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     series: (place) => found[place]?.series ?? null,
     reset: () => {
       found = [];
+      forget();
     },
   };
 }

@@ -89,6 +89,16 @@ suite("history files", (test) => {
     assert.is(rows.at(-1), `${count} d${count - 1} temp ${(count - 1) * 1e6} ${count - 1}`);
   });
 
+  test("the same bytes name two devices, by whether their quotation marks are doubled", async () => {
+    const rows = ['"a""b",temp,1,1', 'a""b,temp,2,2', 'a"b,temp,3,3', '"a""b",temp,4,4', "'=a,temp,5,5"];
+    await writeFile(path(), `deviceID,dataPointID,time,value\n${rows.join("\n")}`);
+    const names = (await read(path(), "csv")).rows.map((row) => row.split(" ")[1]);
+    assert.equal(names, ['a"b', 'a""b', 'a"b', 'a"b', "=a"]);
+    await writeFile(path(), 'deviceID,time,temp\n"a""b",1,1\na""b,2,2\n"a""b",3,3');
+    const wide = (await read(path(), "csv")).rows.map((row) => row.split(" ")[1]);
+    assert.equal(wide, ['a"b', 'a""b', 'a"b']);
+  });
+
   test("a line is bounded wherever it lies, and what follows it is read", async () => {
     for (const size of [rowBytesMax - 40, rowBytesMax, rowBytesMax * 2, rowBytesMax * 9]) {
       const long = `d,note,1,${"x".repeat(size)}`;

@@ -1,0 +1,109 @@
+/** Imports within their bounds of memory, whatever names a file holds. */
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { createSeriesRefs } from "../../query/series-refs.js";
+import { type HistoryFormat, targetsMax } from "../../src/history/bounds.js";
+import { createHistoryGate } from "../../src/history/gate.js";
+import { type ImportState, runImport } from "../../src/history/run-import.js";
+import { createTargets } from "../../src/history/targets.js";
+import { type Db, openDb } from "../../store/db.js";
+import type { SeriesStore } from "../../store/series.js";
+import { assert, openTempDir, suite } from "../suite.js";
+
+const megabyte = 1 << 20;
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+function heapBytes(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+suite("imports within their bounds", (test) => {
+  let dir: Awaited<ReturnType<typeof openTempDir>>;
+  let db: Db;
+  test.before(async () => {
+    dir = await openTempDir();
+    db = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
+  });
+  test.after(async () => {
+    db.close();
+    await dir.close();
+  });
+
+  /** Imports rows of which none names a device. */
+  async function importOf(format: HistoryFormat, lines: Iterable<string>): Promise<ImportState> {
+    const path = join(dir.path, "rows");
+    await pipeline(Readable.from(lines), createWriteStream(path));
+    const nothing = async () => assert.unreachable("no row is good");
+    const series = { flush: async () => undefined, writeBatch: nothing } as unknown as SeriesStore;
+    return runImport(
+      { db, series, refs: createSeriesRefs(), gate: createHistoryGate() },
+      {
+        ...{ file: { path, format }, tenant: 1, timezone: "UTC", from: null },
+        ...{ errorsPath: join(dir.path, "errors.csv"), signal: new AbortController().signal },
+        bounds: { oldest: 0, newest: Number.MAX_SAFE_INTEGER },
+        saved: async () => undefined,
+      },
+    );
+  }
+
+  test("names that were forgotten leave nothing behind", async () => {
+    const targets = createTargets({ db, refs: createSeriesRefs(), gate: createHistoryGate(), tenant: 1 });
+    const resolve = (from: number) =>
+      targets.resolve(
+        Array.from({ length: 5000 }, (_, i) => ({ deviceID: `nobody-${from + i}`, dataPointID: "temp" })),
+      );
+    await resolve(0);
+    targets.reset();
+    const before = heapBytes();
+    for (let from = 0; from < 400_000; from += 5000) {
+      if (from % targetsMax === 0) targets.reset();
+      await resolve(from);
+    }
+    targets.reset();
+    const left = heapBytes() - before;
+    assert.ok(left < 10 * megabyte, `${Math.round(left / megabyte)} MB`);
+  });
+
+  test("many names of the greatest length are bad rows, each by itself", async () => {
+    const count = 199_000;
+    const name = (i: number) => String(i).padStart(64, "\u0416");
+    const rows = function* () {
+      yield "deviceID,dataPointID,time,value\n";
+      for (let i = 0; i < count; i++) yield `${name(i)},${name(i + count)},1,1\n`;
+    };
+    const { stored, errors, line } = await importOf("csv", rows());
+    assert.equal([stored, errors.count, line], [0, count, count + 2]);
+  });
+
+  test("names longer than any can be are bad rows, however many there are", async () => {
+    const long = "x".repeat(500_000);
+    const rows = function* (write: (deviceID: string, dataPointID: string) => string, header = "") {
+      yield header;
+      for (let i = 0; i < 150; i++) {
+        yield write(`${i}${long}`, "temp");
+        yield write("d", `${i}${long}`);
+      }
+    };
+    const csv = rows((device, point) => `${device},${point},1,1\n`, "deviceID,dataPointID,time,value\n");
+    const json = rows(
+      (deviceID, dataPointID) => `${JSON.stringify({ deviceID, dataPointID, time: 1, value: 1 })}\n`,
+    );
+    for (const [format, lines] of [
+      ["csv", csv],
+      ["ndjson", json],
+    ] as const) {
+      const { errors } = await importOf(format, lines);
+      assert.is(errors.count, 300);
+      assert.equal(
+        errors.told.slice(0, 2).map(({ column }) => column),
+        ["deviceID", "dataPointID"],
+      );
+    }
+  });
+});
