@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { createSlots } from "./parallel.js";
+import { qualitiesOf } from "./qualities.js";
 import type { Answer } from "./route.js";
 
 /** Shorter texts fit one packet as they are. */
@@ -49,12 +50,6 @@ export function isKnown(ifNoneMatch: string | null, tag: string): boolean {
 
 /** RFC 9110 12.5.3: gzip by its name or by *, unless its quality is 0. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
-  const qualities = new Map(
-    (acceptEncoding ?? "").split(",").map((part) => {
-      const [coding = "", ...parameters] = part.split(";").map((one) => one.trim().toLowerCase());
-      const quality = parameters.find((one) => one.startsWith("q="))?.slice(2);
-      return [coding, quality === undefined ? 1 : Number(quality)];
-    }),
-  );
+  const qualities = qualitiesOf(acceptEncoding);
   return (qualities.get("gzip") ?? qualities.get("x-gzip") ?? qualities.get("*") ?? 0) > 0;
 }

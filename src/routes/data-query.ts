@@ -3,8 +3,11 @@ import { maxPointsLeast, maxPointsMost } from "../../query/downsample.js";
 import { type Fill, fills } from "../../query/fill.js";
 import { resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
-import type { DeviceRef } from "../catalog.js";
+import type { DataPoint } from "../../store/data-points.js";
+import type { Metric } from "../../store/metrics.js";
+import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
+import { type Layout, layouts } from "../history/bounds.js";
 import { invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/paging.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
@@ -23,10 +26,6 @@ const parameter = (description: string, example?: string) =>
 export const dataQuery = z.object({
   deviceID: parameter("string id of the device or gateway", "weather-1"),
   deviceIntID: parameter("record id of the device or gateway"),
-  groupID: parameter("string id of a group: of rows of CSV or NDJSON, those of its devices"),
-  layout: parameter(
-    "of CSV and NDJSON: long (a row a point) or wide (one column per data point); default long",
-  ),
   metricType: parameter("1 formula, 2 aggregate; absent: all"),
   metricIntID: parameter("record id of one metric"),
   time_unit: parameter(`one of ${timeUnits.join(", ")}`, "day"),
@@ -52,6 +51,9 @@ export const originalQuery = chartQuery.extend({
     `thins each series to so many points that keep its line (LTTB), ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range`,
     "2000",
   ),
+  layout: parameter(
+    "of CSV and NDJSON: long (a row a point) or wide (one column per data point); default long",
+  ),
 });
 export type ChartQuery = z.output<typeof chartQuery> & Partial<z.output<typeof originalQuery>>;
 
@@ -66,26 +68,35 @@ export interface AskedData {
   readonly limit: number | null;
   readonly maxPoints: number | null;
   readonly format: TimeFormat;
+  /** Of rows of CSV or NDJSON. */
+  readonly layout: Layout | null;
 }
+
+/** What reading a query takes. */
+export type QueryDeps = Pick<AppDeps, "catalog" | "db" | "zone" | "now">;
 
 export type Asked = AskedData & { readonly device: DeviceRef };
 export type AskedChart = AskedData & AskedDevices;
 
 /** One device's. @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for the device */
-export async function readQuery(deps: AppDeps, tenant: number, query: DataQuery): Promise<Asked> {
+export async function readQuery(deps: QueryDeps, tenant: number, query: DataQuery): Promise<Asked> {
   const { deviceID, deviceIntID, ...asked } = readParameters(deps, query);
   return { ...asked, device: await findDevice(deps, tenant, deviceID, deviceIntID) };
 }
 
 /** Several devices'. @throws ApiError as `readQuery` */
-export async function readChartQuery(deps: AppDeps, tenant: number, query: ChartQuery): Promise<AskedChart> {
+export async function readChartQuery(
+  deps: QueryDeps,
+  tenant: number,
+  query: ChartQuery,
+): Promise<AskedChart> {
   const { deviceID, deviceIntID, groupID, ...asked } = readParameters(deps, query);
   return { ...asked, ...(await findDevices(deps, tenant, { deviceID, deviceIntID, groupID })) };
 }
 
 type Parameters = DataQuery & Partial<ChartQuery>;
 
-function readParameters(deps: AppDeps, query: Parameters): AskedData & DeviceNames {
+function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceNames {
   const errors: Record<string, string> = {};
   type Whole = "metricType" | "metricIntID" | "limit" | "deviceIntID" | "maxPoints";
   const number = (name: Whole, min: number, max: number) =>
@@ -98,6 +109,7 @@ function readParameters(deps: AppDeps, query: Parameters): AskedData & DeviceNam
     deviceIntID: number("deviceIntID", 1, Number.MAX_SAFE_INTEGER),
   };
   const fill = oneOf(fills, query.fill, "fill", errors);
+  const layout = oneOf(layouts, query.layout, "layout", errors);
   const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
   const names = { deviceID: query.deviceID || null, groupID: query.groupID || null };
   if (names.deviceID === null && names.groupID === null && numbers.deviceIntID === null) {
@@ -108,7 +120,7 @@ function readParameters(deps: AppDeps, query: Parameters): AskedData & DeviceNam
   const now = deps.now();
   const timezone = query.timezone || deps.zone.name;
   resolveRange(query, "real", timezone, now);
-  return { ...numbers, ...names, fill, format, timezone, now };
+  return { ...numbers, ...names, fill, format, layout, timezone, now };
 }
 
 /** One of some words, null when absent; what it is not is told in `errors`. */
@@ -122,4 +134,20 @@ export function oneOf<const Values extends readonly string[]>(
   const found = values.find((value) => value === text);
   if (found === undefined) errors[name] = `must be one of ${values.join(", ")}`;
   return found ?? null;
+}
+
+/** Every reportable data point, or those of the metrics asked for. */
+export function pointsAsked({ points, metrics }: ProductModel, asked: AskedData): DataPoint[] {
+  const all = asked.metricType === null && asked.metricIntID === null;
+  const wanted = new Set(
+    metrics.filter((metric) => isOfMetric(metric, asked)).map((one) => one.dataPointIntID),
+  );
+  return points.filter((point) => (all ? point.dataTransType !== 2 : wanted.has(point.id)));
+}
+
+function isOfMetric(metric: Metric, asked: AskedData): boolean {
+  return (
+    (asked.metricIntID === null || metric.id === asked.metricIntID) &&
+    (asked.metricType === null || metric.metricType === asked.metricType)
+  );
 }

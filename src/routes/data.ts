@@ -3,7 +3,7 @@ import { aggregatesByType } from "../../query/aggregates.js";
 import { memoizeFormula } from "../../query/formula.js";
 import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
-import { type OriginalForm, originalData } from "../../query/original.js";
+import { originalData } from "../../query/original.js";
 import { type Range, resolveRange } from "../../query/range.js";
 import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
@@ -12,6 +12,7 @@ import type { Metric } from "../../store/metrics.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
+import { formOf } from "../history/export-plan.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { knownAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
@@ -25,6 +26,7 @@ import {
   chartQuery,
   limitDefault,
   originalQuery,
+  pointsAsked,
   readChartQuery,
 } from "./data-query.js";
 import { metricStoredSchema } from "./metrics.js";
@@ -217,28 +219,6 @@ async function answerOriginal(
     };
   });
   return knownAnswer(request, items, truncated ? { Truncated: "true" } : {});
-}
-
-/** Every reportable data point, or those of the metrics asked for. */
-function pointsAsked({ points, metrics }: ProductModel, asked: AskedChart): DataPoint[] {
-  const all = asked.metricType === null && asked.metricIntID === null;
-  const wanted = new Set(
-    metrics.filter((metric) => isOfMetric(metric, asked)).map((one) => one.dataPointIntID),
-  );
-  return points.filter((point) => (all ? point.dataTransType !== 2 : wanted.has(point.id)));
-}
-
-function isOfMetric(metric: Metric, asked: AskedChart): boolean {
-  return (
-    (asked.metricIntID === null || metric.id === asked.metricIntID) &&
-    (asked.metricType === null || metric.metricType === asked.metricType)
-  );
-}
-
-const placeType = 6;
-
-function formOf(point: DataPoint): OriginalForm {
-  return point.pointDataType === placeType ? "place" : kindOf(point.pointDataType);
 }
 
 /** `limit` of the request takes the place of the default number of newest points. */

@@ -121,7 +121,11 @@ worldSuite("export of history", (test, world) => {
       ["value", "7", "0.30000000000000004", "1.5", "-0", ""],
     );
     const ofGroup = await exportedText(world, `groupID=${group.groupID}&metricIntID=${metric.id}`);
-    assert.equal(ofGroup.split("\r\n").sort(), both.split("\r\n").sort());
+    const inOrder = await exportedText(
+      world,
+      `deviceID=${device.deviceID},${other.deviceID}&metricIntID=${metric.id}`,
+    );
+    assert.is(ofGroup, inOrder, "by id, as the JSON answer");
     const response = await fetch(`${world.http}/api/v1/original_data?${deviceQuery()}`, {
       headers: {
         Authorization: `Bearer ${world.first.apiKey}`,
@@ -147,6 +151,21 @@ worldSuite("export of history", (test, world) => {
     refused(await get("layout=long", "text/csv"), "PARAMETER_INVALID", "deviceID");
     refused(await get(`${deviceQuery()}&layout=broad`, "text/csv"), "PARAMETER_INVALID", "layout");
     refused(await get("deviceID=nobody", "text/csv"), "DATA_NOT_FOUND", "deviceID");
+    const group = await makeGroup(world, product);
+    const id = device.deviceID;
+    for (const [query, field] of [
+      [`groupID=${group.groupID}&deviceID=${id}`, "groupID"],
+      [`deviceID=${id},,${id}`, "deviceID"],
+      [`${deviceQuery()}&metricType=abc`, "metricType"],
+      [`${deviceQuery()}&metricIntID=0`, "metricIntID"],
+      [`${deviceQuery()}&limit=x`, "limit"],
+      [`${deviceQuery()}&fill=x`, "fill"],
+      [`${deviceQuery()}&layout=broad`, "layout"],
+    ] as const) {
+      for (const accept of ["text/csv", "application/x-ndjson", "application/json"]) {
+        refused(await get(query, accept), "PARAMETER_INVALID", field);
+      }
+    }
     refused(await get("groupID=nobody", "text/csv"), "DATA_NOT_FOUND", "groupID");
     refused(
       await get(`${deviceQuery()}&startTime=2024-06-02T00:00:00Z&endTime=2024-06-01T00:00:00Z`, "text/csv"),
