@@ -1,5 +1,5 @@
 import type { EventLog } from "../store/events.js";
-import type { Point, SeriesRef, SeriesStore } from "../store/series.js";
+import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../store/series.js";
 import { isDecodable, messageOf } from "./consumers/records.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "./decode/points.js";
 import type { DeviceEntry } from "./directory-entries.js";
@@ -19,6 +19,8 @@ export interface RedecodeOptions {
   ) => Promise<void>;
   /** Receipt of the message just read, and counts so far. */
   readonly reached: (receivedAt: number, counts: Redecoded) => Promise<void>;
+  /** Keeps what the store will never take. */
+  readonly refused: (points: readonly RefusedPoint[]) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -47,8 +49,9 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     gathered = [];
     await options.guarded(points, async (some) => {
       const missing = await notStored(series, newestOfEach(some));
-      await series.write(missing, 0);
-      stored += missing.length;
+      const refused = await series.write(missing, 0);
+      if (refused.length > 0) await options.refused(refused);
+      stored += missing.length - refused.length;
     });
   }
 

@@ -78,7 +78,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
   const { timezone } = config;
-  const history = { db, series, refs, gate, events, directory, oldest, now, timezone, rules };
+  const history = { db, meter, series, refs, gate, events, directory, oldest, now, timezone, rules };
   const control = await openControl({ ...parts, broker, history, zone: place });
   const app = createApp({
     ...{

@@ -1,12 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { DecodeRules } from "../../ingest/decode/points.js";
 import type { Directory } from "../../ingest/directory.js";
+import { count, type Meter } from "../../ingest/meter.js";
 import { redecode } from "../../ingest/redecode.js";
 import { dataPointsOf } from "../../store/data-points.js";
 import type { Db } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
 import type { EventLog } from "../../store/events.js";
 import { findDevicesByName } from "../../store/history-devices.js";
+import { quarantine } from "../../store/quarantine.js";
 import type { Point, SeriesStore } from "../../store/series.js";
 import { TaskFailure, type TaskKind } from "../tasks/runner.js";
 import type { HistoryGate } from "./gate.js";
@@ -26,6 +28,9 @@ export interface RedecodeKindDeps {
   readonly series: SeriesStore;
   readonly directory: Directory;
   readonly gate: HistoryGate;
+  readonly meter: Pick<Meter, "refused">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
 }
 
@@ -33,7 +38,7 @@ const retryMs = { first: 500, longest: 10_000 } as const;
 
 /** Writes only what is missing, so that a restart begins anew. */
 export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
-  const { events, series, directory, gate, rules, db } = deps;
+  const { events, series, directory, gate, meter, now, rules, db } = deps;
   return {
     resumes: true,
     lane: "history",
@@ -63,6 +68,10 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
 
         return redecode({
           ...{ events, series, device, start, stop, rules, signal },
+          refused: async (points) => {
+            count(meter.refused, "series", points.length);
+            await quarantine(db, now(), points);
+          },
           guarded: (points, write) =>
             gate.run(async () => {
               await check();

@@ -1,10 +1,10 @@
 import { makeDataPoint, makeDevice, makeProduct, makeStream } from "../factories.js";
 import { assert } from "../suite.js";
-import { type Rec, refused, worldSuite } from "../world.js";
+import { type Rec, refused, worldSuites } from "../world.js";
 import { pointsOf } from "./history.js";
 import { ended } from "./transfer.js";
 
-worldSuite("kept messages decoded again", (test, world) => {
+worldSuites("kept messages decoded again", (test, world) => {
   let product: Rec;
   let device: Rec;
   const since = { startTime: "2020-01-01 00:00:00" };
