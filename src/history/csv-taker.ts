@@ -13,7 +13,7 @@ import {
 } from "./row-taker.js";
 import { createTargetCache } from "./target-cache.js";
 import { createTimeReader } from "./times.js";
-import { numberTypes, readDecimal } from "./values.js";
+import { readDecimal, takesNumbers } from "./values.js";
 
 const unknownMax = 5000;
 const notText = "is not UTF-8";
@@ -107,7 +107,7 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
   }
 
   function takeCell(bytes: Buffer, cell: number, target: Target, time: number, column: string): void {
-    if ("type" in target && numberTypes.has(target.type)) {
+    if ("type" in target && takesNumbers(target)) {
       const value = readDecimal(bytes, rows.starts[cell] as number, rows.ends[cell] as number);
       if (!Number.isNaN(value)) return builder.add(target.index, time, value, state.line);
     }

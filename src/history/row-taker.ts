@@ -1,6 +1,6 @@
 import { type LocalTime, readTime } from "../../ingest/decode/time.js";
 import type { BatchBuilder } from "./batch-builder.js";
-import { importValue, reasonTexts } from "./values.js";
+import { importValue, type PointAnswer, reasonTexts } from "./values.js";
 
 /** A series as a file names it. */
 export interface TargetName {
@@ -8,8 +8,8 @@ export interface TargetName {
   readonly dataPointID: string;
 }
 
-/** What the deployment knows of it: the data point's type (pointDataType), or why there is no such series. */
-export type TargetAnswer = { readonly type: number } | { readonly column: string; readonly problem: string };
+/** What the deployment knows of it: what the data point takes, or why there is no such series. */
+export type TargetAnswer = PointAnswer | { readonly column: string; readonly problem: string };
 
 export const noDevice = { column: "deviceID", problem: "there is no such device" };
 export const noPoint = { column: "dataPointID", problem: "the device's product has no such data point" };
@@ -80,7 +80,7 @@ export function takeValue(
 ): void {
   const { builder, line } = state;
   if ("problem" in target) return builder.refuse(line, target.column, target.problem);
-  const converted = importValue(target.type, value, state.local);
+  const converted = importValue(target, value, state.local);
   if ("value" in converted) builder.add(target.index, time, converted.value, line);
   else builder.refuse(line, column, reasonTexts[converted.reason] ?? converted.reason);
 }

@@ -1,3 +1,5 @@
+import { valuesOfEnum } from "../../ingest/decode/enumeration.js";
+import { converters } from "../../ingest/decode/values.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js";
 import type { Db } from "../../store/db.js";
@@ -5,6 +7,7 @@ import { findDevicesByName, type NamedDevice } from "../../store/history-devices
 import type { SeriesRef } from "../../store/series.js";
 import type { HistoryGate } from "./gate.js";
 import { noDevice, noPoint, type TargetAnswer, type TargetName } from "./row-taker.js";
+import type { PointAnswer } from "./values.js";
 
 /** The series that an import writes to, by the places in which it asked for them. */
 export interface Targets {
@@ -27,6 +30,12 @@ interface Found {
 
 type Lookup = { readonly answer: TargetAnswer; readonly series: SeriesRef | null };
 
+interface KnownPoint {
+  readonly point: DataPoint;
+  /** One object for all devices: so it crosses to the reading thread. */
+  readonly answer: PointAnswer;
+}
+
 export interface TargetsDeps {
   readonly db: Db;
   readonly refs: SeriesRefs;
@@ -36,10 +45,17 @@ export interface TargetsDeps {
 
 const issueOnly = { column: "dataPointID", problem: "the data point is only issued, never reported" };
 
+function toKnown(point: DataPoint): KnownPoint {
+  const { pointDataType: type } = point;
+  const convert = converters.get(type);
+  const allowed = convert === undefined ? null : valuesOfEnum(convert, point.enum ?? []);
+  return { point, answer: { type, allowed } };
+}
+
 export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets {
   let found: Found[] = [];
   let devices = new Map<string, NamedDevice | null>();
-  let products = new Map<number, ReadonlyMap<string, DataPoint>>();
+  let products = new Map<number, ReadonlyMap<string, KnownPoint>>();
   let loaded = gate.generation;
 
   function forget(): void {
@@ -55,22 +71,23 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     for (const { productIntID } of rows.values()) {
       if (products.has(productIntID)) continue;
       const points = await dataPointsOf(db, productIntID);
-      products.set(productIntID, new Map(points.map((point) => [point.dataPointID, point])));
+      products.set(productIntID, new Map(points.map((point) => [point.dataPointID, toKnown(point)])));
     }
   }
 
   function look({ deviceID, dataPointID }: TargetName): Lookup {
     const device = devices.get(deviceID);
     if (device === undefined || device === null) return { answer: noDevice, series: null };
-    const point = products.get(device.productIntID)?.get(dataPointID);
-    if (point === undefined) return { answer: noPoint, series: null };
+    const known = products.get(device.productIntID)?.get(dataPointID);
+    if (known === undefined) return { answer: noPoint, series: null };
+    const { point, answer } = known;
     if (point.dataTransType === 2) return { answer: issueOnly, series: null };
     const { productID } = device;
     const series = refs.of(
       { tenant, productID, deviceID },
       { field: point.field, kind: kindOf(point.pointDataType) },
     );
-    return { answer: { type: point.pointDataType }, series };
+    return { answer, series };
   }
 
   /** Looks until nothing has changed meanwhile. */

@@ -6,8 +6,22 @@ import { type Converted, converters } from "../../ingest/decode/values.js";
 const placeType = 6;
 const timeType = 24;
 
-/** The value of a data point of that type (pointDataType); a text comes from CSV or from JSON alike. */
-export function importValue(type: number, value: unknown, local: LocalTime): Converted {
+/** What a data point takes. */
+export interface PointAnswer {
+  /** pointDataType. */
+  readonly type: number;
+  /** The values of its enumeration; null takes all. */
+  readonly allowed: ReadonlySet<number | boolean | string> | null;
+}
+
+/** The value of a data point; a text comes from CSV or from JSON alike. */
+export function importValue({ type, allowed }: PointAnswer, value: unknown, local: LocalTime): Converted {
+  const converted = ofType(type, value, local);
+  const isOutside = "value" in converted && allowed !== null && !allowed.has(converted.value);
+  return isOutside ? { reason: "enum" } : converted;
+}
+
+function ofType(type: number, value: unknown, local: LocalTime): Converted {
   const convert = converters.get(type);
   if (convert === undefined) return { reason: "type" };
   // Stored as milliseconds, exported as such: the size of the number says nothing about its unit.
@@ -32,7 +46,11 @@ function fromJson(text: string): unknown {
 }
 
 /** Types that take a number cell as it stands. */
-export const numberTypes: ReadonlySet<number> = new Set([1, 15, 16, 17, 18, 21, 22, 25, 24]);
+const numberTypes: ReadonlySet<number> = new Set([1, 15, 16, 17, 18, 21, 22, 25, 24]);
+
+export function takesNumbers({ type, allowed }: PointAnswer): boolean {
+  return allowed === null && numberTypes.has(type);
+}
 
 const zero = 48;
 const minus = 45;
@@ -67,5 +85,6 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number): numb
 export const reasonTexts: Readonly<Record<string, string>> = {
   type: "is no value of the data point's type",
   number: "is not a number that the data point can hold",
+  enum: "is none of the data point's enumeration",
   size: "is longer than a series can hold",
 };

@@ -117,6 +117,43 @@ worldSuite("import of history", (test, world) => {
     );
   });
 
+  test("a value outside its enumeration is a bad row, as it is refused of a device", async () => {
+    const entries = (...values: readonly unknown[]) => ({
+      enum: values.map((value) => ({ value, label: "" })),
+    });
+    const add = (dataPointID: string, pointDataType: number, of: object) =>
+      makeDataPoint(world, product, { dataPointID, dataPointName: dataPointID, pointDataType, ...of });
+    await add("mode", 1, entries(0, 2.5));
+    await add("word", 3, entries("on", "off"));
+    const file = rows(
+      ["mode", day, "2.5"],
+      ["mode", "2024-03-01T00:00:01Z", "2.50"],
+      ["mode", "2024-03-01T00:00:02Z", "3"],
+      ["word", day, "off"],
+      ["word", "2024-03-01T00:00:01Z", "idle"],
+    );
+    const { import_success_num, errors } = await imported(world, file);
+    assert.is(import_success_num, 3);
+    assert.equal(
+      errors.map(({ line, column, error }) => [line, column, error]),
+      [4, 6].map((line) => [line, "value", "is none of the data point's enumeration"]),
+    );
+    const { mode, word } = await pointsOf(world, device);
+    assert.equal(
+      [mode, word],
+      [
+        [
+          [t(day), 2.5],
+          [t(day) + 1e6, 2.5],
+        ],
+        [[t(day), "off"]],
+      ],
+    );
+    const wide = `{"deviceID":"${device.deviceID}","time":${t(day) / 1000},"mode":1,"word":"on"}`;
+    const json = await imported(world, wide, ndjsonType);
+    assert.equal([json.import_success_num, json.errors[0]?.column], [1, "mode"]);
+  });
+
   test("NDJSON in both layouts, packed or in a form", async () => {
     const { deviceID } = device;
     const text = [

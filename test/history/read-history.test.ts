@@ -32,7 +32,7 @@ async function read(path: string, format: HistoryFormat, from: Place | null = nu
           names.push(`${deviceID} ${dataPointID}`);
           return deviceID.startsWith("no")
             ? { column: "deviceID", problem: "unknown" }
-            : { type: dataPointID === "note" ? 3 : 1 };
+            : { type: dataPointID === "note" ? 3 : 1, allowed: null };
         }),
       batch: async ({ targetAt, times, values, texts, lines, bad }, place) => {
         for (const [i, target] of targetAt.entries()) {

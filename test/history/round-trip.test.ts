@@ -121,7 +121,7 @@ async function importFrom(
         names.map(({ dataPointID }) => {
           const place = points.findIndex(({ name }) => name === dataPointID);
           places.push(place);
-          return { type: points[place]?.type ?? 0 };
+          return { type: points[place]?.type ?? 0, allowed: null };
         }),
       batch: async ({ targetAt, times, values: numbers, texts, bad }) => {
         assert.equal(bad, []);
