@@ -2,6 +2,8 @@ import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../store/series
 
 /** Points read at once where a range may hold any number. */
 export const pointsPerRead = 100_000;
+/** Single points that are looked for in about the time of such a read. */
+const lookupsPerRead = 16;
 
 /** Columns of numbers; NaN stands for null. */
 export interface NumberColumns {
@@ -37,7 +39,7 @@ export async function pointBefore(
 
 /**
  * The value of a series at each of `times`: the one at that time, else the newest before; NaN before the first
- * (as-of join). `times` ascend.
+ * (as-of join). `times` ascend. What it takes grows with `times`, however many points lie between them.
  */
 export async function readAsOf(
   store: SeriesStore,
@@ -51,8 +53,19 @@ export async function readAsOf(
   const before = await pointBefore(store, series, first);
   let value = before?.value ?? Number.NaN;
   let joinedTo = 0;
+  /** Joins the next ones each by a question of its own. */
+  async function lookUp(): Promise<void> {
+    const end = Math.min(joinedTo + lookupsPerRead, times.length);
+    while (joinedTo < end) {
+      const found = await pointBefore(store, series, (times[joinedTo] as number) + 1);
+      value = found?.value ?? Number.NaN;
+      joined[joinedTo++] = value;
+    }
+  }
+
   // In pieces: the other series may hold a million points between two of these.
   for (let from = first; from <= last; ) {
+    const joinedBefore = joinedTo;
     const some = await readNumbers(store, series, { start: from, stop: last + 1, oldest: pointsPerRead });
     for (const [at, time] of some.times.entries()) {
       while (joinedTo < times.length && (times[joinedTo] as number) < time) joined[joinedTo++] = value;
@@ -60,6 +73,9 @@ export async function readAsOf(
     }
     if (some.times.length < pointsPerRead) break;
     from = (some.times.at(-1) as number) + 1;
+    if (joinedTo - joinedBefore >= lookupsPerRead) continue;
+    await lookUp();
+    from = Math.max(from, (times[joinedTo - 1] as number) + 1);
   }
   joined.fill(value, joinedTo);
   return joined;
