@@ -114,7 +114,7 @@ suite("commands through kill -9", (test) => {
         await listener.cut();
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -170,7 +170,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -225,7 +225,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 });
 
