@@ -115,7 +115,7 @@ suite("commands through kill -9", (test) => {
         await listener.cut();
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -212,7 +212,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -267,7 +267,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 });
 
