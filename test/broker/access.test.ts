@@ -82,6 +82,15 @@ worldSuite(
       assert.is(await from("198.51.100.2", device.token), "allow", "others do not");
     });
 
+    test("a tenant's wrong guesses slow down neither another's devices here nor at the listeners", async () => {
+      const key = await world.stranger();
+      const address = "127.0.0.1";
+      const guess = () => auth({ ...credentials(), password: "wrong", peerhost: address }, { key });
+      for (let i = 0; i < 12; i++) assert.is(await guess(), "deny");
+      assert.is(await auth({ ...credentials(), peerhost: address }), "allow");
+      await (await world.connect(device)).endAsync();
+    });
+
     test("a certificate that the broker has verified opens for the device it is bound to", async () => {
       const bearer = await makeDevice(world, product, { authType: 2 });
       const cert = await makeCert(world);
