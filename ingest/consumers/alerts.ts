@@ -213,13 +213,14 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     return { points, from: 0, outcome, refusals };
   }
 
-  /** The metadata may be away for a while. */
+  /** The metadata may be away for a while; any other error would come again for ever. */
   async function patiently<T>(action: () => Promise<T>): Promise<T | undefined> {
     while (!stopper.stopped) {
       try {
         return await action();
       } catch (error) {
-        options.onTrouble(asError(error));
+        if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
+        options.onTrouble(error);
         await stopper.wait((wake) => void setTimeout(wake, retryMs));
       }
     }

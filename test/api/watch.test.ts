@@ -342,6 +342,25 @@ worldSuite("what messages mean", (test, world) => {
     assert.is((await status(child)).messages, 2);
   });
 
+  test("entries too deep or too large to be events are refused once, and the others are written once", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const gateway = await makeGateway(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const entry = (temp: string) => `{"DeviceID":"${child.deviceID}","temp":${temp}}`;
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const large = `[${Array.from({ length: 50_000 }, () => "1e20").join()}]`;
+    for (const temp of [deep, large]) {
+      await send(gateway, `{"Telemetry":[${entry("1")},${entry(temp)},${entry("2")}]}`);
+    }
+    await until(async () => (await status(child)).messages === 4, { what: "the entries" });
+    await world.watched();
+    assert.equal([(await status(child)).messages, (await status(gateway)).refused], [4, { child: 2 }]);
+    // What comes behind is looked at, of whatever tenant it is.
+    await send(child, { temp: 3 });
+    assert.is((await status(child)).messages, 5);
+  });
+
   test("binary streams are read, and what they lose is counted", async () => {
     const product = await makeProduct(world);
     const one = await makeDataPoint(world, product, { dataPointID: "one", pointDataType: 16, binarySize: 2 });
