@@ -59,10 +59,13 @@ interface Known {
   readonly text: string;
 }
 
+/** The longest dataPointID: a longer key is nobody's, and is not worth remembering. */
+const keyBytesMax = 64;
+
 /** Keys seen before, by a hash of their bytes: the same few come again and again. */
 const knownKeys = new Array<Known | undefined>(1024).fill(undefined);
 
-/** A key of plain ASCII that does not begin with a digit: objects bring numbers forward in their order. */
+/** A short key of plain ASCII that does not begin with a digit: objects bring numbers forward in their order. */
 function readKey(payload: Buffer): string | null {
   if (payload[at] !== quote) return null;
   const from = at + 1;
@@ -74,6 +77,7 @@ function readKey(payload: Buffer): string | null {
     const byte = payload[end];
     if (byte === quote) break;
     if (byte === undefined || byte < space || byte > 0x7e || byte === backslash) return null;
+    if (end - from === keyBytesMax) return null;
     hash = (hash * 31 + byte) & 0x3ff;
   }
   at = end + 1;
