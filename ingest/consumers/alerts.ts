@@ -76,6 +76,8 @@ export interface AlertsConsumer {
   readonly savedID: number;
   /** What this process knows of a device, written or not; undefined when that is nothing. */
   ingestOf(device: number): Promise<DeviceIngest | undefined>;
+  /** Writes at once what has been counted of these devices: what is then changed by hand is not undone by it. */
+  settle(devices: readonly number[]): Promise<void>;
   forget(change: Change): void;
   close(): Promise<void>;
 }
@@ -250,6 +252,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       return states.savedID;
     },
     ingestOf: states.ingestOf,
+    settle: states.settle,
     forget: (change) => {
       plans.forget(change);
       envelopes.forget(change);

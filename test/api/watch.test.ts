@@ -90,6 +90,34 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal([again?.id !== alert?.id, again?.alertTimes, again?.alertDetail], [true, 2, { temp: 61 }]);
   });
 
+  test("what was counted before an alert was deleted, or its rule, brings none back", async () => {
+    const product = await makeProduct(world);
+    const point = await makeDataPoint(world, product, {
+      ...{ dataPointID: "temp", upperLimit: 50, dataPointName: "T" },
+    });
+    const rule = await world.make("/api/v1/alert_rules", {
+      ...{ alertName: unique("rule"), dataPointIntID: point.id, condition: "dataPoint > 0" },
+    });
+    const device = await makeDevice(world, product);
+    await send(device, { temp: 60 });
+    await until(async () => (await alertsOf(current, device)).length === 2, { what: "the alerts" });
+    const client = await world.connect(device);
+    const settledCount = async () => (await status(device)).messages;
+    for (let i = 0; i < 20; i++) await client.publishAsync("data", '{"temp":61}', { qos: 1 });
+    await client.endAsync();
+    // Evaluated, and mostly not written yet.
+    await until(async () => (await settledCount()) === 21, { what: "the messages" });
+    const limit = (await alertsOf(current, device)).find((one) => one.alertName === "T超上限");
+    assert.is((await world.call("DELETE", `${current}?ids=${limit?.id}`)).status, 204);
+    assert.is((await world.call("DELETE", `/api/v1/alert_rules?ids=${rule.id}`)).status, 204);
+    await world.watched();
+    assert.equal(await alertsOf(current, device), []);
+    assert.equal(
+      (await alertsOf(history, device)).map((one) => one.alertTimes),
+      [21, 21],
+    );
+  });
+
   test("a limit that is taken away ends its alert with the next message", async () => {
     const product = await makeProduct(world);
     const point = await makeDataPoint(world, product, {

@@ -73,7 +73,8 @@ suite("JSON payloads", (test) => {
   }
 
   for (const [name, payload, reason] of broken) {
-    test(`${name} is refused: ${reason}`, () => assert.equal(read(payload), { readings: [], refused: [reason] }));
+    test(`${name} is refused: ${reason}`, () =>
+      assert.equal(read(payload), { readings: [], refused: [reason] }));
   }
 
   test("entries of another shape cost themselves only, and each is told", () => {
