@@ -282,7 +282,7 @@ function applyMessage(
   const discarded = decoded.outcome?.discarded ?? null;
   const points = discarded ?? decoded.points;
   const from = discarded === null ? decoded.from : 0;
-  if (plan.points.size === 0 && state.active.size === 0) return;
+  if (plan.points.size === 0 && state.active.size + state.values.size === 0) return;
   evaluate(plan, state, {
     id: record.id,
     points,
