@@ -448,10 +448,28 @@ worldSuite("what messages mean", (test, world) => {
         [200, 0],
         [0, 1],
       ],
-      Array.from({ length: 1001 }, (_, i) => [Math.cos(i), Math.sin(i)]),
     ];
     for (const points of wrong)
       assert.is((await put(points)).status, 400, JSON.stringify(points).slice(0, 100));
+    const messageOf = async (points: unknown) => {
+      const answer = await put(points);
+      refused(answer, "PARAMETER_INVALID");
+      return answer.failure.errors["scopes.0.points"];
+    };
+    const crossed = [
+      [0, 0],
+      [2, 2],
+      [2, 0],
+      [0, 2],
+    ];
+    assert.is(await messageOf(crossed), "crosses itself: edges 1 and 3 meet");
+    for (const [count, point] of [
+      [1001, [1, 2]] as const,
+      [170_000, [1, 2]] as const,
+      [100_000, [999, 9]] as const,
+    ]) {
+      assert.match(String(await messageOf(Array.from({ length: count }, () => point))), "1000");
+    }
     refused(await put(Array.from({ length: 1_000_000 }, () => [1, 2])), "PAYLOAD_TOO_LARGE");
     assert.is(
       (
