@@ -42,11 +42,11 @@ function parse(payload: Buffer): unknown {
 
 function readFlat(members: number, { timeKey, local }: JsonContext, take: Sink): void {
   let common: number | null | undefined;
-  const { keys, values } = flat;
+  const { keys, values, times, isTimed } = flat;
   for (let i = 0; i < members; i++) if (keys[i] === timeKey) common = timeOf(values[i], local);
   for (let i = 0; i < members; i++) {
     const key = keys[i] as string;
-    if (key !== timeKey) take(key, values[i], common);
+    if (key !== timeKey) take(key, values[i], isTimed ? timeOf(times[i], local, common) : common);
   }
 }
 

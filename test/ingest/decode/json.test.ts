@@ -136,6 +136,21 @@ suite("JSON payloads", (test) => {
         "1e+400",
       ),
       fc.constantFrom(
+        '{"value":1}',
+        '{"value":true,"time":5}',
+        '{ "time" : 5e9 , "value" : -1.5 }',
+        '{"time":true,"value":1}',
+        '{"time":5}',
+        '{"value":1,"value":2}',
+        '{"value":1,"time":2,"time":3}',
+        '{"value":1,"x":2}',
+        '{"value":null}',
+        '{"value":1,"time":null}',
+        '{"value":{"value":1}}',
+        '{"value":1',
+        '{"value":1,}',
+      ),
+      fc.constantFrom(
         "123456789012345",
         "1234567890123456",
         "0.1234567890123456789",
@@ -155,6 +170,7 @@ suite("JSON payloads", (test) => {
       "\\u0061",
       "é",
       "value",
+      "TimeStamp",
       "te mp",
     );
     const member = fc
