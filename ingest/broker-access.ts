@@ -39,7 +39,8 @@ export interface BrokerAccess {
 
 export interface BrokerAccessDeps {
   readonly directory: Directory;
-  readonly guesses: BackOff;
+  /** Wrong credentials, counted by tenant: what one asks slows down nobody else. Null: the deployment asks. */
+  readonly guessesOf: (tenant: number | null) => BackOff;
   readonly denials: Denials;
   /** Who Tidemark is at the broker. */
   readonly own: { readonly username: string; readonly password: string } | null;
@@ -50,7 +51,7 @@ export interface BrokerAccessDeps {
 }
 
 export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
-  const { directory, guesses, denials, own, now } = deps;
+  const { directory, guessesOf, denials, own, now } = deps;
 
   /** One that we do not know fits no device; it proves nothing and harms nothing. */
   async function certificateOf(commonName: string | null): Promise<ClientCertificate | null> {
@@ -59,6 +60,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
   }
 
   function isOwn({ username, password, address }: BrokerClient): boolean {
+    const guesses = guessesOf(null);
     const key = `${address} ${username}`;
     if (own === null || guesses.attempt(key) > 0 || !equalText(password, own.password)) return false;
     guesses.succeeded(key);
@@ -70,7 +72,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       const { username, password, clientID, address, commonName } = client;
       if (tenant === null && username === own?.username) return isOwn(client);
       const certificate = await certificateOf(commonName);
-      const found = await guardGuessing(guesses, address, username, async () => {
+      const found = await guardGuessing(guessesOf(tenant), address, username, async () => {
         const entry = await authenticate(directory, username, { token: password, certificate }, now());
         const device = "denial" in entry ? entry.device : entry;
         // Another tenant's device is nobody.

@@ -5,7 +5,7 @@ import { newSecret } from "../store/ids.js";
 import { createVault } from "../store/secrets.js";
 import { listTenants } from "../store/tenants.js";
 import { ownCredentials } from "./broker.js";
-import { type DynamicSecurity, dynamicSecurity } from "./brokers/mosquitto.js";
+import { dynamicSecurity, type Prepared } from "./brokers/mosquitto.js";
 import { writeMosquittoConfig } from "./brokers/mosquitto-file.js";
 import type { Config } from "./config.js";
 import { createTenantWithAdmin, masterKey } from "./first-start.js";
@@ -41,7 +41,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     if (file === undefined) throw new Error("usage: tidemark mosquitto-config <file of the plugin>");
     const call = await callerOf(config);
     if (call !== null) {
-      return writeMosquittoConfig(file, (await call("GET", "/api/v1/broker/mosquitto")) as DynamicSecurity);
+      return writeMosquittoConfig(file, (await call("GET", "/api/v1/broker/mosquitto")) as Prepared);
     }
     const own = ownCredentials(config);
     if (own === null) throw new Error("BROKER_URL, BROKER_USERNAME and BROKER_PASSWORD must be set");

@@ -180,20 +180,20 @@ function moved(
   });
   const count = (sets: string): Statement[] =>
     group === null ? [] : [{ sql: `update group_control_log set ${sets} where id = ?`, args: [group] }];
-  const { failed, issued, confirmed } = publishStatuses;
+  const { failed, issued } = publishStatuses;
   const settle = group === null ? [] : [settleGroupLog(now, group)];
   if (status === failed) {
     const sets = "handedOver = handedOver - changes(), failed = failed + changes()";
     return [move(issued), ...count(sets), ...settle];
   }
-  const statements = [move(issued), ...count("confirmed = confirmed + changes()")];
-  if (status === confirmed) {
-    // It was given up, and then its receipt came after all.
-    const sets = `confirmed = confirmed + changes(), handedOver = handedOver + changes(),
-      failed = failed - changes()`;
-    statements.push(move(failed), ...count(sets));
-  }
-  return [...statements, ...settle];
+  // It may have been given up, and then its receipt came after all, or the word that it was sent.
+  const after = `confirmed = confirmed + changes(), handedOver = handedOver + changes(),
+    failed = failed - changes()`;
+  return [
+    ...[move(issued), ...count("confirmed = confirmed + changes()")],
+    ...[move(failed), ...count(after)],
+    ...settle,
+  ];
 }
 
 /**
@@ -215,13 +215,12 @@ export function settleGroupLog(now: number, group: number): Statement {
 export interface IssuedLog {
   readonly id: number;
   readonly groupLogIntID: number | null;
-  readonly qos: number;
 }
 
 /** Those that a process has issued, above a record id, ascending. */
 export function issuedLogs(db: Db, node: number, after: number, limit: number): Promise<IssuedLog[]> {
   return db.all<IssuedLog>(
-    `select id, groupLogIntID, qos from control_log indexed by control_log_issued
+    `select id, groupLogIntID from control_log indexed by control_log_issued
      where publishStatus = ${publishStatuses.issued} and node = ? and id > ? order by id limit ?`,
     [node, after, limit],
   );
@@ -230,7 +229,7 @@ export function issuedLogs(db: Db, node: number, after: number, limit: number): 
 /** Those whose time is over, of whichever process, the oldest first. */
 export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedLog[]> {
   return db.all<IssuedLog>(
-    `select id, groupLogIntID, qos from control_log indexed by control_log_issued
+    `select id, groupLogIntID from control_log indexed by control_log_issued
      where publishStatus = ${publishStatuses.issued} and expiresAt <= ? order by expiresAt limit ?`,
     [now, limit],
   );

@@ -2,6 +2,7 @@ import type { Actor } from "./changes.js";
 import { type CommandTarget, commandTargetColumns } from "./command-targets.js";
 import { insertLog, type NewControlLog, publishStatuses, settleGroupLog } from "./control-logs.js";
 import type { Db } from "./db.js";
+import { onlyIfChanged } from "./sql.js";
 import { insertInto, notFound } from "./table.js";
 
 /** The sending of one message to a group: every member has its turn once, whatever restarts lie between. */
@@ -72,9 +73,15 @@ export async function countMembersAfter(db: Db, group: number, after: number): P
 }
 
 /** The turn of the next members, of whom so many are there for the message and so many are not. */
-export type Turn = Pick<GroupTurns, "id" | "lastMember" | "handedOver" | "failed">;
+export interface Turn extends GroupTurns {
+  /** The last member of the turn before. */
+  readonly after: number;
+}
 
-/** Commits a turn before anything of it is sent. Answers the ids of the members' logs, in order. */
+/**
+ * Commits a turn before anything of it is sent. Answers the ids of the members' logs, which are in the order of their
+ * devices, also when it is asked again because nobody knew whether it was committed.
+ */
 export async function takeTurn(
   db: Db,
   actor: Actor,
@@ -82,15 +89,23 @@ export async function takeTurn(
   turn: Turn,
   logs: readonly NewControlLog[],
 ): Promise<number[]> {
-  const [, ...made] = await db.write([
+  const { id, after, lastMember, handedOver, failed } = turn;
+  const [taken, ...made] = await db.write([
     {
       sql: `update group_control_log set lastMember = ?, handedOver = handedOver + ?, failed = failed + ?
-        where id = ?`,
-      args: [turn.lastMember, turn.handedOver, turn.failed, turn.id],
+        where id = ? and lastMember = ?`,
+      args: [lastMember, handedOver, failed, id, after],
     },
-    ...logs.map((log) => insertLog(actor, now, log)),
+    // Each stands on the one before it, the first on the update.
+    ...logs.map((log) => onlyIfChanged(insertLog(actor, now, log))),
   ]);
-  return made.map((result) => Number(result.lastInsertRowid));
+  if (taken?.rowsAffected === 1) return made.map((result) => Number(result.lastInsertRowid));
+  const rows = await db.all<{ id: number }>(
+    `select id from control_log where groupLogIntID = ? and deviceIntID > ? and deviceIntID <= ?
+     order by deviceIntID`,
+    [id, after, lastMember],
+  );
+  return rows.map((row) => row.id);
 }
 
 /** Every member has had its turn; answers how it went. */

@@ -14,6 +14,7 @@ export interface Schedule {
   readonly scheduleType: number;
   readonly IntervalMinute: number | null;
   readonly crontabTime: number | null;
+  readonly crontab: string | null;
   readonly payload: ArrayBuffer;
   readonly topic: string;
   readonly publishType: number;
@@ -28,7 +29,7 @@ export interface Schedule {
 }
 
 const listing: Listing = {
-  select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.payload, r.topic,
+  select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.crontab, r.payload, r.topic,
     r.publishType, r.deviceIntID, d.deviceName, r.groupIntID, g.groupName, r.createUser, r.userIntID,
     r.createAt, r.updateAt`,
   from: `schedule r left join device d on d.id = r.deviceIntID

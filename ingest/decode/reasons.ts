@@ -22,7 +22,7 @@ export const reasons = [
   "step", // a number between the data point's steps, stored as it is
   "series", // refused by the series store, see the quarantine
   "device", // the device is gone
-  "child", // an entry for a device that the sender does not carry, or one too deep or too large for an event
+  "child", // an entry for a device not carried by the sender, or blocked; or one too deep or large for an event
 ] as const;
 
 export type Reason = (typeof reasons)[number];

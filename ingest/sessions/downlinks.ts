@@ -39,7 +39,7 @@ export interface Downlinks {
   /**
    * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
    * first acknowledgement, or when nobody holds it any more. `kept` is called when a kill would not lose it to a
-   * session that outlives its connection.
+   * session that outlives its connection; where it is given up at once, `settled` has been called before.
    */
   send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
 }
@@ -94,10 +94,10 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
       const at = now() * 1000;
       const published = { ...message, device: to.id, session: -1, retain: false, at };
       const { sent, awaited } = spaces.send(published, copies.settled);
-      kept();
       if (awaited > 0) copies.begin(awaited);
-      if (awaited > 0) return "awaited";
-      return sent > 0 ? "sent" : "none";
+      else if (sent === 0) return "none";
+      kept();
+      return awaited > 0 ? "awaited" : "sent";
     },
   };
 }

@@ -37,6 +37,8 @@ export interface Sessions {
   /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
   endAll(reason: EndReason): Promise<void>;
   readonly size: number;
+  /** Bytes that connections have been handed and have not taken, of all of them. */
+  readonly waitingBytes: number;
 }
 
 export interface SessionsDeps {
@@ -106,6 +108,13 @@ export function createSessions({ spaces, now }: SessionsDeps): Sessions {
     },
     get size() {
       return size;
+    },
+    get waitingBytes() {
+      let bytes = 0;
+      for (const space of live.values()) {
+        for (const { state } of space.values()) bytes += state?.link?.waitingBytes ?? 0;
+      }
+      return bytes;
     },
   };
 }

@@ -68,7 +68,7 @@ export interface SessionRecords {
   received(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
   /** `acknowledged`: by the client; otherwise it is given up. */
   delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
-  /** To all sessions of the device that it reaches; `kept` is called once it is on disk. */
+  /** To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. */
   send(device: DeviceEntry, message: DownMessage, settled: Settled, kept: () => void): void;
   /** Gives up what has waited too long for clients that are away. */
   expireMessages(): void;

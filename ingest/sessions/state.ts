@@ -73,6 +73,8 @@ export interface Link {
   deliver(message: Message): boolean;
   /** The message is in the state's `outgoing`. */
   send(message: Outgoing): void;
+  /** Bytes that the client has not taken. */
+  readonly waitingBytes: number;
 }
 
 /** A message that the device's space keeps for later subscribers. */

@@ -1,26 +1,86 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { chmod, chown, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { asError } from "../../store/errors.js";
-import { type DynamicSecurity, mergeInto } from "./mosquitto.js";
+import {
+  type DynamicClient,
+  type DynamicSecurity,
+  isOurs,
+  isTidemark,
+  type Prepared,
+  without,
+} from "./mosquitto.js";
 
 /** What a file has got. */
 export interface WrittenConfig {
   readonly file: string;
   readonly clients: number;
   readonly roles: number;
+  /** User names of devices that cannot enter, because the name is already another's. */
+  readonly leftOut: readonly string[];
 }
 
 /**
- * Writes the plugin's file. One that is there keeps its owner and its mode, and what others have put into it; a new
- * one is for its owner alone.
+ * Writes the plugin's file, whole or not at all. One that is there keeps its owner and its mode, and what others have
+ * put into it; a new one is for its owner alone.
  */
-export async function writeMosquittoConfig(file: string, ours: DynamicSecurity): Promise<WrittenConfig> {
-  const there = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
+export async function writeMosquittoConfig(file: string, ours: Prepared): Promise<WrittenConfig> {
+  const there = await readFile(file, "utf8").catch(unlessMissing);
   const whole = there === null || there.trim() === "" ? ours : mergeInto(parse(file, there), ours);
-  await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600 });
-  return { file, clients: whole.clients.length, roles: whole.roles.length };
+  const { config, leftOut } = whole;
+  await replace(file, `${JSON.stringify(config, null, 2)}\n`);
+  return { file, clients: config.clients.length, roles: config.roles.length, leftOut };
+}
+
+/**
+ * What is there keeps its clients, groups, roles and defaults. Devices choose their user names: one that is another
+ * client's, or stands in a group, would enter with rights that were never meant for it.
+ */
+export function mergeInto(there: DynamicSecurity, { config, leftOut }: Prepared): Prepared {
+  const tidemark = config.clients.filter(isTidemark);
+  const own = new Set(tidemark.map(({ username }) => username));
+  const others = (there.clients ?? []).filter((one) => !own.has(one.username) && !isDevice(one));
+  const members = (there.groups ?? []).flatMap(({ clients = [] }) => clients);
+  const devices = without(
+    new Set([...others, ...members].map(({ username }) => username)),
+    config.clients.filter((client) => !isTidemark(client)),
+  );
+  return {
+    config: {
+      ...config,
+      ...there,
+      clients: [...others, ...devices.clients, ...tidemark],
+      groups: there.groups ?? [],
+      roles: [...(there.roles ?? []).filter((role) => !isOurs(role)), ...config.roles],
+    },
+    leftOut: [...leftOut, ...devices.leftOut],
+  };
+}
+
+/** Written by an earlier run: one that somebody has given a role as well is his. */
+const isDevice = ({ roles = [] }: Partial<DynamicClient>): boolean => roles.length > 0 && roles.every(isOurs);
+
+/** Through a second file: half a file is one that the broker does not start with. */
+async function replace(named: string, text: string): Promise<void> {
+  const file = (await realpath(named).catch(unlessMissing)) ?? named;
+  const before = await stat(file).catch(unlessMissing);
+  const made = `${file}.new`;
+  await rm(made, { force: true });
+  const handle = await open(made, "wx", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  if (before !== null) {
+    await chown(made, before.uid, before.gid);
+    await chmod(made, before.mode & 0o7777);
+  }
+  await rename(made, file);
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === "ENOENT") return null;
+  throw error;
 }
 
 function parse(file: string, text: string): DynamicSecurity {

@@ -5,12 +5,19 @@ import { branchOf, ownFilter, sharedFilter } from "../../ingest/transports/broke
 import type { BrokerDevice } from "../../store/broker-devices.js";
 import type { PolicyRule } from "../../store/device-access.js";
 
-/** The file of Mosquitto's dynamic security plugin, as version 2 reads and writes it. */
+/** The file of Mosquitto's dynamic security plugin, as version 2 reads and writes it; it may hold more keys. */
 export interface DynamicSecurity {
-  readonly defaultACLAccess?: Readonly<Record<AclKind | "subscribe" | "unsubscribe", boolean>>;
+  readonly defaultACLAccess?: Readonly<Record<string, boolean>>;
   readonly clients: readonly DynamicClient[];
-  readonly groups: readonly object[];
+  readonly groups: readonly DynamicGroup[];
   readonly roles: readonly DynamicRole[];
+}
+
+/** What the plugin is to know. */
+export interface Prepared {
+  readonly config: DynamicSecurity;
+  /** User names of devices that cannot enter, because the name is already another's. */
+  readonly leftOut: readonly string[];
 }
 
 type AclKind = "publishClientSend" | "publishClientReceive";
@@ -22,7 +29,16 @@ export interface DynamicClient {
   readonly password?: string;
   readonly salt?: string;
   readonly iterations?: number;
-  readonly roles: readonly { readonly rolename: string; readonly priority?: number }[];
+  readonly roles: readonly RoleName[];
+}
+
+interface RoleName {
+  readonly rolename: string;
+  readonly priority?: number;
+}
+
+interface DynamicGroup {
+  readonly clients?: readonly { readonly username: string }[];
 }
 
 export interface DynamicRole {
@@ -31,7 +47,7 @@ export interface DynamicRole {
 }
 
 interface Acl {
-  readonly acltype: AclKind | "subscribePattern";
+  readonly acltype: AclKind | "subscribePattern" | "unsubscribePattern";
   readonly topic: string;
   /** The highest that fits decides. */
   readonly priority: number;
@@ -51,50 +67,54 @@ const derive = promisify(pbkdf2);
 const priorities = { deny: 2, allow: 1, open: 0 } as const;
 const actions = { publish: 0, subscribe: 1, both: 2 } as const;
 
-/** What the plugin is to know: every device in its own branch, and Tidemark. */
+/** Every device in its own branch, and Tidemark. A name that is Tidemark's or a certificate's is no device's. */
 export async function dynamicSecurity(
   devices: AsyncIterable<readonly BrokerDevice[]>,
   own: { readonly username: string; readonly password: string },
-): Promise<DynamicSecurity> {
-  const clients = new Map<string, DynamicClient>();
-  const roles: DynamicRole[] = [roleOfTidemark];
+): Promise<Prepared> {
+  const byPassword: DynamicClient[] = [];
+  const certified = new Map<string, DynamicClient>();
+  const roles: DynamicRole[] = [confined, roleOfTidemark];
   for await (const some of devices) {
     roles.push(...some.map(roleOf));
-    const made = await clientsOf(some);
-    for (const client of [...made, ...some.flatMap(certified)]) {
-      const known = clients.get(client.username);
+    byPassword.push(...(await clientsOf(some)));
+    for (const client of some.flatMap(certifiedOf)) {
+      const known = certified.get(client.username);
       // A certificate of several devices has the branches of all of them.
-      clients.set(client.username, known ? { ...client, roles: [...known.roles, ...client.roles] } : client);
+      certified.set(client.username, { ...client, roles: [...(known?.roles ?? []), ...client.roles] });
     }
   }
   const tidemark = { username: own.username, ...(await hashed(own.password)), roles: [named("tidemark")] };
-  clients.set(own.username, tidemark);
+  const taken = new Set([...certified.keys(), own.username]);
+  const { clients, leftOut } = without(taken, byPassword);
+  const all = [...clients, ...certified.values(), tidemark];
   return {
-    defaultACLAccess: {
-      ...{ publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: true },
+    config: {
+      defaultACLAccess: {
+        ...{ publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: true },
+      },
+      clients: all.map((client) => ({ ...client, roles: [...client.roles, named("confined", -1)] })),
+      groups: [],
+      roles,
     },
-    clients: [...clients.values()],
-    groups: [],
-    roles,
+    leftOut,
   };
 }
 
-/** What is there keeps its clients, groups and roles of others. */
-export function mergeInto(there: DynamicSecurity, ours: DynamicSecurity): DynamicSecurity {
-  const names = new Set(ours.clients.map(({ username }) => username));
-  const isOurs = ({ rolename }: { readonly rolename: string }) => rolename.startsWith(ownRoles);
-  const others = (there.clients ?? []).filter(
-    ({ username, roles = [] }) => !names.has(username) && !roles.some(isOurs),
-  );
+/** Parts the clients whose names are free from those that must stay out. */
+export function without(taken: ReadonlySet<string>, clients: readonly DynamicClient[]) {
   return {
-    ...ours,
-    clients: [...others, ...ours.clients],
-    groups: there.groups ?? [],
-    roles: [...(there.roles ?? []).filter((role) => !isOurs(role)), ...ours.roles],
+    clients: clients.filter(({ username }) => !taken.has(username)),
+    leftOut: clients.map(({ username }) => username).filter((username) => taken.has(username)),
   };
 }
 
-const named = (name: string) => ({ rolename: `${ownRoles}${name}`, priority: 0 });
+export const isOurs = ({ rolename }: RoleName): boolean => rolename.startsWith(ownRoles);
+
+export const isTidemark = ({ roles }: DynamicClient): boolean =>
+  roles.some(({ rolename }) => rolename === roleOfTidemark.rolename);
+
+const named = (name: string, priority = 0) => ({ rolename: `${ownRoles}${name}`, priority });
 
 async function hashed(password: string) {
   const salt = randomBytes(saltBytes);
@@ -102,25 +122,29 @@ async function hashed(password: string) {
   return { password: hash.toString("base64"), salt: salt.toString("base64"), iterations };
 }
 
+/** By a token. */
+type Entering = BrokerDevice & { readonly token: string };
+
 async function clientsOf(devices: readonly BrokerDevice[]): Promise<DynamicClient[]> {
   const made: DynamicClient[] = [];
-  for (let at = 0; at < devices.length; at += hashesAtOnce) {
-    made.push(...(await Promise.all(devices.slice(at, at + hashesAtOnce).map(clientOf))));
+  const entering = devices.filter((device): device is Entering => device.token !== null);
+  for (let at = 0; at < entering.length; at += hashesAtOnce) {
+    made.push(...(await Promise.all(entering.slice(at, at + hashesAtOnce).map(clientOf))));
   }
   return made;
 }
 
-async function clientOf({ id, deviceUsername, token, blocked }: BrokerDevice): Promise<DynamicClient> {
+async function clientOf({ id, deviceUsername, token, blocked }: Entering): Promise<DynamicClient> {
   return {
     username: deviceUsername,
     ...(blocked ? { disabled: true } : {}),
-    ...(token === null ? {} : await hashed(token)),
+    ...(await hashed(token)),
     roles: [named(`device:${id}`)],
   };
 }
 
 /** Under `use_identity_as_username` the common name is who a client is. */
-function certified({ id, blocked, commonNames }: BrokerDevice): DynamicClient[] {
+function certifiedOf({ id, blocked, commonNames }: BrokerDevice): DynamicClient[] {
   if (blocked) return [];
   return commonNames.map((username) => ({ username, roles: [named(`device:${id}`)] }));
 }
@@ -177,6 +201,22 @@ function widened(name: string): string {
     .map((level) => (/[+#]/.test(level) ? "+" : level))
     .join("/");
 }
+
+/**
+ * Behind the others of each client: what they do not allow is denied, whatever the file's defaults and groups say.
+ * `#` does not cover topics that begin with `$`.
+ */
+const confined: DynamicRole = {
+  rolename: named("confined").rolename,
+  acls: [
+    ...["#", "$SYS/#", "$CONTROL/#", "$share/#"].flatMap((topic) =>
+      (["publishClientSend", "publishClientReceive", "subscribePattern"] as const).map((acltype) => ({
+        ...{ acltype, topic, priority: 0, allow: false },
+      })),
+    ),
+    { acltype: "unsubscribePattern", topic: "#", priority: 0, allow: true },
+  ],
+};
 
 const roleOfTidemark: DynamicRole = {
   rolename: named("tidemark").rolename,

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { mayReceive } from "../../ingest/policies.js";
 import type { Downlinks } from "../../ingest/sessions/downlinks.js";
@@ -47,7 +48,7 @@ export interface Commands {
    * UNAVAILABLE where nothing can be kept for it
    */
   publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
-  /** Null: nobody is there for it, or it is forbidden. */
+  /** Null: nobody is there for it, it is forbidden, or it would have to be kept and nothing can be kept now. */
   wayTo(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<Way | null>;
   /** The log that goes before it. */
   logOf(target: CommandTarget, way: Way | null, group: number | null, command: Command): NewControlLog;
@@ -60,7 +61,9 @@ export interface Commands {
   sendToMember(target: CommandTarget, topic: string, payload: Uint8Array): boolean;
   /** Whether any client of the device is there, or of what carries it and may hand on the topic. */
   isConnected(target: CommandTarget, topic: string): Promise<boolean>;
-  /** Resolves when clients that are there have confirmed most of what they were sent, or are too slow to wait for. */
+  /** Resolves once all of these are kept; what waits for a journal that takes nothing is not waited for. */
+  kept(sending: readonly Promise<unknown>[]): Promise<void>;
+  /** Resolves when clients that are there have taken most of what they were sent, or are too slow to wait for. */
   room(): Promise<void>;
 }
 
@@ -74,7 +77,7 @@ export interface Elsewhere {
 export interface CommandsDeps {
   readonly db: Db;
   readonly node: number;
-  readonly sessions: Pick<Sessions, "has" | "sendToAll">;
+  readonly sessions: Pick<Sessions, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: Downlinks;
   readonly elsewhere?: Elsewhere;
   readonly directory: { get(id: number): Promise<DeviceEntry | undefined> };
@@ -85,10 +88,10 @@ export interface CommandsDeps {
   readonly now: () => number;
 }
 
-/** Payloads that clients have been sent and have not confirmed. */
-const unconfirmedBytesMax = 16 * 1024 * 1024;
+/** Payloads that clients have been sent and have not confirmed; and bytes that their connections have not taken. */
+const waitingBytesMax = 16 * 1024 * 1024;
 const roomWaitMs = 5000;
-const roomLookMs = 10;
+const lookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
   const { db, node, sessions, downlinks, elsewhere, directory, receipts, stopped, now } = deps;
@@ -104,7 +107,8 @@ export function createCommands(deps: CommandsDeps): Commands {
     return entry !== undefined && mayReceive(entry, topic);
   }
 
-  const wayTo: Commands["wayTo"] = async (target, { topic, qos }) => {
+  async function find(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<Way | null> {
+    const { topic, qos } = command;
     if (target.blocked === 1) return null;
     if (carries(target)) {
       if (!(await mayBeCarried(target, topic))) return null;
@@ -118,7 +122,10 @@ export function createCommands(deps: CommandsDeps): Commands {
     if (reach === null) return null;
     const { entry: to, ...found } = reach;
     return { ...found, to, carried: null };
-  };
+  }
+
+  /** Why what waits in the journal cannot be kept, or null. */
+  const refusal = (way: Way | null): string | null => (way?.outlives === true ? stopped() : null);
 
   const logOf: Commands["logOf"] = (target, way, groupLogIntID, command) => ({
     ...command,
@@ -135,6 +142,8 @@ export function createCommands(deps: CommandsDeps): Commands {
       unconfirmedBytes += bytes;
       const message = { topic, payload, qos: way.qos, ttl, receipt: id };
       const settled = (acknowledged: boolean) => {
+        // Given up before it was kept: no queue had room for it, or no client takes so large a packet.
+        if (!acknowledged) resolve(false);
         unconfirmedBytes -= bytes;
         receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
       };
@@ -147,12 +156,15 @@ export function createCommands(deps: CommandsDeps): Commands {
     });
 
   return {
-    wayTo,
+    wayTo: async (target, command) => {
+      const way = await find(target, command);
+      return refusal(way) === null ? way : null;
+    },
     logOf,
     send,
     publish: async (actor, target, command) => {
-      const way = await wayTo(target, command);
-      const reason = way?.outlives === true ? stopped() : null;
+      const way = await find(target, command);
+      const reason = refusal(way);
       if (reason !== null) throw new StoreError("UNAVAILABLE", `cannot keep the command: ${reason}`);
       const logID = await createControlLog(db, actor, now(), logOf(target, way, null, command));
       return way !== null && send(way, { logID, groupLogIntID: null }, command);
@@ -170,10 +182,16 @@ export function createCommands(deps: CommandsDeps): Commands {
       if (!carries(target)) return send(target.id, { topic, payload });
       return send(target.carrier, carriedMessage(target.deviceID, { topic, payload }));
     },
+    kept: async (sending) => {
+      const all = Promise.all(sending).then(() => true);
+      do {
+        if (await Promise.race([all, pause(lookMs, false)])) return;
+      } while (stopped() === null);
+    },
     room: async () => {
-      for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += roomLookMs) {
-        if (unconfirmedBytes <= unconfirmedBytesMax) return;
-        await new Promise((resolve) => setTimeout(resolve, roomLookMs));
+      for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += lookMs) {
+        if (unconfirmedBytes <= waitingBytesMax && sessions.waitingBytes <= waitingBytesMax) return;
+        await pause(lookMs);
       }
     },
   };

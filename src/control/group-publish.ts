@@ -12,6 +12,7 @@ import {
   takeTurn,
 } from "../../store/group-turns.js";
 import type { TaskKind } from "../tasks/runner.js";
+import { untilServed } from "../tasks/until-served.js";
 import type { Command, Commands } from "./commands.js";
 
 /** What the task is told; stored as JSON. */
@@ -51,20 +52,38 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
       const { groupIntID, groupID, groupName, needAck } = input;
       const names = { task: task.id, groupIntID, groupID, groupName, needAck };
       const { topic, payload } = command;
-      let turns = await openGroupTurns(db, task, now(), { ...names, topic, payload });
-      const before = turns.handedOver + turns.failed;
-      const total = before + (await countMembersAfter(db, groupIntID, turns.lastMember));
+      const served: Served = (work) => untilServed(signal, work);
+      let turns = await served(() => openGroupTurns(db, task, now(), { ...names, topic, payload }));
+      const { id, handedOver, failed } = turns;
+      const left = await served(() => countMembersAfter(db, groupIntID, turns.lastMember));
+      const total = Math.max(1, handedOver + failed + left);
       const takeTurns = needAck === 0 ? sendWithout : sendWithReceipts;
-      for (;;) {
-        signal.throwIfAborted();
-        const members = await membersAfter(db, groupIntID, turns.lastMember, membersPerTurn);
-        if (members.length === 0) break;
-        turns = await takeTurns(deps, task, command, turns, members, signal);
-        await progress(((turns.handedOver + turns.failed) / Math.max(1, total)) * 100, told(turns));
+      const end = () => endGroupTurns(db, now(), id);
+      try {
+        for (;;) {
+          const members = await served(() => membersAfter(db, groupIntID, turns.lastMember, membersPerTurn));
+          if (members.length === 0) break;
+          turns = await takeTurns({ ...deps, task, command, signal, served }, turns, members);
+          await progress(((turns.handedOver + turns.failed) / total) * 100, told(turns));
+        }
+      } catch (error) {
+        // Nobody goes on with it: its log must not wait for members that get nothing.
+        if (!signal.aborted) await served(end).catch(() => undefined);
+        throw error;
       }
-      return { msg: told(await endGroupTurns(db, now(), turns.id)) };
+      return { msg: told(await served(end)) };
     },
   };
+}
+
+/** Tries again while the metadata is away: a command must not end halfway because it was, for a moment. */
+type Served = <T>(work: () => Promise<T>) => Promise<T>;
+
+interface Sending extends GroupPublishDeps {
+  readonly task: Actor;
+  readonly command: Command;
+  readonly signal: AbortSignal;
+  readonly served: Served;
 }
 
 function commandOf({ needAck, groupID, topic, payload, qos, ttl }: GroupPublishInput): Command {
@@ -83,40 +102,34 @@ const told = ({ handedOver, failed }: GroupTurns) => ({
 
 /** One message a member, with its log. */
 async function sendWithReceipts(
-  { db, commands, now }: GroupPublishDeps,
-  actor: Actor,
-  command: Command,
+  { db, commands, now, task, command, signal, served }: Sending,
   turns: GroupTurns,
   members: readonly CommandTarget[],
-  signal: AbortSignal,
 ): Promise<GroupTurns> {
   await commands.room();
-  const ways = await Promise.all(members.map((member) => commands.wayTo(member, command)));
+  const ways = await served(() => Promise.all(members.map((member) => commands.wayTo(member, command))));
   const turn = turnOf(turns, members, ways.filter((way) => way !== null).length);
   const logs = members.map((member, i) => commands.logOf(member, ways[i] ?? null, turns.id, command));
-  const ids = await takeTurn(db, actor, now(), turn, logs);
-  const sent = Promise.all(
-    ids.map(async (logID, i) => {
-      const way = ways[i] ?? null;
-      if (way !== null) await commands.send(way, { logID, groupLogIntID: turns.id }, command);
-    }),
-  );
-  // A disk that takes nothing does not hold up the end of the service.
-  await unlessAborted(sent, signal);
+  const ids = await served(() => takeTurn(db, task, now(), turn, logs));
+  const sending = ids.map(async (logID, i) => {
+    const way = ways[i] ?? null;
+    if (way !== null) await commands.send(way, { logID, groupLogIntID: turns.id }, command);
+  });
+  await unlessAborted(commands.kept(sending), signal);
   return sum(turns, turn);
 }
 
 /** To whoever is there, without logs. */
 async function sendWithout(
-  { db, commands, now }: GroupPublishDeps,
-  actor: Actor,
-  { topic, payload }: Command,
+  { db, commands, now, task, command, served }: Sending,
   turns: GroupTurns,
   members: readonly CommandTarget[],
 ): Promise<GroupTurns> {
-  const there = await Promise.all(members.map((member) => commands.isConnected(member, topic)));
+  const { topic, payload } = command;
+  await commands.room();
+  const there = await served(() => Promise.all(members.map((member) => commands.isConnected(member, topic))));
   const turn = turnOf(turns, members, there.filter(Boolean).length);
-  await takeTurn(db, actor, now(), turn, []);
+  await served(() => takeTurn(db, task, now(), turn, []));
   for (const [i, member] of members.entries()) {
     if (there[i] === true) commands.sendToMember(member, topic, payload);
   }
@@ -134,6 +147,7 @@ function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unk
 function turnOf({ id, lastMember }: GroupTurns, members: readonly CommandTarget[], handedOver: number): Turn {
   return {
     id,
+    after: lastMember,
     lastMember: members.at(-1)?.id ?? lastMember,
     handedOver,
     failed: members.length - handedOver,

@@ -47,10 +47,9 @@ export async function settleIssued({
   });
 }
 
-/** At QoS 0 nothing more than its log was to be expected. */
-function givenUp({ id, groupLogIntID, qos }: IssuedLog) {
-  const publishStatus = qos === 0 ? publishStatuses.unconfirmed : publishStatuses.failed;
-  return { id, groupLogIntID, publishStatus };
+/** Also at QoS 0: nobody knows whether it was sent. Whoever does says so later, and is believed. */
+function givenUp({ id, groupLogIntID }: IssuedLog) {
+  return { id, groupLogIntID, publishStatus: publishStatuses.failed };
 }
 
 async function groupsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {

@@ -90,7 +90,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
       if (logID === null || way === null) return;
       await commands.send(way, { logID, groupLogIntID: null }, sent[i] as Command);
     });
-    await Promise.race([Promise.all(sending), closing]);
+    await Promise.race([commands.kept(sending), closing]);
     return due.length === runsPerStep;
   }
 

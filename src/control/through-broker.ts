@@ -1,4 +1,5 @@
 import type { Directory } from "../../ingest/directory.js";
+import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { mayReceive } from "../../ingest/policies.js";
 import type { Downlinks } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
@@ -41,12 +42,14 @@ export function elsewhereOf(broker: Broker["outbound"], directory: Entries): Els
     },
     send: (device, topic, payload) => {
       if (!broker.isUp) return false;
-      const entry = directory.peek(device);
       const message = { topic, payload, qos: 0, ttl: 0 } as const;
-      if (entry !== undefined) return broker.send(entry.device.deviceID, message, noReceipt) !== "none";
-      void directory
-        .get(device)
-        .then((found) => found && broker.send(found.device.deviceID, message, noReceipt), noReceipt);
+      const sendTo = (entry: DeviceEntry): boolean =>
+        entry.device.blocked !== 1 &&
+        mayReceive(entry, topic) &&
+        broker.send(entry.device.deviceID, message, noReceipt) !== "none";
+      const entry = directory.peek(device);
+      if (entry !== undefined) return sendTo(entry);
+      void directory.get(device).then((found) => found && sendTo(found), noReceipt);
       return true;
     },
   };

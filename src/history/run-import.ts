@@ -1,10 +1,10 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Db } from "../../store/db.js";
-import { asError, StoreError } from "../../store/errors.js";
+import { asError } from "../../store/errors.js";
 import type { SeriesStore } from "../../store/series.js";
 import { threadLimits } from "../../store/thread-limits.js";
+import { untilServed } from "../tasks/until-served.js";
 import { FormatError } from "../transfer/table-file.js";
 import type { ReadBatch } from "./batch-builder.js";
 import { type ErrorListState, noErrors, openErrorList } from "./error-list.js";
@@ -39,7 +39,6 @@ export interface ImportRun extends Omit<ImportStart, "place"> {
 }
 
 const saveMs = 5000;
-const retryMs = { first: 200, longest: 10_000 } as const;
 const heapMegabytesMax = 128;
 
 /**
@@ -54,22 +53,9 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   let { offset, line, stored } = from ?? { offset: 0, line: 1, stored: 0 };
   const state = (): ImportState => ({ offset, line, stored, errors: errors.state });
 
-  /** Tries until the store can take it. */
-  async function untilServed<T>(work: () => Promise<T>): Promise<T> {
-    for (let waitMs: number = retryMs.first; ; waitMs = Math.min(waitMs * 2, retryMs.longest)) {
-      signal.throwIfAborted();
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
-        await pause(waitMs, undefined, { signal });
-      }
-    }
-  }
-
   async function write(batch: ReadBatch): Promise<void> {
     await errors.add(batch.bad);
-    await untilServed(() =>
+    await untilServed(signal, () =>
       gate.run(async () => {
         const { points, lines, gone } = await toSeriesBatch(batch, targets);
         const refused = points.times.length === 0 ? [] : await series.writeBatch(points);
@@ -88,7 +74,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   function save(): void {
     if (saving !== null || performance.now() - savedAt < saveMs) return;
     const reached = state();
-    saving = untilServed(() => series.flush())
+    saving = untilServed(signal, () => series.flush())
       .then(() => run.saved(reached))
       .finally(() => {
         savedAt = performance.now();
@@ -118,7 +104,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   async function serve(message: FromImport): Promise<void> {
     if (failure !== null || signal.aborted) return;
     if (message.kind === "resolve") {
-      const answers = await untilServed(() => targets.resolve(message.names));
+      const answers = await untilServed(signal, () => targets.resolve(message.names));
       answer({ kind: "resolved", answers });
     } else if (message.kind === "batch") {
       await write(message.batch);
@@ -147,7 +133,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
     signal.throwIfAborted();
     if (failure !== null) throw failure;
     if (!ended) throw new Error("the import's thread ended too early");
-    await untilServed(() => series.flush());
+    await untilServed(signal, () => series.flush());
     const last = state();
     await run.saved(last);
     return last;

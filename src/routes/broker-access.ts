@@ -25,6 +25,12 @@ const aclBody = z.object({ username: said, action: said, topic: said }).openapi(
   example: { username: "gh-1", action: "publish", topic: "devices/gh-1/up/climate" },
 });
 const result = z.enum(["allow", "deny"]);
+const mosquitto = z
+  .object({
+    config: z.looseObject({}),
+    leftOut: z.array(z.string()).openapi({ description: "user names that are already another's" }),
+  })
+  .openapi("MosquittoDynamicSecurity");
 
 /** The forms that EMQX 5 calls. A denial is a 200 as well: any other status is no answer to it. */
 export function brokerAccessRoutes({ brokerAccess, config, devices, now }: AppDeps): Route[] {
@@ -74,7 +80,7 @@ export function brokerAccessRoutes({ brokerAccess, config, devices, now }: AppDe
       access: "admin",
       tag,
       summary: "All devices and their rules as Mosquitto's dynamic security plugin takes them",
-      answer: { status: 200, schema: z.looseObject({}).openapi("MosquittoDynamicSecurity") },
+      answer: { status: 200, schema: mosquitto },
       errors: ["PERMISSION_DENIED", "PARAMETER_INVALID"],
       handle: async ({ caller }) => {
         requireDeployment(caller);

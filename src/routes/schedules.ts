@@ -61,6 +61,7 @@ const listed = z
     IntervalHour: z.null(),
     IntervalWeek: z.null(),
     crontabTime: stampOrNull,
+    crontab: textOrNull,
     payload: z.string(),
     topic: z.string(),
     publishType: int,

@@ -58,11 +58,23 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const broker = brokerOf(deps, limits);
   if (broker !== null) kept.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
-    ...{ directory, guesses, denials, now },
+    ...{ directory, denials, now },
+    guessesOf: backOffByTenant(guesses, now),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
   });
   return { listeners, broker, brokerAccess };
+}
+
+/** A tenant names addresses as it likes: neither its counts nor their number may touch those of others. */
+function backOffByTenant(shared: BackOff, now: () => number): (tenant: number | null) => BackOff {
+  const own = new Map<number, BackOff>();
+  return (tenant) => {
+    if (tenant === null) return shared;
+    const known = own.get(tenant) ?? createBackOff(now, freeFailures);
+    own.set(tenant, known);
+    return known;
+  };
 }
 
 function contextOf(

@@ -15,6 +15,7 @@ import {
 } from "../../store/tasks.js";
 import { ApiError } from "../http/errors.js";
 import type { Logger } from "../log.js";
+import { untilServed } from "./until-served.js";
 
 /** What a task's work is given. */
 export interface TaskContext {
@@ -113,26 +114,29 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
 
   async function run(task: Task): Promise<void> {
     const kind = kinds[task.kind];
+    const { signal } = closing;
     let current = 0;
     let msg: unknown = null;
     try {
       if (kind === undefined) throw new TaskFailure("this version does not know the task");
-      await updateTask(db, now(), task.id, { state: "STARTED", current, msg });
+      await untilServed(signal, () => updateTask(db, now(), task.id, { state: "STARTED", current, msg }));
       const result = await kind.run({
-        ...{ task, dir, signal: closing.signal },
+        ...{ task, dir, signal },
         progress: async (reached, told = null) => {
           const whole = Math.max(0, Math.min(100, Math.floor(reached)));
           if (whole === current && isDeepStrictEqual(told, msg)) return;
           current = whole;
           msg = told;
-          await updateTask(db, now(), task.id, { state: "PROGRESS", current, msg });
+          await untilServed(signal, () =>
+            updateTask(db, now(), task.id, { state: "PROGRESS", current, msg }),
+          );
         },
       });
       const { msg: last = null, file = null } = result;
       await saveEnd(task, { state: "SUCCESS", current: 100, msg: last, file });
     } catch (error) {
       // The next start takes it up.
-      if (closing.signal.aborted) return;
+      if (signal.aborted) return;
       const foreseen = error instanceof TaskFailure || error instanceof ApiError;
       if (!foreseen) log.error("task failed", { task: task.id, kind: task.kind, error });
       const told = error instanceof TaskFailure ? error.msg : foreseen ? error.message : "the service failed";

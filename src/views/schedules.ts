@@ -13,6 +13,7 @@ export function scheduleListed(schedule: Schedule, { stamp }: Stamped) {
     IntervalHour: null,
     IntervalWeek: null,
     crontabTime: stamp(schedule.crontabTime),
+    crontab: schedule.crontab,
     payload: payloadText(new Uint8Array(schedule.payload)),
     topic: schedule.topic,
     publishType: schedule.publishType,

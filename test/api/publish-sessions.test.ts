@@ -62,6 +62,41 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     await raw.cut();
   });
 
+  test("a full queue takes no more, and the answer says so", async () => {
+    const device = await makeDevice(world, product);
+    const raw = await rawConnected(world.mqtt, device);
+    const large = { payload: "x".repeat(256 * 1024) };
+    const fill = async () => {
+      const answers = new Set<unknown>();
+      for (let i = 0; i < 15; i++) answers.add(await publish(device, large));
+      assert.equal([...answers], ["successful"]);
+      assert.is(await publish(device, large), "failed", "no room");
+    };
+    await fill();
+    await raw.cut();
+    await becomes(device, ...Array<number>(16).fill(0));
+    await leave(device);
+    await fill();
+    await becomes(device, 0, ...Array<number>(15).fill(1), ...Array<number>(16).fill(0));
+  });
+
+  test("a packet that is larger than the client takes has failed, whether its session stays or not", async () => {
+    for (const sessionExpiryInterval of [0, 3600]) {
+      const device = await makeDevice(world, product);
+      const raw = await rawClient(world.mqtt, 5);
+      const properties = { maximumPacketSize: 200, sessionExpiryInterval };
+      raw.send(connectPacket(device, { protocolVersion: 5, properties }));
+      await raw.next("connack");
+      for (const qos of [0, 1]) {
+        assert.is(await publish(device, { qos, payload: "x".repeat(200) }), "failed", `QoS ${qos}`);
+      }
+      await becomes(device, 0, 0);
+      assert.is(await publish(device), "successful");
+      await raw.next("publish");
+      await raw.cut();
+    }
+  });
+
   test("it fails when its time is over, and is not brought then", async () => {
     const device = await makeDevice(world, product);
     await leave(device);

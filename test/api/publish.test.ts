@@ -334,6 +334,13 @@ worldSuite("group_publish", (test, world) => {
       refused(await post({ ...ok, needAck }), "PARAMETER_INVALID", "needAck");
     for (const payload of [undefined, null, "", 1])
       refused(await post({ ...ok, payload }), "PARAMETER_INVALID", "payload");
+    for (const payload of ["x".repeat(256 * 1024 + 1), "温".repeat(90_000)])
+      refused(await post({ ...ok, payload }), "PARAMETER_INVALID", "payload");
+    refused(await post({ ...ok, payload: "x".repeat(1024 * 1024) }), "PAYLOAD_TOO_LARGE");
+    for (const topic of ["", "a/+", "#", "a\u0000b", "\ud800", "x".repeat(65_536), 1, {}])
+      refused(await post({ ...ok, topic }), "PARAMETER_INVALID", "topic");
+    for (const qos of [2, -1, "x", 0.5]) refused(await post({ ...ok, qos }), "PARAMETER_INVALID", "qos");
+    for (const ttl of [0, -1, 1.5, 1e9, "x"]) refused(await post({ ...ok, ttl }), "PARAMETER_INVALID", "ttl");
     refused(await post(ok, { key: await world.keyOf("viewer") }), "PERMISSION_DENIED");
     refused(await post(ok, { key: await world.stranger() }), "DATA_NOT_FOUND");
     assert.equal(await groupLogs(group), []);

@@ -15,6 +15,7 @@ const keys = [
   ],
   ...[
     "crontabTime",
+    "crontab",
     "payload",
     "topic",
     "publishType",
@@ -92,7 +93,8 @@ const define = (
       [1, null, group.id, group.groupName],
     );
     const cron = await make("device", { IntervalMinute: null, crontab: "30 6 * * mon-fri" });
-    assert.equal([cron.IntervalMinute, cron.crontabTime], [null, null]);
+    assert.equal([cron.IntervalMinute, cron.crontabTime, cron.crontab], [null, null, "30 6 * * mon-fri"]);
+    assert.equal([once.crontab, again.crontab], [null, null]);
     const unasked = await make("group", { needAck: 0 });
     assert.is(unasked.topic, `/groups/${group.groupID}/inbox`);
 

@@ -331,6 +331,28 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal((await alertsOf(current, below)).length, 1);
   });
 
+  test("nobody speaks for a child that is blocked", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const gateway = await makeGateway(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const block = async (blocked: number) =>
+      assert.is((await world.call("PUT", `/api/v1/devices/${child.id}`, { blocked })).status, 200);
+    const report = async () => {
+      await send(gateway, { Telemetry: [{ DeviceID: child.deviceID, temp: 1 }] });
+      await world.settled();
+      await world.watched();
+      return [(await status(child)).messages, (await status(gateway)).refused];
+    };
+    assert.equal(await report(), [1, {}]);
+    await block(1);
+    assert.equal(await report(), [1, { child: 1 }]);
+    await block(0);
+    await report();
+    await until(async () => (await status(child)).messages === 2, { what: "the entry" });
+    assert.equal((await status(gateway)).refused, { child: 1 });
+  });
+
   test("a child is online from its first entry until its gateway goes", async () => {
     const product = await makeProduct(world);
     await makeDataPoint(world, product, { dataPointID: "temp" });

@@ -1,7 +1,7 @@
 /** What EMQX asks over HTTP: who may connect, and what may be done. */
 import { createPrivateKey } from "node:crypto";
 import { makeCert, makeDevice, makePolicy, makeProduct } from "../factories.js";
-import { assert } from "../suite.js";
+import { assert, until } from "../suite.js";
 import { type Rec, refused, worldSuite } from "../world.js";
 
 const own = { username: "tidemark", password: "a-password-of-its-own" };
@@ -62,10 +62,12 @@ worldSuite(
       assert.is((await world.call("PUT", `/api/v1/devices/${device.id}`, { blocked: 1 })).status, 200);
       assert.is(await auth(credentials()), "deny");
       assert.is(await acl("publish", up("data")), "deny");
-      await world.settled();
       const asB = { headers: { "Api-Variant": "B" } };
-      const log = await world.call("GET", `/api/v1/devices/${device.id}/connect_logs`, undefined, asB);
-      assert.is(log.page.items[0]?.deviceStatus, 2);
+      const newest = async () => {
+        const log = await world.call("GET", `/api/v1/devices/${device.id}/connect_logs`, undefined, asB);
+        return log.page.items[0]?.deviceStatus;
+      };
+      await until(async () => (await newest()) === 2, { what: "the refusal in the connect log" });
       const other = await makeDevice(world, product);
       assert.is((await world.call("DELETE", `/api/v1/devices?ids=${other.id}`)).status, 204);
       assert.is(await auth(credentials(other)), "deny");
@@ -78,6 +80,15 @@ worldSuite(
       for (let i = 0; i < 10; i++) assert.is(await from("198.51.100.1", `guess ${i}`), "deny");
       assert.is(await from("198.51.100.1", device.token), "deny", "it has to wait");
       assert.is(await from("198.51.100.2", device.token), "allow", "others do not");
+    });
+
+    test("a tenant's wrong guesses slow down neither another's devices here nor at the listeners", async () => {
+      const key = await world.stranger();
+      const address = "127.0.0.1";
+      const guess = () => auth({ ...credentials(), password: "wrong", peerhost: address }, { key });
+      for (let i = 0; i < 12; i++) assert.is(await guess(), "deny");
+      assert.is(await auth({ ...credentials(), peerhost: address }), "allow");
+      await (await world.connect(device)).endAsync();
     });
 
     test("a certificate that the broker has verified opens for the device it is bound to", async () => {

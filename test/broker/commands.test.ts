@@ -65,6 +65,17 @@ brokerSuite("commands through the broker", (test, world) => {
     const { client, got } = await listen(ruled);
     assert.is(await publish(ruled), "failed");
     await becomes(ruled, 0);
+    const group = await world.service.make("/api/v1/groups", {
+      ...{ productID: world.product.productID, groupName: "deaf members" },
+    });
+    await world.service.call("POST", `/api/v1/groups/${group.id}/devices`, { ids: [ruled.id] });
+    const begun = await world.service.make("/api/v1/group_publish", {
+      ...{ groupID: group.groupID, payload: "no receipt", needAck: 0 },
+    });
+    await until(
+      async () => (await world.service.call("GET", `/api/v1${begun.statusUrl}`)).body.state === "SUCCESS",
+      { what: "the task" },
+    );
     await world.service.call("PUT", `/api/v1/devices/${device.id}`, { blocked: 1 });
     assert.is(await publish(device), "failed");
     assert.equal(got, []);

@@ -1,6 +1,7 @@
 /** `tidemark mosquitto-config` against the plugin itself, with the configuration of docs/brokers. */
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { pbkdf2Sync } from "node:crypto";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -27,6 +28,9 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
   let environment: Record<string, string>;
   let file: string;
   let [plain, ruled, blocked, other]: Rec[] = [];
+  /** What the tool has printed. */
+  let told: { readonly clients: number; readonly roles: number; readonly leftOut: readonly string[] };
+  let commonName: string;
   const need = (device: Rec | undefined): Rec => device ?? { id: 0 };
 
   test.before(async () => {
@@ -63,9 +67,19 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
       const bound = await service.call("POST", `/api/v1/devices/${ruled.id}/policies`, { ids: [policy.id] });
       assert.is(bound.status, 201, bound.text);
     }
+    const bearer = await makeDevice(service, product, { authType: 2 });
+    const cert = await service.make("/api/v1/certs", { name: "bearer", enable: 1 });
+    commonName = String(cert.CN);
+    const bound = await service.call("POST", `/api/v1/devices/${bearer.id}/certs`, { ids: [cert.id] });
+    assert.is(bound.status, 201, bound.text);
+    for (const deviceUsername of ["app", "admin", "member", "tidemark", commonName]) {
+      await makeDevice(service, product, { deviceUsername, token: "squatter" });
+    }
     file = join(brokerDir.path, "dynamic-security.json");
-    await writeFile(file, JSON.stringify(admins));
-    await run(process.execPath, [program, "mosquitto-config", file], { env: environment });
+    await writeFile(file, JSON.stringify(there));
+    await chmod(file, 0o640);
+    const { stdout } = await run(process.execPath, [program, "mosquitto-config", file], { env: environment });
+    told = JSON.parse(stdout);
     const whole = (await readFile(documented, "utf8"))
       .replace("listener 1883", `listener ${port} 127.0.0.1`)
       .replaceAll("/var/lib/mosquitto/", `${brokerDir.path}/`);
@@ -179,12 +193,50 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     await client.endAsync();
   });
 
+  test("a name that is another client's, a group's or a certificate's opens nothing for a device", async () => {
+    assert.equal([...told.leftOut].sort(), ["admin", "app", "member", "tidemark", commonName].sort());
+    for (const deviceUsername of told.leftOut) {
+      assert.ok(await isDenied(connect({ id: 0, deviceUsername, token: "squatter" })), deviceUsername);
+    }
+    await (await connect(admin)).endAsync();
+    const { clients } = JSON.parse(await readFile(file, "utf8")) as typeof there;
+    const certified = clients.filter(({ username }) => username === commonName);
+    assert.is(certified.length, 1);
+    assert.is(certified[0]?.roles.length, 2, "its own branch, and no other");
+  });
+
+  test("who used the broker before goes on as before: by its roles, its groups, the file's defaults", async () => {
+    const client = await connect(app);
+    const got: string[] = [];
+    client.on("message", (topic) => got.push(topic));
+    assert.ok(await maySubscribe(client, "app/#"));
+    assert.ok(await mayPublish(client, "app/open"));
+    assert.not.ok(await mayPublish(client, "app/closed/x"));
+    await until(() => got.length === 1, { what: "its own message" });
+    assert.equal(got, ["app/open"]);
+    await client.endAsync();
+    const whole = JSON.parse(await readFile(file, "utf8")) as typeof there;
+    assert.equal(
+      [whole.defaultACLAccess, whole.anonymousGroup],
+      [there.defaultACLAccess, there.anonymousGroup],
+    );
+    assert.equal(whole.groups, there.groups);
+  });
+
   test("written again it keeps what others have put there, and forgets devices that are gone", async () => {
     const gone = await service.call("DELETE", `/api/v1/devices?ids=${other?.id}`);
     assert.is(gone.status, 204, gone.text);
     const { stdout } = await run(process.execPath, [program, "mosquitto-config", file], { env: environment });
-    const whole = JSON.parse(await readFile(file, "utf8")) as typeof admins;
-    assert.equal(JSON.parse(stdout), { file, clients: whole.clients.length, roles: whole.roles.length });
+    const whole = JSON.parse(await readFile(file, "utf8")) as typeof there;
+    const { clients, roles } = whole;
+    assert.equal(JSON.parse(stdout), {
+      ...{ file, clients: clients.length, roles: roles.length, leftOut: told.leftOut },
+    });
+    assert.is((await stat(file)).mode & 0o777, 0o640);
+    assert.equal(
+      (await readdir(dirs[0]?.path ?? "")).filter((name) => name.endsWith(".new")),
+      [],
+    );
     const names = whole.clients.map(({ username }) => username);
     assert.equal(new Set(names).size, names.length);
     assert.ok(names.includes("admin") && names.includes(String(plain?.deviceUsername)));
@@ -196,13 +248,13 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     await service.stop();
     const written = join(dirs[0]?.path ?? "", "new.json");
     await run(process.execPath, [program, "mosquitto-config", written], { env: environment });
-    const whole = JSON.parse(await readFile(written, "utf8")) as typeof admins;
+    const whole = JSON.parse(await readFile(written, "utf8")) as typeof there;
     const names = whole.clients.map(({ username }) => username);
     assert.equal(
       names.sort(),
       [plain, ruled, blocked]
         .map((device) => String(device?.deviceUsername))
-        .concat("tidemark")
+        .concat("tidemark", commonName, "admin", "app", "member")
         .sort(),
     );
     await writeFile(written, "not JSON");
@@ -221,16 +273,43 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
   });
 });
 
-/** An operator's own, which the tool leaves alone. */
-const admins = {
-  clients: [{ username: "admin", roles: [{ rolename: "admin" }] }],
-  groups: [],
+const passwordOf = (token: string) => {
+  const salt = Buffer.from("twelve bytes");
+  const hash = pbkdf2Sync(token, salt, 101, 64, "sha512");
+  return { password: hash.toString("base64"), salt: salt.toString("base64"), iterations: 101 };
+};
+
+const admin = { id: 0, deviceUsername: "admin", token: "admins-own" };
+const app = { id: 0, deviceUsername: "app", token: "apps-own" };
+
+/** An operator's own, which the tool leaves alone; whoever has no rule to the contrary may do everything. */
+const there = {
+  defaultACLAccess: {
+    ...{ publishClientSend: true, publishClientReceive: true, subscribe: true, unsubscribe: true },
+  },
+  anonymousGroup: "guests",
+  clients: [
+    { username: "admin", ...passwordOf(admin.token), roles: [{ rolename: "admin" }] },
+    { username: "app", ...passwordOf(app.token), roles: [] as { rolename: string }[] },
+  ],
+  groups: [
+    { groupname: "guests", roles: [], clients: [] },
+    {
+      groupname: "apps",
+      roles: [{ rolename: "app" }],
+      clients: [{ username: "app" }, { username: "member" }],
+    },
+  ],
   roles: [
     {
       rolename: "admin",
       acls: [
         { acltype: "publishClientSend", topic: "$CONTROL/dynamic-security/#", priority: 0, allow: true },
       ],
+    },
+    {
+      rolename: "app",
+      acls: [{ acltype: "publishClientSend", topic: "app/closed/#", priority: 0, allow: false }],
     },
   ],
 };

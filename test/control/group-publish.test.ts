@@ -12,6 +12,7 @@ import { createReceipts, type Receipts } from "../../src/control/receipts.js";
 import { createLogger } from "../../src/log.js";
 import type { TaskResult } from "../../src/tasks/runner.js";
 import { type Db, openDb } from "../../store/db.js";
+import { StoreError } from "../../store/errors.js";
 import type { Task } from "../../store/tasks.js";
 import { assert, rejects, suite, until, withTempDir } from "../suite.js";
 
@@ -27,6 +28,12 @@ interface Fleet {
   readonly got: Map<number, Settled[]>;
   readonly commands: Commands;
   readonly receipts: Receipts;
+  /** Devices whose connections do not take what they were sent. */
+  readonly slow: Set<number>;
+  /** Why the journal takes nothing, and what it was given and never said to be kept. */
+  readonly journal: { stopped: string | null; readonly given: number[] };
+  /** Leaves a session behind that outlives its connection. */
+  leave(device: number): void;
 }
 
 async function open(dir: string): Promise<Fleet> {
@@ -35,10 +42,12 @@ async function open(dir: string): Promise<Fleet> {
   const sessions = createSessions({ spaces, now });
   const entries = new Map<number, DeviceEntry>();
   const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
-  const records = { send: () => assert.unreachable("no session outlives its connection") };
+  const journal: Fleet["journal"] = { stopped: null, given: [] };
+  const records = { send: ({ id }: DeviceEntry) => void journal.given.push(id) };
   const downlinks = createDownlinks({ spaces, records, directory, now });
   const receipts = createReceipts({ db, log, now });
   const got = new Map<number, Settled[]>();
+  const slow = new Set<number>();
   await db.write([
     { sql: "insert into tenant (id, tenantID, tenantName, createAt) values (1, 'C', 't', 0)" },
     {
@@ -68,7 +77,13 @@ async function open(dir: string): Promise<Fleet> {
       got.set(id, [...(got.get(id) ?? []), settled]);
       return true;
     };
-    state.link = { deliver: () => note(), send: ({ settled }) => note(settled) };
+    state.link = {
+      deliver: () => note(),
+      send: ({ settled }) => note(settled),
+      get waitingBytes() {
+        return slow.has(id) ? 1024 * 1024 : 0;
+      },
+    };
     const entry = { id, device: { deviceID: `d${id}` } } as DeviceEntry;
     entries.set(id, entry);
     sessions.open({
@@ -89,9 +104,27 @@ async function open(dir: string): Promise<Fleet> {
     directory,
     receipts,
     now,
-    stopped: () => null,
+    stopped: () => journal.stopped,
   });
-  return { db, sessions, got, receipts, commands };
+  const leave = (device: number): void => {
+    const connection = 1000 + device;
+    spaces.connect({
+      ...{
+        tenant: 1,
+        device,
+        deviceID: `d${device}`,
+        clientID: "k",
+        session: 2,
+        connection,
+        at: now() * 1000,
+      },
+      ...{ cleanStart: false, expiry: 3600, will: null, ip: "", keepAlive: 0 },
+    });
+    const end = { orderly: true, expiry: null, ofEarlierRun: false };
+    spaces.disconnect({ device, connection, at: now() * 1000, ...end });
+    entries.set(device, { id: device, device: { deviceID: `d${device}` } } as DeviceEntry);
+  };
+  return { db, sessions, got, receipts, commands, slow, journal, leave };
 }
 
 const task = (needAck: number): Task => ({
@@ -123,11 +156,13 @@ const task = (needAck: number): Task => ({
 interface Run {
   readonly needAck?: number;
   readonly commands?: Commands;
+  readonly db?: Db;
+  readonly closing?: AbortController;
   readonly onProgress?: (current: number, signal: AbortController) => unknown;
 }
 
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
-  const closing = new AbortController();
+  const { closing = new AbortController() } = rest;
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
     ...{ task: task(needAck), signal: closing.signal, dir: "" },
     progress: async (current) => {
@@ -170,14 +205,16 @@ suite("group_publish as a task", (test) => {
     await withTempDir(async (dir) => {
       const fleet = await open(dir);
       let left = 70;
+      const closing = new AbortController();
       const failing: Commands = {
         ...fleet.commands,
         send: async (way, logged, command) => {
-          if (left-- <= 0) throw new Error("killed");
-          return fleet.commands.send(way, logged, command);
+          if (left-- > 0) return fleet.commands.send(way, logged, command);
+          closing.abort(new Error("killed"));
+          return true;
         },
       };
-      await rejects(() => run(fleet, { commands: failing }), /killed/);
+      await rejects(() => run(fleet, { commands: failing, closing }), /killed/);
       const { msg } = await run(fleet);
       assert.equal(msg, { publish_success_num: 108, publish_failure_num: 12 });
       assert.ok([...fleet.got.values()].every((packets) => packets.length === 1));
@@ -250,6 +287,98 @@ suite("group_publish as a task", (test) => {
       fleet.db.close();
     });
   });
+
+  test("metadata that is away for a moment, at whatever call: nobody is left out, nobody gets it twice", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      const away = () => new StoreError("UNAVAILABLE", "cannot reach the metadata store");
+      let calls = 0;
+      /** Every third call fails; a write that does is committed all the same, and nobody knows. */
+      const db: Db = {
+        ...fleet.db,
+        all: async (sql, args) => {
+          if (++calls % 3 === 0) throw away();
+          return fleet.db.all(sql, args);
+        },
+        write: async (statements) => {
+          const results = await fleet.db.write(statements);
+          if (++calls % 3 === 0) throw away();
+          return results;
+        },
+      };
+      const { msg } = await run(fleet, { db });
+      assert.ok(calls > 8, `only ${calls} calls`);
+      assert.equal(msg, { publish_success_num: 108, publish_failure_num: 12 });
+      assert.is(fleet.got.size, 108);
+      assert.ok([...fleet.got.values()].every((packets) => packets.length === 1));
+      assert.is((await fleet.db.all("select 1 from control_log")).length, members);
+      for (const [settled] of fleet.got.values()) settled?.(true);
+      const confirmed = "select count(distinct deviceIntID) n from control_log where publishStatus = 2";
+      await until(async () => (await fleet.db.first<{ n: number }>(confirmed))?.n === 108, {
+        what: "the receipts",
+      });
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("what fails for good ends the group's log as well", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      const broken: Commands = {
+        ...fleet.commands,
+        wayTo: async () => {
+          throw new Error("broken");
+        },
+      };
+      await rejects(() => run(fleet, { commands: broken }), /broken/);
+      assert.is(await groupStatus(fleet), 0);
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("a journal that takes nothing holds up nobody but those whose sessions are away", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      for (const device of [10, 110]) fleet.leave(device);
+      setTimeout(() => {
+        fleet.journal.stopped = "the disk is full";
+      }, 300);
+      const { msg } = await run(fleet);
+      assert.equal(fleet.journal.given, [10], "the disk was full before the other's turn");
+      assert.is(fleet.got.size, 108);
+      assert.equal(msg, { publish_success_num: 109, publish_failure_num: 11 });
+      const statuses = "select publishStatus from control_log where deviceIntID in (10, 110) order by id";
+      assert.equal(await fleet.db.all(statuses), [{ publishStatus: 1 }, { publishStatus: 0 }]);
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  for (const needAck of [0, 1]) {
+    test(`connections that take nothing hold up the next turn for a while: needAck ${needAck}`, async () => {
+      await withTempDir(async (dir) => {
+        const fleet = await open(dir);
+        const seen: number[] = [];
+        const running = run(fleet, {
+          needAck,
+          onProgress: () => {
+            if (seen.push(fleet.got.size) > 1) return;
+            for (let id = 1; id <= 20; id++) fleet.slow.add(id);
+            setTimeout(() => {
+              seen.push(fleet.got.size);
+              fleet.slow.clear();
+            }, 300);
+          },
+        });
+        await running;
+        assert.equal(seen, [45, 45, 90, 108]);
+        await fleet.receipts.close();
+        fleet.db.close();
+      });
+    });
+  }
 
   test("without receipts a restart sends to nobody twice either", async () => {
     await withTempDir(async (dir) => {

@@ -32,7 +32,7 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
   let time = from;
   const sent: number[] = [];
   const adopted: string[] = [];
-  const commands: Pick<Commands, "wayTo" | "logOf" | "send"> = {
+  const commands: Pick<Commands, "wayTo" | "logOf" | "send" | "kept"> = {
     wayTo: async ({ id, blocked }) =>
       blocked === 1
         ? null
@@ -46,6 +46,7 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
       sent.push(to.id);
       return true;
     },
+    kept: async (sending) => void (await Promise.all(sending)),
   };
   const opened: Process = {
     scheduler: startScheduler({

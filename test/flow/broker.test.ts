@@ -185,7 +185,7 @@ suite("two processes on one broker", (test) => {
         assert.is(events.length, load.sent, "none twice");
         assert.ok((await taken(services[1])) > 100);
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -205,7 +205,7 @@ suite("two processes on one broker", (test) => {
         assert.is(load.acknowledged.size, load.sent);
         assert.ok((await services[0].metric("tidemark_broker_connections_ended_total")) >= 2);
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -231,6 +231,6 @@ suite("two processes on one broker", (test) => {
         await client.endAsync();
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 });

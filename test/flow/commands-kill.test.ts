@@ -32,6 +32,7 @@ function createListener(device: Rec, answerMsMax = 0): Listener {
         const text = String(packet.payload);
         if (!packet.dup) fresh.push(text);
         if (answerMsMax > 0) await pause(Math.random() * answerMsMax);
+        if (packet.qos === 0) continue;
         connection.send({ cmd: "puback", messageId: packet.messageId ?? 0 } as Packet);
         acknowledged.add(text);
       }
@@ -114,7 +115,48 @@ suite("commands through kill -9", (test) => {
         await listener.cut();
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
+  );
+
+  test(
+    "device_publish at QoS 0: sent once or not at all, and what nobody knows of has failed",
+    () =>
+      withTempDir(async (dir) => {
+        let service = await startService(dir);
+        const [device] = (await provision(service, 1)) as [Rec];
+        const listener = createListener(device);
+        let made = 0;
+        for (let round = 0; round < 3; round++) {
+          await listener.connect(service.mqtt);
+          const current = service;
+          let killed = false;
+          const send = async (): Promise<void> => {
+            while (!killed) {
+              const body = { deviceID: device.deviceID, payload: `q${made++}`, qos: 0 };
+              await current.call("POST", "/api/v1/device_publish", body).catch(() => null);
+            }
+          };
+          const sending = [send(), send(), send()];
+          await pause(200 + Math.random() * 300);
+          await service.kill();
+          killed = true;
+          await Promise.all(sending);
+          service = await startService(dir);
+          const statuses = new Set((await logsOf(service, device)).map((log) => log.publishStatus));
+          assert.ok(statuses.has(3));
+          assert.ok(!statuses.has(1) && !statuses.has(2), `statuses ${[...statuses]}`);
+        }
+        await listener.connect(service.mqtt);
+        await pause(200);
+        once(listener.fresh, "the device");
+        const logs = await logsOf(service, device);
+        const heard = new Set(listener.fresh);
+        const sent = logs.filter((log) => log.publishStatus === 3 && heard.has(String(log.payload)));
+        assert.ok(sent.length > 10, `only ${sent.length}`);
+        await listener.cut();
+        await service.stop();
+      }),
+    { timeoutMs: 60_000 },
   );
 
   test(
@@ -170,7 +212,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -225,7 +267,7 @@ suite("commands through kill -9", (test) => {
         await Promise.all(listeners.map((listener) => listener.cut()));
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 });
 

@@ -88,6 +88,6 @@ export function defineKillTest(
         }
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 }

@@ -107,7 +107,7 @@ suite("presence", (test) => {
         );
         await service.stop();
       }),
-    { timeoutMs: 60_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(
@@ -152,6 +152,6 @@ suite("presence", (test) => {
         for (const raw of [first, second, sender, again]) raw.socket.destroy();
         await service.stop();
       }),
-    { timeoutMs: 60_000 },
+    { timeoutMs: 240_000 },
   );
 });

@@ -57,7 +57,7 @@ suite("sessions through kill -9", (test) => {
           await service.stop();
         });
       },
-      { timeoutMs: 90_000 },
+      { timeoutMs: 240_000 },
     );
   }
 

@@ -105,6 +105,6 @@ suite("kill -9 and what messages mean", (test) => {
         await check(service, devices);
         await service.stop();
       }),
-    { timeoutMs: 110_000 },
+    { timeoutMs: 240_000 },
   );
 });

@@ -233,7 +233,7 @@ suite("saved sessions", (test) => {
       });
       await fc.assert(property, { numRuns: 150 });
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 240_000 },
   );
 
   const command = (run: Run, receipt: number, expiry: number | null, ends: boolean[] = []) => {

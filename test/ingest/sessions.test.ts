@@ -62,6 +62,7 @@ function begin() {
         session.got.push(text(message));
         session.waiting.push(message);
       },
+      waitingBytes: 0,
     };
     return session;
   }
@@ -211,7 +212,7 @@ suite("sessions", (test) => {
     const gone = { device: 1, connection: 1, at: 0, orderly: true, expiry: null, ofEarlierRun: false };
     spaces.disconnect(gone);
     const state = join("here", 2, 0);
-    state.link = { deliver: () => true, send: () => undefined };
+    state.link = { deliver: () => true, send: () => undefined, waitingBytes: 0 };
     const send = (topic: string, qos: 0 | 1) =>
       downlinks.send(
         entry,

@@ -76,6 +76,7 @@ export interface ConnectFields {
   readonly protocolVersion?: 4 | 5;
   readonly username?: string;
   readonly password?: string;
+  readonly properties?: { readonly maximumPacketSize?: number; readonly sessionExpiryInterval?: number };
 }
 
 export function connectPacket(device: Rec, fields: ConnectFields = {}): Packet {

@@ -7,7 +7,7 @@ import { messageKey, type Taken } from "../../redelivery.js";
 import type { Spaces } from "../../sessions/spaces.js";
 import type { Link } from "./link.js";
 import type { Delivery } from "./packets.js";
-import { createRecent } from "./redelivery.js";
+import { createRecent, type Trace } from "./redelivery.js";
 import { readUplinkTopic, type UplinkTopic } from "./topics.js";
 
 export interface InboundDeps {
@@ -83,6 +83,16 @@ export function createInbound(deps: InboundDeps): Inbound {
     turn.behind.push({ after: turn.appended, messageID });
   }
 
+  /** One more on its way to the disk; the callback is for when it is there. */
+  function awaitKept(turn: Turn, messageID: number): () => void {
+    turn.appended++;
+    return () => {
+      turn.kept++;
+      answer(turn, messageID);
+      if (turn.behind.length > 0) answerBehind(turn);
+    };
+  }
+
   function answerBehind(turn: Turn): void {
     let some = 0;
     for (const { after, messageID } of turn.behind) {
@@ -116,19 +126,18 @@ export function createInbound(deps: InboundDeps): Inbound {
     const origin: Origin = { device, connection: 0, session, ip: "" };
     const refused = !mayPublish(device, topic);
     if (refused) count(meter.policyRefused, "publish");
-    if (qos === 1) recent.add({ messageID, topic: delivery.topic ?? "", payload });
-    turn.appended++;
+    const trace = qos === 1 ? recent.add({ messageID, topic: delivery.topic ?? "", payload }) : null;
+    const kept = awaitKept(turn, messageID);
     inFlight++;
     inFlightBytes += payload.length;
+    const at = deps.now() * 1000;
     // Messages of a shared subscription are never retained ones [MQTT-3.3.1-13].
     accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
       inFlight--;
       inFlightBytes -= payload.length;
-      turn.kept++;
-      answer(turn, messageID);
-      if (turn.behind.length > 0) answerBehind(turn);
+      kept();
+      trace?.keep();
       if (refused) return;
-      const at = deps.now() * 1000;
       spaces.publish({ device: device.id, session, topic, payload, qos, retain: false, properties, at });
     });
   }
@@ -144,18 +153,27 @@ export function createInbound(deps: InboundDeps): Inbound {
     return null;
   }
 
-  function isTaken({ messageID, topic, payload }: Delivery, own: string, taken: Taken | undefined): boolean {
-    if (recent.has({ messageID, topic: topic ?? "", payload })) return true;
-    return taken?.has(messageKey({ messageID, topic: own, payload })) === true;
+  /** Of a message that is sent again: what was taken of it. */
+  function taken({ messageID, topic, payload }: Delivery, own: string, before?: Taken): Trace | null {
+    const message = { messageID, topic: topic ?? "", payload };
+    const known = recent.find(message);
+    if (known !== undefined) return known;
+    if (before?.has(messageKey({ messageID, topic: own, payload })) !== true) return null;
+    // It may come again once more, when what an earlier run took is no longer asked for.
+    const trace = recent.add(message);
+    trace.keep();
+    return trace;
   }
 
   function finish(one: Waiting, device: DeviceEntry | null, topic: string): void {
     const { delivery, turn } = one;
     if (delivery.qos === 1 && !delivery.dup) mayRepeatEarlier = false;
     if (device === null) return refuse(one, "device");
-    if (delivery.dup && delivery.qos === 1 && isTaken(delivery, topic, earlier.get(device.id))) {
+    const known = delivery.dup && delivery.qos === 1 ? taken(delivery, topic, earlier.get(device.id)) : null;
+    if (known !== null) {
       meter.redelivered++;
-      return answerInTurn(turn, delivery);
+      if (known.isKept) return answerInTurn(turn, delivery);
+      return known.onKept(awaitKept(turn, delivery.messageID));
     }
     if (device.device.blocked === 1) return refuse(one, "blocked");
     if (!isWithinLimits(device, topic.length + delivery.payload.length)) return refuse(one, "rate");
@@ -182,6 +200,8 @@ export function createInbound(deps: InboundDeps): Inbound {
     if (device !== null && needsHistory(one.delivery, device)) {
       earlier.set(device.id, await lasting(() => deps.takenBefore(device.id)));
     }
+    // Of a connection that has gone meanwhile: the broker sends it again.
+    if (one.turn !== current) return;
     finish(one, device, named.topic);
   }
 
@@ -201,7 +221,6 @@ export function createInbound(deps: InboundDeps): Inbound {
     draining = true;
     for (let at = 0; at < waiting.length; at++) {
       const one = waiting[at];
-      // Of a connection that is gone: the broker sends it again.
       if (one === undefined || one.turn !== current) continue;
       if (!takeAtOnce(one)) await takeLater(one);
     }

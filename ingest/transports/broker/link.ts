@@ -54,6 +54,8 @@ export interface Link {
   acknowledge(messageID: number): void;
   push(bytes: Uint8Array): void;
   flush(): void;
+  /** Bytes that the broker has not taken. */
+  readonly waitingBytes: number;
   pause(): void;
   resume(): void;
   /** Says DISCONNECT: the session stays. */
@@ -78,7 +80,13 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   let isPaused = false;
   let heardAt = performance.now();
   let pings: NodeJS.Timeout | undefined;
-  const answer = setTimeout(() => end("timeout", "the broker does not answer"), answerMsMax);
+  let answer = setTimeout(giveUp, answerMsMax);
+
+  function giveUp(): void {
+    // Silence counts only while we listen.
+    if (isPaused) answer = setTimeout(giveUp, answerMsMax);
+    else end("timeout", "the broker does not answer");
+  }
 
   function end(reason: LinkEnd, text: string): void {
     if (state === "ended") return;
@@ -92,7 +100,6 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     events.ended(reason, text);
   }
 
-  /** Silence counts only while we listen. */
   function watch(seconds: number): void {
     if (seconds === 0) return;
     pings = setInterval(() => {
@@ -180,6 +187,9 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     acknowledge: (messageID) => outbox.acknowledge(pubackByte, messageID),
     push: (bytes) => outbox.push(bytes),
     flush: () => outbox.flush(),
+    get waitingBytes() {
+      return outbox.waitingBytes;
+    },
     pause: () => {
       if (isPaused) return;
       isPaused = true;

@@ -21,7 +21,7 @@ export interface Outbound {
   readonly isUp: boolean;
   /**
    * `settled` is called once for a message that is awaited: true when the broker has it for somebody, false when it
-   * says that nobody listens, refuses it, or its time is over.
+   * says that nobody listens, refuses it, its time is over, or the connection ends before the broker has answered.
    */
   send(deviceID: string, message: BrokerDownlink, settled: Settled): SentThroughBroker;
   begin(link: Link, accepted: Accepted): void;
@@ -44,6 +44,8 @@ const outgoingMessagesMax = 10_000;
 const outgoingBytesMax = 32 * 1024 * 1024;
 /** Reserved for SUBSCRIBE. */
 const messageIDMax = 65_534;
+/** Messages of QoS 0 go no further while the broker has so much to take. */
+const waitingBytesMax = 16 * 1024 * 1024;
 const noMatchingSubscribers = 0x10;
 
 /** `now` is milliseconds since 1970; `onSent`: there are bytes to flush, soon. */
@@ -66,11 +68,10 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
     one.settled(acknowledged);
   }
 
-  /** Sends what the broker has room for; `again`: it may have seen it. */
-  function write(one: Outgoing, again: boolean): void {
+  function write(one: Outgoing): void {
     if (current === null) return;
     const left = secondsLeft(one);
-    const packet = left <= 0 ? null : current.encode(one, left, again);
+    const packet = left <= 0 ? null : current.encode(one, left);
     if (packet === null) return forget(one, false);
     one.sent = true;
     inFlight++;
@@ -82,11 +83,12 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
     return Number.isFinite(expiresAt) ? Math.ceil((expiresAt - now()) / 1000) : Number.POSITIVE_INFINITY;
   }
 
+  /** Sends what the broker has room for. */
   function sendMore(): void {
     if (current === null) return;
     for (const one of outgoing.values()) {
       if (inFlight >= current.accepted.receiveMaximum) return;
-      if (!one.sent) write(one, false);
+      if (!one.sent) write(one);
     }
   }
 
@@ -99,8 +101,9 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
       const topic = downlinkTopic(deviceID, message.topic);
       const expiresAt = message.ttl === 0 ? Number.POSITIVE_INFINITY : now() + message.ttl * 1000;
       if (message.qos === 0) {
+        if (current.link.waitingBytes > waitingBytesMax) return "none";
         const one = { messageID: 0, topic, message, expiresAt, settled, sent: false };
-        const packet = current.encode(one, secondsLeft(one), false);
+        const packet = current.encode(one, secondsLeft(one));
         if (packet === null) return "none";
         current.link.push(packet);
         onSent();
@@ -111,17 +114,13 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
       const one: Outgoing = { messageID: nextID(), topic, message, expiresAt, settled, sent: false };
       outgoing.set(one.messageID, one);
       bytes += message.payload.length;
-      if (inFlight < current.accepted.receiveMaximum) write(one, false);
+      if (inFlight < current.accepted.receiveMaximum) write(one);
       return "awaited";
     },
     begin: (link, accepted) => {
       current = { link, accepted, encode: encoderOf(accepted) };
       inFlight = 0;
-      for (const one of [...outgoing.values()]) {
-        const again = one.sent && accepted.sessionPresent;
-        one.sent = false;
-        if (inFlight < accepted.receiveMaximum) write(one, again);
-      }
+      sendMore();
     },
     acknowledged: (messageID, code) => {
       const one = outgoing.get(messageID);
@@ -132,20 +131,22 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
     },
     end: () => {
       current = null;
+      // A broker hands on again, as new, what it is sent again at QoS 1: no device gets a command twice.
+      for (const one of [...outgoing.values()]) if (one.sent) forget(one, false);
     },
   };
 }
 
 /** Null where the broker does not take so large a packet. */
-type Encode = (one: Outgoing, secondsLeft: number, again: boolean) => Buffer | null;
+type Encode = (one: Outgoing, secondsLeft: number) => Buffer | null;
 
 function encoderOf({ packetBytesMax, receiveMaximum }: Accepted): Encode {
   const encoder = createPublishEncoder({
     ...{ version: 5, receiveMaximum, packetBytesMax, topicAliasMax: 0, problemInformation: true },
   });
-  return ({ topic, messageID, message: { payload, qos } }, left, dup) =>
+  return ({ topic, messageID, message: { payload, qos } }, left) =>
     encoder.encode({
-      ...{ topic, payload, qos, messageID, dup, retain: false, identifiers: [] },
+      ...{ topic, payload, qos, messageID, dup: false, retain: false, identifiers: [] },
       properties: Number.isFinite(left) ? { messageExpiryInterval: left } : null,
     });
 }

@@ -10,17 +10,21 @@ interface Named {
   readonly payload: Uint8Array;
 }
 
-/** What this run has taken of one session of the broker. */
-export interface Recent {
-  add(message: Named): void;
-  has(message: Named): boolean;
-  clear(): void;
+/** One of them. */
+export interface Trace {
+  readonly isKept: boolean;
+  /** Calls back once it is; it must not be kept yet. */
+  onKept(tell: () => void): void;
+  /** It is on disk now. */
+  keep(): void;
 }
 
-interface Trace {
-  readonly topic: string;
-  readonly bytes: number;
-  readonly crc: number;
+/** What this run has taken of one session of the broker. */
+export interface Recent {
+  /** A message that is on its way to the disk. */
+  add(message: Named): Trace;
+  find(message: Named): Trace | undefined;
+  clear(): void;
 }
 
 /**
@@ -28,34 +32,58 @@ interface Trace {
  * the next connection is among the last that many.
  */
 export function createRecent(): Recent {
-  const traces = new Map<number, Trace>();
-  const traceOf = ({ topic, payload }: Named): Trace => ({
-    topic,
-    bytes: payload.length,
-    crc: crc32c(payload),
-  });
+  const traces = new Map<number, NamedTrace>();
   return {
     add: (message) => {
+      const trace = new NamedTrace(message);
       traces.delete(message.messageID);
-      traces.set(message.messageID, traceOf(message));
-      if (traces.size <= receiveMaximum) return;
+      traces.set(message.messageID, trace);
+      if (traces.size <= receiveMaximum) return trace;
       const oldest = traces.keys().next().value;
       if (oldest !== undefined) traces.delete(oldest);
+      return trace;
     },
-    has: (message) => {
+    find: (message) => {
       const known = traces.get(message.messageID);
-      if (known === undefined) return false;
-      const { topic, bytes, crc } = traceOf(message);
-      return known.topic === topic && known.bytes === bytes && known.crc === crc;
+      return known?.isOf(message) === true ? known : undefined;
     },
     clear: () => traces.clear(),
   };
 }
 
-/** The run before this one: its last journal id, and when it ended at the latest, microseconds since 1970. */
+/** A class, because there is one for each message. */
+class NamedTrace implements Trace {
+  readonly #topic: string;
+  readonly #bytes: number;
+  readonly #crc: number;
+  #tell: (() => void)[] | null = null;
+  isKept = false;
+
+  constructor({ topic, payload }: Named) {
+    this.#topic = topic;
+    this.#bytes = payload.length;
+    this.#crc = crc32c(payload);
+  }
+
+  isOf({ topic, payload }: Named): boolean {
+    return this.#topic === topic && this.#bytes === payload.length && this.#crc === crc32c(payload);
+  }
+
+  onKept(tell: () => void): void {
+    this.#tell ??= [];
+    this.#tell.push(tell);
+  }
+
+  keep(): void {
+    this.isKept = true;
+    for (const tell of this.#tell ?? []) tell();
+    this.#tell = null;
+  }
+}
+
+/** The run before this one: its last journal id. */
 export interface EarlierRun {
   readonly lastID: number;
-  readonly endedAt: number;
 }
 
 const windowMicros = 60e6;
@@ -63,20 +91,23 @@ const recordsMax = 10_000;
 
 /**
  * What an earlier run had taken of a device through the broker and may not have acknowledged: at most its last
- * `receiveMaximum` messages, received in its last 60 s. Of an id the latest counts.
+ * `receiveMaximum` messages, received within 60 s before the last of them. Of an id the latest counts. Other ways in
+ * may have gone on for long: neither their records nor the end of the run tell when the broker was there.
  */
 export async function takenByEarlierRun(
   history: DeviceHistory,
   device: number,
   session: number,
-  { lastID, endedAt }: EarlierRun,
+  { lastID }: EarlierRun,
 ): Promise<Taken> {
   const taken = new Set<string>();
   const seen = new Set<number>();
+  let last: number | null = null;
   for await (const record of history(device, recordsMax)) {
     if (record.id > lastID || record.session !== session || record.connection !== 0) continue;
-    if (endedAt - record.receivedAt > windowMicros || seen.size >= receiveMaximum) return taken;
     if (record.kind !== recordKinds.uplink || record.qos !== 1) continue;
+    last ??= record.receivedAt;
+    if (last - record.receivedAt > windowMicros || seen.size >= receiveMaximum) return taken;
     if (!seen.has(record.messageID)) taken.add(messageKey(record));
     seen.add(record.messageID);
   }

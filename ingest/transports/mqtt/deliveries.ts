@@ -70,6 +70,10 @@ class WindowedDeliveries implements Deliveries {
     this.#options = options;
   }
 
+  get waitingBytes(): number {
+    return this.#options.outbox.waitingBytes;
+  }
+
   deliver(message: Message): boolean {
     const { outbox, meter, markDirty } = this.#options;
     if (outbox.waitingBytes > waitingBytesMax) {
@@ -152,6 +156,10 @@ class WindowedDeliveries implements Deliveries {
       this.#isInFlight(messageID);
       message.sent = true;
     } else {
+      // Whoever waits for its end need not wait for the record.
+      const { settled } = message;
+      message.settled = undefined;
+      settled?.(false);
       records.delivered(messageID, false);
     }
     markDirty();
