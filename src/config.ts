@@ -45,6 +45,8 @@ export interface Config {
   readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
+  /** How long a device may be away before that is an alert. */
+  readonly offlineAlertSeconds: number;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
@@ -145,6 +147,7 @@ const schema = z.object({
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
@@ -198,6 +201,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
     limits: {
       device: {
         connectionsMax: env.DEVICE_CONNECTIONS_MAX,

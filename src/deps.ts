@@ -49,4 +49,6 @@ export interface AppDeps {
   readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
   /** What this process has taken and refused of a device; undefined before its first message. */
   readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
+  /** Writes at once what this process has counted of the alerts of these devices. */
+  readonly settleAlerts: (devices: readonly number[]) => Promise<void>;
 }

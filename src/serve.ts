@@ -102,6 +102,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     stamp: createStamp(place),
     resettle: (sinceMs) => resettle(journal, consumers?.series, sinceMs),
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
+    settleAlerts: async (of) => consumers?.alerts.settle(of),
   });
   const http = await listenHttp(app.fetch, config);
   const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };

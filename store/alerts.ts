@@ -92,8 +92,8 @@ export interface Raised extends Trigger {
 }
 
 /**
- * Current alerts of those (device, cause), or more times of those there are, in one statement. `condition` may speak
- * of v.deviceIntID and v.save. `now` in milliseconds.
+ * Current alerts of those (device, cause), or more times of those there are, in one statement; not of a rule that is
+ * gone. `condition` may speak of v.deviceIntID and v.save. `now` in milliseconds.
  */
 export function raiseAlerts(
   now: number,
@@ -107,7 +107,8 @@ export function raiseAlerts(
       from (select column1 tenant, column2 deviceIntID, column3 cause, column4 alertName, column5 alertContent,
         column6 alertSeverity, column7 times, column8 detail, column9 startTime, column10 save
         from (values ${all.map(() => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ")})) v
-      where ${condition.sql}
+      where (substr(v.cause, 1, 5) <> 'rule:' or exists (select 1 from alert_rule where id = substr(v.cause, 6)))
+        and ${condition.sql}
       on conflict (deviceIntID, cause) where endTime is null
       do update set alertTimes = alertTimes + excluded.alertTimes, alertDetail = excluded.alertDetail`,
     args: [
@@ -147,6 +148,21 @@ export async function currentCauses(db: Db, deviceIntID: number): Promise<string
     [deviceIntID],
   );
   return rows.map((row) => row.cause);
+}
+
+/** Devices of current alerts, by the alerts' ids or their causes. */
+export async function devicesOfAlerts(
+  db: Db,
+  tenant: number,
+  by: "id" | "cause",
+  all: readonly (number | string)[],
+): Promise<number[]> {
+  const rows = await db.all<{ deviceIntID: number }>(
+    `select distinct deviceIntID from alert
+      where tenant = ? and endTime is null and ${by} in (select value from json_each(?))`,
+    [tenant, all],
+  );
+  return rows.map((row) => row.deviceIntID);
 }
 
 /** Current alerts become history. */

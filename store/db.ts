@@ -92,7 +92,13 @@ const indexFields: Readonly<Record<string, string>> = {
   subscription_topic: "topic",
 };
 
+/** What fetch says, and libSQL's client hands on as it is, where a remote store is away or breaks off. */
+const networkTrouble = /^(fetch failed|terminated)$/;
+
 function toStoreError(error: unknown): unknown {
+  if (error instanceof TypeError && networkTrouble.test(error.message)) {
+    return new StoreError("UNAVAILABLE", "cannot reach the metadata store: NETWORK", {}, { cause: error });
+  }
   if (!(error instanceof LibsqlError)) return error;
   const message = error.message;
   const unique = /UNIQUE constraint failed: (?:index '(\w+)'|([\w., ]+))/.exec(message);

@@ -76,6 +76,8 @@ export interface AlertsConsumer {
   readonly savedID: number;
   /** What this process knows of a device, written or not; undefined when that is nothing. */
   ingestOf(device: number): Promise<DeviceIngest | undefined>;
+  /** Writes at once what has been counted of these devices: what is then changed by hand is not undone by it. */
+  settle(devices: readonly number[]): Promise<void>;
   forget(change: Change): void;
   close(): Promise<void>;
 }
@@ -213,13 +215,14 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     return { points, from: 0, outcome, refusals };
   }
 
-  /** The metadata may be away for a while. */
+  /** The metadata may be away for a while; any other error would come again for ever. */
   async function patiently<T>(action: () => Promise<T>): Promise<T | undefined> {
     while (!stopper.stopped) {
       try {
         return await action();
       } catch (error) {
-        options.onTrouble(asError(error));
+        if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
+        options.onTrouble(error);
         await stopper.wait((wake) => void setTimeout(wake, retryMs));
       }
     }
@@ -249,6 +252,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       return states.savedID;
     },
     ingestOf: states.ingestOf,
+    settle: states.settle,
     forget: (change) => {
       plans.forget(change);
       envelopes.forget(change);
@@ -278,7 +282,7 @@ function applyMessage(
   const discarded = decoded.outcome?.discarded ?? null;
   const points = discarded ?? decoded.points;
   const from = discarded === null ? decoded.from : 0;
-  if (plan.points.size === 0 && state.active.size === 0) return;
+  if (plan.points.size === 0 && state.active.size + state.values.size === 0) return;
   evaluate(plan, state, {
     id: record.id,
     points,

@@ -3,6 +3,7 @@ import type { Db } from "../../store/db.js";
 import { devicesBelow } from "../../store/device-ingest.js";
 import type { Journal } from "../../store/journal.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
+import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 
 /**
@@ -65,22 +66,27 @@ export async function openEnvelopes(
   }
 
   async function expand(envelope: JournalRecord): Promise<void> {
-    const begun = progress.get(envelope.id);
-    progress.delete(envelope.id);
-    if (begun?.done === true) return;
+    const begun = progress.get(envelope.id) ?? { next: 0, done: false };
+    if (begun.done) {
+      progress.delete(envelope.id);
+      return;
+    }
     const devices = await carriedBy(envelope.device);
+    progress.set(envelope.id, begun);
     let refused = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
       if (ordinal % entriesPerTurn === entriesPerTurn - 1)
         await new Promise((resolve) => setImmediate(resolve));
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
-      if (entry === null || device === undefined) refused++;
-      else if (ordinal >= (begun?.next ?? 0)) {
-        const payload = Buffer.from(JSON.stringify(entry.rest));
+      const payload = entry === null || device === undefined ? null : toPayload(entry.rest);
+      if (device === undefined || payload === null) refused++;
+      else if (ordinal >= begun.next) {
         journal.append({ ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload });
+        begun.next = ordinal + 1;
         carried(device, envelope.device, envelope.receivedAt);
       }
     }
+    progress.delete(envelope.id);
     open.add(envelope.id);
     const messageID = Math.min(refused, refusedMax);
     journal.append({ ...related(envelope, recordKinds.expanded), messageID }, () => {
@@ -116,6 +122,19 @@ function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
     ...{ kind, tenant, device, ip, topic, receivedAt, stamp, connection: id, session: 0 },
     ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, extra: null, payload: nothing },
   };
+}
+
+/**
+ * Null for what is nested deeper than JSON.stringify follows, as JSON.parse does without bound, and for what has grown
+ * larger than a message may be: `1e20` becomes 21 digits.
+ */
+function toPayload(entry: object): Buffer | null {
+  try {
+    const payload = Buffer.from(JSON.stringify(entry));
+    return payload.length <= payloadBytesMax ? payload : null;
+  } catch {
+    return null;
+  }
 }
 
 interface Entry {

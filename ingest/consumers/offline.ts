@@ -46,7 +46,9 @@ export function createOffline(
         if (due.get(id) !== at) continue;
         due.delete(id);
         if (state === undefined || name === undefined || state.offlineSince === null) continue;
-        raiseOffline(state, name.deviceName);
+        // Blocked on purpose, and nothing that it does could end the alert.
+        if (device?.device.blocked === 1) state.offlineSince = null;
+        else raiseOffline(state, name.deviceName);
         states.touch(state);
       }
     } catch (error) {

@@ -34,6 +34,8 @@ export interface States {
   /** It has changed. */
   touch(state: DeviceState): void;
   ingestOf(id: number): Promise<DeviceIngest | undefined>;
+  /** Writes at once what has not been written of these devices. */
+  settle(ids: readonly number[]): Promise<void>;
   readonly settledID: number;
   readonly savedID: number;
   /** Writes what is left, if the metadata takes it. */
@@ -74,7 +76,12 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
 
   function run(): void {
     timer = undefined;
-    running ??= flush(performance.now() >= nextAt)
+    if (running === null) void start(flush(performance.now() >= nextAt));
+  }
+
+  /** One work at a time takes effects out of the states. */
+  function start(work: Promise<void>): Promise<void> {
+    running = work
       .catch((error: unknown) => {
         // What was taken out to be written is not in the states any more: nothing may be written behind it.
         failed = true;
@@ -86,19 +93,32 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
         if (urgent.size > 0) plan(alertsMs);
         else if (dirty.size > 0 || settledID < options.position()) plan(restMs.least);
       });
+    return running;
+  }
+
+  async function settle(ids: readonly number[]): Promise<void> {
+    while (running !== null) await running;
+    if (failed) return;
+    const chosen = ids.flatMap((id) => states.get(id) ?? []).filter((state) => state.isDirty);
+    await start(writeStates(chosen));
+  }
+
+  /** `target`: everything up to it is written with the last of them. */
+  async function writeStates(chosen: readonly DeviceState[], target: number | null = null): Promise<void> {
+    for (let at = 0; at < chosen.length; at += devicesPerWrite) {
+      const isLast = at + devicesPerWrite >= chosen.length;
+      const checkpoint = isLast && target !== null ? [saveCheckpoint(node, alertsConsumer, target)] : [];
+      await write([...takeAll(chosen.slice(at, at + devicesPerWrite)), ...checkpoint]);
+      if (checkpoint.length > 0) savedID = Math.max(savedID, target ?? 0);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   /** Writes every dirty device, or those with alerts only. */
   async function flush(all: boolean): Promise<void> {
     const target = options.position();
     const chosen = [...(all ? dirty : urgent)];
-    for (let at = 0; at < chosen.length; at += devicesPerWrite) {
-      const some = chosen.slice(at, at + devicesPerWrite);
-      const isLast = all && at + devicesPerWrite >= chosen.length;
-      await write([...takeAll(some), ...(isLast ? [saveCheckpoint(node, alertsConsumer, target)] : [])]);
-      if (isLast) savedID = Math.max(savedID, target);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await writeStates(chosen, all ? target : null);
     if (!all) return;
     if (chosen.length === 0 && target - savedID >= checkpointEvery) {
       await write([saveCheckpoint(node, alertsConsumer, target)]);
@@ -202,6 +222,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       const state = states.get(id);
       return state === undefined ? findDeviceIngest(db, node, id) : toDeviceIngest(state);
     },
+    settle,
     get settledID() {
       return isClean() ? options.position() : settledID;
     },

@@ -1,12 +1,17 @@
 /**
- * Most sensors send flat objects of numbers: `{"temp":21.5,"on":true}`. These are read from their bytes, without an
- * object for JSON.parse to make. Whatever else a payload is, JSON.parse decides; so it does in every case of doubt.
+ * Most sensors send flat objects of numbers: `{"temp":21.5,"on":true}`, or `{"temp":{"value":21.5,"time":…}}`. These
+ * are read from their bytes, without objects for JSON.parse to make. Whatever else a payload is, JSON.parse decides; so
+ * it does in every case of doubt.
  */
 
 /** The members that were read, in their order; valid until the next call. */
 export const flat = {
   keys: new Array<string>(32).fill(""),
   values: new Array<number | boolean>(32).fill(0),
+  /** Whether `times` speaks of these members: some are in the value form. */
+  isTimed: false,
+  /** Undefined where a member has no time of its own. */
+  times: new Array<number | boolean | undefined>(32).fill(undefined),
 };
 
 const membersMax = 32;
@@ -21,10 +26,11 @@ const backslash = 0x5c;
 /** Where the reader stands; -1 once the payload is not a flat object. */
 let at = 0;
 
-/** How many members were put into `flat`, or -1 where the payload is not a flat object of numbers and booleans. */
+/** How many members were put into `flat`, or -1 where the payload is not an object of numbers and booleans. */
 export function scanFlat(payload: Buffer): number {
   if (payload[0] !== braceOpen) return -1;
   at = 1;
+  flat.isTimed = false;
   for (let count = 0; count < membersMax; count++) {
     skipSpaces(payload);
     const key = readKey(payload);
@@ -32,16 +38,48 @@ export function scanFlat(payload: Buffer): number {
     skipSpaces(payload);
     if (payload[at++] !== colon) return -1;
     skipSpaces(payload);
-    const value = readValue(payload);
-    if (value === null) return -1;
+    if (payload[at] === braceOpen) {
+      if (!readForm(payload, count, key)) return -1;
+    } else {
+      const value = readValue(payload);
+      if (value === null) return -1;
+      flat.values[count] = value;
+    }
     flat.keys[count] = key;
-    flat.values[count] = value;
     skipSpaces(payload);
     const next = payload[at++];
     if (next === braceClose) return at === payload.length ? count + 1 : -1;
     if (next !== comma) return -1;
   }
   return -1;
+}
+
+/** `{"value": 21.5}`, perhaps with a `time`, in either order; false for any other object. */
+function readForm(payload: Buffer, count: number, name: string): boolean {
+  // A time is no data point, and has no value form.
+  if (name === "time" || name === "TimeStamp") return false;
+  if (!flat.isTimed) flat.times.fill(undefined);
+  flat.isTimed = true;
+  at++;
+  let hasValue = false;
+  for (;;) {
+    skipSpaces(payload);
+    const key = readKey(payload);
+    if (key === "value" ? hasValue : key !== "time" || flat.times[count] !== undefined) return false;
+    skipSpaces(payload);
+    if (payload[at++] !== colon) return false;
+    skipSpaces(payload);
+    const value = readValue(payload);
+    if (value === null) return false;
+    if (key === "value") {
+      flat.values[count] = value;
+      hasValue = true;
+    } else flat.times[count] = value;
+    skipSpaces(payload);
+    const next = payload[at++];
+    if (next === braceClose) return hasValue;
+    if (next !== comma) return false;
+  }
 }
 
 function skipSpaces(payload: Buffer): void {
@@ -59,10 +97,13 @@ interface Known {
   readonly text: string;
 }
 
+/** The longest dataPointID: a longer key is nobody's, and is not worth remembering. */
+const keyBytesMax = 64;
+
 /** Keys seen before, by a hash of their bytes: the same few come again and again. */
 const knownKeys = new Array<Known | undefined>(1024).fill(undefined);
 
-/** A key of plain ASCII that does not begin with a digit: objects bring numbers forward in their order. */
+/** A short key of plain ASCII that does not begin with a digit: objects bring numbers forward in their order. */
 function readKey(payload: Buffer): string | null {
   if (payload[at] !== quote) return null;
   const from = at + 1;
@@ -74,6 +115,7 @@ function readKey(payload: Buffer): string | null {
     const byte = payload[end];
     if (byte === quote) break;
     if (byte === undefined || byte < space || byte > 0x7e || byte === backslash) return null;
+    if (end - from === keyBytesMax) return null;
     hash = (hash * 31 + byte) & 0x3ff;
   }
   at = end + 1;

@@ -1,7 +1,7 @@
 import { type Layout, readBinary } from "./binary.js";
 import { readCbor } from "./cbor.js";
 import { type JsonContext, readJson } from "./json.js";
-import type { Reason } from "./reasons.js";
+import type { Refuse } from "./reasons.js";
 import { readPack } from "./senml.js";
 import type { Sink } from "./sink.js";
 
@@ -12,15 +12,19 @@ export interface FormatContext extends JsonContext {
 
 interface Format {
   matches(payload: Buffer, context: FormatContext): boolean;
-  read(payload: Buffer, context: FormatContext, take: Sink): Reason | null;
+  read(payload: Buffer, context: FormatContext, take: Sink, refuse: Refuse): void;
 }
 
 /** The forms that a payload may have, in the order in which they are tried; the last takes what is left. */
 const formats = [
   {
     matches: (_payload, { layout }) => layout !== undefined,
-    read: (payload, { layout }, take) =>
-      layout ? readBinary(layout, payload, (key, value) => take(key, value, undefined)) : "layout",
+    read: (payload, { layout }, take, refuse) => {
+      const reason = layout
+        ? readBinary(layout, payload, (key, value) => take(key, value, undefined))
+        : "layout";
+      if (reason !== null) refuse(reason, 1);
+    },
   },
   {
     // No JSON begins with a byte of this kind: an array of CBOR, or the tag that says CBOR (RFC 8949 §3.4.6).
@@ -28,19 +32,21 @@ const formats = [
       const first = payload[0] ?? 0;
       return (first >= 0x80 && first <= 0x9f) || first === 0xd9;
     },
-    read: (payload, context, take) => {
+    read: (payload, context, take, refuse) => {
       const decoded = readCbor(payload);
-      if (decoded === null) return "format";
-      return Array.isArray(decoded.value) ? readPack(decoded.value, context, take) : "shape";
+      if (decoded !== null && Array.isArray(decoded.value)) readPack(decoded.value, context, take, refuse);
+      else refuse(decoded === null ? "format" : "shape", 1);
     },
   },
   { matches: () => true, read: readJson },
 ] as const satisfies readonly Format[];
 
-/** Gives the values of a payload to `take`; answers why nothing, or not all, could be read. */
-export function readPayload(payload: Buffer, context: FormatContext, take: Sink): Reason | null {
+/** Gives the values of a payload to `take`, and tells `refuse` of each entry, or of the whole, that cannot be read. */
+export function readPayload(payload: Buffer, context: FormatContext, take: Sink, refuse: Refuse): void {
   for (const format of formats) {
-    if (format.matches(payload, context)) return format.read(payload, context, take);
+    if (format.matches(payload, context)) {
+      format.read(payload, context, take, refuse);
+      return;
+    }
   }
-  return "format";
 }

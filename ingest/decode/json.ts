@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { flat, scanFlat } from "./flat-json.js";
-import type { Reason } from "./reasons.js";
+import type { Refuse } from "./reasons.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
 import { type LocalTime, readTime } from "./time.js";
@@ -13,40 +13,48 @@ export interface JsonContext extends SenmlContext {
 
 /**
  * Reads a JSON payload: `{"temp": 21.5}`, `{"temp": {"value": 21.5, "time": …}}`, `{"time": …, "temp": 21.5}`,
- * an array of these, or a SenML pack. The keys are not looked up here.
+ * an array of these, or a SenML pack. The keys are not looked up here. An entry of another shape costs itself only.
  */
-export function readJson(payload: Buffer, context: JsonContext, take: Sink): Reason | null {
+export function readJson(payload: Buffer, context: JsonContext, take: Sink, refuse: Refuse): void {
   const members = scanFlat(payload);
-  if (members >= 0) return readFlat(members, context, take);
-  const text = payload.toString("utf8");
-  // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
-  if (text.includes("\ufffd") && !isUtf8(payload)) return "format";
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return "format";
+  if (members >= 0) {
+    readFlat(members, context, take);
+    return;
   }
-  if (!Array.isArray(parsed)) return readObject(parsed, context, take);
-  if (isPack(parsed, context.knows)) return readPack(parsed, context, take);
-  let refused: Reason | null = null;
-  for (const entry of parsed) refused = readObject(entry, context, take) ?? refused;
-  return refused;
+  const parsed = parse(payload);
+  if (parsed === undefined) refuse("format", 1);
+  else if (!Array.isArray(parsed)) readObject(parsed, context, take, refuse);
+  else if (isPack(parsed, context.knows)) readPack(parsed, context, take, refuse);
+  else for (const entry of parsed) readObject(entry, context, take, refuse);
 }
 
-function readFlat(members: number, { timeKey, local }: JsonContext, take: Sink): null {
+/** Undefined for what is not JSON in UTF-8. */
+function parse(payload: Buffer): unknown {
+  const text = payload.toString("utf8");
+  // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
+  if (text.includes("\ufffd") && !isUtf8(payload)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function readFlat(members: number, { timeKey, local }: JsonContext, take: Sink): void {
   let common: number | null | undefined;
-  const { keys, values } = flat;
+  const { keys, values, times, isTimed } = flat;
   for (let i = 0; i < members; i++) if (keys[i] === timeKey) common = timeOf(values[i], local);
   for (let i = 0; i < members; i++) {
     const key = keys[i] as string;
-    if (key !== timeKey) take(key, values[i], common);
+    if (key !== timeKey) take(key, values[i], isTimed ? timeOf(times[i], local, common) : common);
   }
-  return null;
 }
 
-function readObject(entry: unknown, context: JsonContext, take: Sink): Reason | null {
-  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return "shape";
+function readObject(entry: unknown, context: JsonContext, take: Sink, refuse: Refuse): void {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    refuse("shape", 1);
+    return;
+  }
   const object = entry as Record<string, unknown>;
   const { timeKey, local } = context;
   const common = timeOf(object[timeKey], local);
@@ -56,7 +64,6 @@ function readObject(entry: unknown, context: JsonContext, take: Sink): Reason | 
     if (isValueForm(value)) take(key, value.value, timeOf(value.time, local, common));
     else take(key, value, common);
   }
-  return null;
 }
 
 function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {

@@ -2,7 +2,7 @@ import type { Point } from "../../store/series.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../product-model.js";
 import { type FormatContext, readPayload } from "./formats.js";
-import type { Reason } from "./reasons.js";
+import type { Refuse } from "./reasons.js";
 import type { LocalTime } from "./time.js";
 import type { Converted } from "./values.js";
 
@@ -40,8 +40,6 @@ export interface Outcome {
 /** Points up to this far ahead of the clock are taken. */
 export const aheadMaxMicros = 10 * 60e6;
 
-export type Refuse = (reason: Reason, count: number) => void;
-
 export const envelopeKey = "Telemetry";
 
 /**
@@ -71,8 +69,7 @@ export function decodePoints(
   context.receivedAt = message.receivedAt;
   context.timeKey = isEntry ? "TimeStamp" : "time";
   const from = points.length;
-  const reason = readPayload(message.payload, context, take);
-  if (reason !== null) refuse(reason, 1);
+  readPayload(message.payload, context, take, refuse);
   if (work.stamped > 1) dropDuplicates(points, from, refuse);
   if (!work.discards && !work.isEnvelope) return null;
   return { isEnvelope: work.isEnvelope, discarded: work.discards ? discardFrom(points, from, refuse) : null };

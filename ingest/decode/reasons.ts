@@ -22,10 +22,13 @@ export const reasons = [
   "step", // a number between the data point's steps, stored as it is
   "series", // refused by the series store, see the quarantine
   "device", // the device is gone
-  "child", // an entry for a device that the sender does not carry, or that is blocked
+  "child", // an entry for a device not carried by the sender, or blocked; or one too deep or large for an event
 ] as const;
 
 export type Reason = (typeof reasons)[number];
+
+/** Is told of what does not become a point: why, and how many values or entries. */
+export type Refuse = (reason: Reason, count: number) => void;
 
 /** Values counted under these are stored all the same. */
 export const storedReasons: ReadonlySet<Reason> = new Set(["rounded", "step"]);

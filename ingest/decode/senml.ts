@@ -1,5 +1,5 @@
 import { ByteString } from "./cbor.js";
-import type { Reason } from "./reasons.js";
+import type { Reason, Refuse } from "./reasons.js";
 import type { Sink } from "./sink.js";
 
 /**
@@ -43,16 +43,20 @@ export function isPack(entries: readonly unknown[], knows: SenmlContext["knows"]
 }
 
 /** Reads the records of a pack in their order. A record that is none costs itself only. */
-export function readPack(records: readonly unknown[], context: SenmlContext, take: Sink): Reason | null {
+export function readPack(
+  records: readonly unknown[],
+  context: SenmlContext,
+  take: Sink,
+  refuse: Refuse,
+): void {
   const base: Base = { name: "", time: 0, value: 0, sum: null };
-  let refused: Reason | null = null;
   for (const record of records) {
     const entry = toEntry(record);
-    if (entry === null) refused = "shape";
-    else if (!isUnderstood(entry)) return "shape";
-    else refused = readEntry(entry, base, context, take) ?? refused;
+    const isEnd = entry !== null && !isUnderstood(entry);
+    const reason = entry === null || isEnd ? "shape" : readEntry(entry, base, context, take);
+    if (reason !== null) refuse(reason, 1);
+    if (isEnd) return;
   }
-  return refused;
 }
 
 /** CBOR's labels (RFC 8428 §6, table 4). */

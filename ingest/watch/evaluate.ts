@@ -1,5 +1,5 @@
 import type { DecodedPoint } from "../decode/points.js";
-import type { PointWatch, RuleWatch, WatchPlan } from "./plan.js";
+import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./plan.js";
 import type { Scope } from "./scopes.js";
 import { type Countable, countOn, type DeviceState, type PointState, raise, recover } from "./state.js";
 
@@ -22,6 +22,7 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
   const first = points[from];
   if (first === undefined) return;
   if (state.plan !== plan) forgetCauses(plan, state, first.time);
+  if (state.scopes !== message.scopes) forgetScopes(state, message.scopes, first.time);
   if (plan.points.size === 0) return;
   let isOneTime = true;
   for (let at = from + 1; at < points.length; at++) {
@@ -40,9 +41,11 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
   }
 }
 
-/** A limit, fault or rule that is watched no more troubles nobody. */
+/** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
 function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
   state.plan = plan;
+  for (const point of state.values.keys()) if (!plan.points.has(point)) state.values.delete(point);
+  for (const rule of state.since.keys()) if (!plan.causes.has(ruleCause(rule))) state.since.delete(rule);
   for (const cause of [...state.active]) {
     if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
   }
@@ -171,7 +174,6 @@ function report(
 
 function checkScopes(state: DeviceState, message: Observation, time: number): void {
   const { longitude, latitude } = state;
-  forgetScopes(state, message, time);
   for (const scope of message.scopes) {
     const isTrouble = scope.contains([longitude, latitude]) === scope.isForbidden;
     if (!isTrouble) {
@@ -188,7 +190,8 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
 }
 
 /** A fence that the device has no longer troubles nobody. */
-function forgetScopes(state: DeviceState, { scopes }: Observation, time: number): void {
+function forgetScopes(state: DeviceState, scopes: readonly Scope[], time: number): void {
+  state.scopes = scopes;
   for (const cause of [...state.active]) {
     if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause))
       recover(state, cause, time);
@@ -213,9 +216,10 @@ function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, t
     return;
   }
   if (watch.durationMicros > 0) {
-    const since = state.since.get(watch.id) ?? time;
-    state.since.set(watch.id, since);
-    if (time - since < watch.durationMicros) return;
+    const before = state.since.get(watch.id);
+    const since = before?.version === watch.version ? before : { time, version: watch.version };
+    if (since !== before) state.since.set(watch.id, since);
+    if (time - since.time < watch.durationMicros) return;
   }
   if (countOn(state, watch.cause, message)) return;
   const { alertName, alertContent, alertSeverity } = watch.rule;

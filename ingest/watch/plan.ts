@@ -1,5 +1,6 @@
 import { type AlertRule, alertRulesOf } from "../../store/alert-rules.js";
 import type { Change } from "../../store/changes.js";
+import { crc32c } from "../../store/crc32c.js";
 import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js";
 import type { Db } from "../../store/db.js";
 import type { ReportedColumn } from "../../store/device-ingest.js";
@@ -33,6 +34,8 @@ export interface RuleWatch {
   readonly cause: string;
   readonly rule: Pick<AlertRule, "alertName" | "alertContent" | "alertSeverity">;
   readonly durationMicros: number;
+  /** Of the condition: another one begins its duration anew. */
+  readonly version: number;
   /** Where each operand comes from: a data point, its value or the one before; null: a data point that is gone. */
   readonly operands: readonly { readonly point: number | null; readonly isPrevious: boolean }[];
   readonly evaluate: Condition["evaluate"];
@@ -140,6 +143,8 @@ function isOfUse({ fault, upper, lower, place, columns, rules }: PointWatch): bo
   return [fault, upper, lower, place].some((one) => one !== null) || columns.length + rules.length > 0;
 }
 
+export const ruleCause = (id: number): string => `rule:${id}`;
+
 /** A condition that no longer compiles watches nothing. */
 function toRuleWatch(
   rule: AlertRule,
@@ -151,9 +156,10 @@ function toRuleWatch(
     return [
       {
         id: rule.id,
-        cause: `rule:${rule.id}`,
+        cause: ruleCause(rule.id),
         rule,
         durationMicros: rule.duration * 1e6,
+        version: crc32c(Buffer.from(`${rule.dataPointIntID} ${rule.condition}`)),
         operands: variables.map((name) =>
           name === "dataPoint" || name === "lastValue"
             ? { point: rule.dataPointIntID, isPrevious: name === "lastValue" }

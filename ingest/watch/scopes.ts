@@ -24,16 +24,21 @@ const known = new WeakMap<readonly unknown[], readonly Scope[]>();
 export function scopesOf(stored: readonly unknown[]): readonly Scope[] {
   let scopes = known.get(stored);
   if (scopes === undefined) {
-    scopes = stored.flatMap((one, at) => toScope(one as StoredScope, at));
+    const names = new Map<string, number>();
+    scopes = (stored as readonly StoredScope[]).flatMap((one) => {
+      const name = String(one.scopeName ?? "");
+      const before = names.get(name) ?? 0;
+      names.set(name, before + 1);
+      return toScope(one, name, before);
+    });
     known.set(stored, scopes);
   }
   return scopes;
 }
 
-/** Two fences of one name are told apart by their place in the list. */
-function toScope({ scopeType, scopeName, points, center, radius }: StoredScope, at: number): Scope[] {
-  const name = String(scopeName ?? "");
-  const common = { cause: `scope:${at}:${name}`, name, isForbidden: scopeType === forbidden };
+/** Fences of one name are told apart by how many come before: whatever else leaves the list, a cause stays. */
+function toScope({ scopeType, points, center, radius }: StoredScope, name: string, before: number): Scope[] {
+  const common = { cause: `scope:${before}:${name}`, name, isForbidden: scopeType === forbidden };
   if (points !== undefined) return [{ ...common, contains: polygon(points) }];
   return center === undefined ? [] : [{ ...common, contains: circle(center, radius ?? 0) }];
 }

@@ -37,7 +37,7 @@ export interface DeviceState {
   lastAt: number | null;
   readonly values: Map<number, PointState>;
   /** Since when the condition of a rule has been true, by rule. */
-  readonly since: Map<number, number>;
+  readonly since: Map<number, { readonly time: number; readonly version: number }>;
   longitude: number;
   latitude: number;
   /** Open connections, by the number of their connect record. */
@@ -53,6 +53,8 @@ export interface DeviceState {
   readonly reported: Map<ReportedColumn, number | string>;
   /** What it was last evaluated by. */
   plan: unknown;
+  /** The fences that it was last evaluated by. */
+  scopes: unknown;
   isDirty: boolean;
   /** An alert has begun or ended: that is written at once, what goes on with the rest. */
   isUrgent: boolean;
@@ -66,7 +68,7 @@ interface Kept {
     value: number | null,
     previous: number | null,
   ])[];
-  readonly since?: readonly (readonly [rule: number, time: number])[];
+  readonly since?: readonly (readonly [rule: number, time: number, version: number])[];
   readonly place?: readonly [number | null, number | null];
   readonly connections?: readonly number[];
 }
@@ -93,7 +95,7 @@ export function newState(
         { time, value: value ?? Number.NaN, previous: previous ?? Number.NaN },
       ]),
     ),
-    since: new Map(kept.since),
+    since: new Map(kept.since?.map(([rule, time, version]) => [rule, { time, version }])),
     longitude: longitude ?? Number.NaN,
     latitude: latitude ?? Number.NaN,
     connections: [...(kept.connections ?? [])],
@@ -104,6 +106,7 @@ export function newState(
     columns: new Map(),
     reported: new Map(),
     plan: null,
+    scopes: null,
     isDirty: false,
     isUrgent: false,
   };
@@ -113,7 +116,7 @@ export function newState(
 export function toDeviceIngest(state: DeviceState): DeviceIngest {
   const kept: Kept = {
     values: Array.from(state.values, ([id, { time, value, previous }]) => [id, time, value, previous]),
-    since: [...state.since],
+    since: Array.from(state.since, ([rule, { time, version }]) => [rule, time, version]),
     place: [state.longitude, state.latitude],
     connections: state.connections,
   };

@@ -10,6 +10,7 @@ import {
   removeAlertRules,
   updateAlertRule,
 } from "../../store/alert-rules.js";
+import { devicesOfAlerts } from "../../store/alerts.js";
 import { dataPointsOf, getDataPoint, kindOf } from "../../store/data-points.js";
 import type { Db } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
@@ -129,7 +130,11 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       summary: "Delete alert rules; their current alerts become history",
       ids: alertRuleIDs,
       errors: [],
-      remove: ({ caller }, ids) => removeAlertRules(db, caller, now(), ids),
+      remove: async ({ caller }, ids) => {
+        const causes = ids.map((id) => `rule:${id}`);
+        await deps.settleAlerts(await devicesOfAlerts(db, caller.tenant, "cause", causes));
+        await removeAlertRules(db, caller, now(), ids);
+      },
     }),
   ];
 }

@@ -5,10 +5,12 @@ import {
   alertFilters,
   alertIDs,
   clearAlerts,
+  devicesOfAlerts,
   getAlert,
   listAlerts,
   removeAlerts,
 } from "../../store/alerts.js";
+import type { Actor } from "../../store/changes.js";
 import type { AppDeps } from "../deps.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
@@ -36,8 +38,8 @@ const current = z
 const history = current.extend({ endTime: stampText }).openapi("HistoryAlert");
 
 const forms = {
-  current: { path: "/api/v1/current_alerts", view: currentAlert, schema: current, remove: clearAlerts },
-  history: { path: "/api/v1/history_alerts", view: historyAlert, schema: history, remove: removeAlerts },
+  current: { path: "/api/v1/current_alerts", view: currentAlert, schema: current },
+  history: { path: "/api/v1/history_alerts", view: historyAlert, schema: history },
 } as const;
 
 const deleteSummary = {
@@ -51,7 +53,14 @@ export function alertRoutes(deps: AppDeps): Route[] {
 
 function routesOf(deps: AppDeps, state: AlertState): Route[] {
   const { db, now } = deps;
-  const { path, view, schema, remove } = forms[state];
+  const { path, view, schema } = forms[state];
+  const removals = {
+    current: async (actor: Actor, ids: readonly number[]) => {
+      await deps.settleAlerts(await devicesOfAlerts(db, actor.tenant, "id", ids));
+      await clearAlerts(db, actor, now(), ids);
+    },
+    history: (actor: Actor, ids: readonly number[]) => removeAlerts(db, actor, now(), ids),
+  };
   const routes = resourceRoutes(deps);
   return [
     routes.list<Alert>({
@@ -78,7 +87,7 @@ function routesOf(deps: AppDeps, state: AlertState): Route[] {
       summary: deleteSummary[state],
       ids: alertIDs[state],
       errors: [],
-      remove: ({ caller }, ids) => remove(db, caller, now(), ids),
+      remove: ({ caller }, ids) => removals[state](caller, ids),
     }),
   ];
 }

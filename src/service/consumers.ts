@@ -37,14 +37,13 @@ export interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rul
 /** InfluxDB syncs its log at each write and takes two at once; the embedded store takes one at a time. */
 const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
-/** A connection that breaks off and comes back within it is no alert. */
-const offlineGraceMs = 60_000;
 
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const { config, base, journal, presence, status, rules, now, fatal } = deps;
   const { db, directory, meter } = base;
   const alerts = await startAlertsConsumer({
-    ...{ journal, directory, db, meter, rules, now, node: config.nodeNumber, offlineGraceMs },
+    ...{ journal, directory, db, meter, rules, now, node: config.nodeNumber },
+    offlineGraceMs: config.offlineAlertSeconds * 1000,
     plans: createWatchPlans(db, compileCondition),
     onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),

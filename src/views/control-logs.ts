@@ -41,7 +41,10 @@ export function gatewayControlLogListed(log: ControlLog, { stamp }: Stamped) {
 function objectOf(text: string): object | null {
   if (!/^\s*\{/.test(text)) return null;
   try {
-    return JSON.parse(text) as object;
+    const object = JSON.parse(text) as object;
+    // What is nested deeper than this follows could not be answered.
+    JSON.stringify(object);
+    return object;
   } catch {
     return null;
   }

@@ -106,6 +106,13 @@ worldSuite("control logs", (test, world) => {
     refused(await list(`gateways/${device.id}/control_logs`), "DATA_NOT_FOUND");
   });
 
+  test("of a gateway: an object too deep to be answered is its text", async () => {
+    const gateway = await makeGateway(world, product);
+    const deep = `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    await publish(gateway, deep);
+    assert.equal(await payloads(`gateways/${gateway.id}/control_logs`, ""), [deep]);
+  });
+
   test("logs of the deleted stay, with the last name; of another tenant they are not there", async () => {
     const device = await makeDevice(world, product);
     const gateway = await makeGateway(world, product);

@@ -326,7 +326,13 @@ worldSuite("devices", (test, world) => {
     const circle = { scopeType: 2, scopeName: "pond", center: [121.4, 31.2], radius: 50 };
     const device = await makeDevice(world, await product(), { scopes: [polygon, circle] });
     assert.equal(device.scopes, [polygon, circle]);
-    refused(await post({ scopes: [{ scopeType: 1, scopeName: "x" }] }), "PARAMETER_INVALID", "scopes.0");
+    const area = { scopeType: 1, scopeName: "x" };
+    refused(await post({ scopes: [area] }), "PARAMETER_INVALID", "scopes.0.points");
+    const far = { ...area, center: [0, 0], radius: 1e9 };
+    refused(await post({ scopes: [polygon, far] }), "PARAMETER_INVALID", "scopes.1.radius");
+    const wrong = { ...area, points: Array.from({ length: 1000 }, () => [999, 9]) };
+    const { failure } = await post({ scopes: Array.from({ length: 20 }, () => wrong) });
+    assert.is(Object.keys(failure.errors).length, 100);
     refused(await post({ metaData: { text: "x".repeat(20_000) } }), "PARAMETER_INVALID", "metaData");
   });
 

@@ -90,6 +90,34 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal([again?.id !== alert?.id, again?.alertTimes, again?.alertDetail], [true, 2, { temp: 61 }]);
   });
 
+  test("what was counted before an alert was deleted, or its rule, brings none back", async () => {
+    const product = await makeProduct(world);
+    const point = await makeDataPoint(world, product, {
+      ...{ dataPointID: "temp", upperLimit: 50, dataPointName: "T" },
+    });
+    const rule = await world.make("/api/v1/alert_rules", {
+      ...{ alertName: unique("rule"), dataPointIntID: point.id, condition: "dataPoint > 0" },
+    });
+    const device = await makeDevice(world, product);
+    await send(device, { temp: 60 });
+    await until(async () => (await alertsOf(current, device)).length === 2, { what: "the alerts" });
+    const client = await world.connect(device);
+    const settledCount = async () => (await status(device)).messages;
+    for (let i = 0; i < 20; i++) await client.publishAsync("data", '{"temp":61}', { qos: 1 });
+    await client.endAsync();
+    // Evaluated, and mostly not written yet.
+    await until(async () => (await settledCount()) === 21, { what: "the messages" });
+    const limit = (await alertsOf(current, device)).find((one) => one.alertName === "T超上限");
+    assert.is((await world.call("DELETE", `${current}?ids=${limit?.id}`)).status, 204);
+    assert.is((await world.call("DELETE", `/api/v1/alert_rules?ids=${rule.id}`)).status, 204);
+    await world.watched();
+    assert.equal(await alertsOf(current, device), []);
+    assert.equal(
+      (await alertsOf(history, device)).map((one) => one.alertTimes),
+      [21, 21],
+    );
+  });
+
   test("a limit that is taken away ends its alert with the next message", async () => {
     const product = await makeProduct(world);
     const point = await makeDataPoint(world, product, {
@@ -364,6 +392,25 @@ worldSuite("what messages mean", (test, world) => {
     assert.is((await status(child)).messages, 2);
   });
 
+  test("entries too deep or too large to be events are refused once, and the others are written once", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const gateway = await makeGateway(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const entry = (temp: string) => `{"DeviceID":"${child.deviceID}","temp":${temp}}`;
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const large = `[${Array.from({ length: 50_000 }, () => "1e20").join()}]`;
+    for (const temp of [deep, large]) {
+      await send(gateway, `{"Telemetry":[${entry("1")},${entry(temp)},${entry("2")}]}`);
+    }
+    await until(async () => (await status(child)).messages === 4, { what: "the entries" });
+    await world.watched();
+    assert.equal([(await status(child)).messages, (await status(gateway)).refused], [4, { child: 2 }]);
+    // What comes behind is looked at, of whatever tenant it is.
+    await send(child, { temp: 3 });
+    assert.is((await status(child)).messages, 5);
+  });
+
   test("binary streams are read, and what they lose is counted", async () => {
     const product = await makeProduct(world);
     const one = await makeDataPoint(world, product, { dataPointID: "one", pointDataType: 16, binarySize: 2 });
@@ -423,10 +470,28 @@ worldSuite("what messages mean", (test, world) => {
         [200, 0],
         [0, 1],
       ],
-      Array.from({ length: 1001 }, (_, i) => [Math.cos(i), Math.sin(i)]),
     ];
     for (const points of wrong)
       assert.is((await put(points)).status, 400, JSON.stringify(points).slice(0, 100));
+    const messageOf = async (points: unknown) => {
+      const answer = await put(points);
+      refused(answer, "PARAMETER_INVALID");
+      return answer.failure.errors["scopes.0.points"];
+    };
+    const crossed = [
+      [0, 0],
+      [2, 2],
+      [2, 0],
+      [0, 2],
+    ];
+    assert.is(await messageOf(crossed), "crosses itself: edges 1 and 3 meet");
+    for (const [count, point] of [
+      [1001, [1, 2]] as const,
+      [170_000, [1, 2]] as const,
+      [100_000, [999, 9]] as const,
+    ]) {
+      assert.match(String(await messageOf(Array.from({ length: count }, () => point))), "1000");
+    }
     refused(await put(Array.from({ length: 1_000_000 }, () => [1, 2])), "PAYLOAD_TOO_LARGE");
     assert.is(
       (

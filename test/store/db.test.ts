@@ -55,6 +55,12 @@ suite("metadata store", (test) => {
     db.close();
   });
 
+  test("a remote store that is not there is away for now", async () => {
+    // Port 1 is nobody's.
+    const error = await rejects(() => openDb({ url: "http://127.0.0.1:1", shared: true }));
+    assert.ok(error instanceof StoreError && error.code === "UNAVAILABLE");
+  });
+
   test("cleaning is idempotent", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => cleanText(cleanText(text)) === cleanText(text)),

@@ -79,9 +79,9 @@ const table: readonly (readonly [string, unknown, unknown[], Record<string, numb
   ],
   [
     "a broken entry costs itself only",
-    [{ temp: 1 }, 7, { on: 0 }],
+    [{ temp: 1 }, 7, { on: 0 }, null],
     [own("temp", 1), own("on", false)],
-    { shape: 1 },
+    { shape: 2 },
   ],
   ["broken JSON", "{", [], { format: 1 }],
   ["an empty payload", "", [], { format: 1 }],

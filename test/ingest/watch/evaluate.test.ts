@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { DecodedPoint } from "../../../ingest/decode/points.js";
 import { detailOf, evaluate } from "../../../ingest/watch/evaluate.js";
 import { planOf } from "../../../ingest/watch/plan.js";
+import { type Scope, scopesOf } from "../../../ingest/watch/scopes.js";
 import { type DeviceState, newState, toDeviceIngest } from "../../../ingest/watch/state.js";
 import { compileFormula } from "../../../query/formula.js";
 import type { AlertRule } from "../../../store/alert-rules.js";
@@ -43,9 +44,14 @@ const toPoint = ({ id, time, value }: Sent): DecodedPoint => ({
 
 const fresh = (): DeviceState => newState({ id: 1, tenant: 1 }, undefined, []);
 
-function run(state: DeviceState, id: number, message: readonly Sent[]): void {
+function run(
+  state: DeviceState,
+  id: number,
+  message: readonly Sent[],
+  { by = plan, scopes = [] as readonly Scope[] } = {},
+): void {
   const points = message.map(toPoint);
-  evaluate(plan, state, { id, points, from: 0, detail: detailOf(points, 0), isDiscarded: false, scopes: [] });
+  evaluate(by, state, { id, points, from: 0, detail: detailOf(points, 0), isDiscarded: false, scopes });
 }
 
 /** Alerts as the store would hold them: times of each, ended or not, in the order of their beginning. */
@@ -141,5 +147,80 @@ suite("evaluation of messages", (test) => {
     assert.equal(alertsOf([state], "rule:9"), [[2, false]]);
     run(state, 5, [{ id: 1, time: 3, value: 0 }]);
     assert.equal(alertsOf([state], "rule:9"), [[2, true]]);
+  });
+
+  test("the duration of a condition counts from when that condition became true, also after a restart", () => {
+    const over = (limit: number, id = 9, duration = 10) =>
+      planOf(
+        [point(1, "a")],
+        [],
+        [{ ...rule, id, duration, condition: `dataPoint > ${limit}` } as AlertRule],
+        compile,
+      );
+    const send = (state: DeviceState, seconds: number, value: number, by: typeof plan) =>
+      run(state, seconds, [{ id: 1, time: seconds * 1e6, value }], { by });
+    const first = fresh();
+    send(first, 1, 15, over(10));
+    send(first, 8, 15, over(10));
+    const kept = JSON.parse(JSON.stringify(toDeviceIngest(first)));
+    for (const state of [first, newState({ id: 1, tenant: 1 }, kept, [])]) {
+      // Ten seconds have gone by, of another condition.
+      send(state, 12, 25, over(20));
+      assert.equal(alertsOf([state], "rule:9"), []);
+      send(state, 21, 25, over(20));
+      assert.equal(alertsOf([state], "rule:9"), []);
+      send(state, 22, 25, over(20));
+      assert.equal(alertsOf([state], "rule:9"), [[1, false]]);
+    }
+    const same = newState({ id: 1, tenant: 1 }, kept, []);
+    send(same, 11, 15, over(10));
+    assert.equal(alertsOf([same], "rule:9"), [[1, false]]);
+  });
+
+  test("what is watched no more is forgotten", () => {
+    const state = fresh();
+    const both = [
+      { id: 1, time: 1, value: 1 },
+      { id: 2, time: 1, value: 0 },
+    ] as const;
+    const long = planOf(
+      [point(1, "a"), point(2, "b")],
+      [],
+      [{ ...rule, duration: 60, condition: "dataPoint > b" } as AlertRule],
+      compile,
+    );
+    run(state, 1, both, { by: long });
+    assert.equal([state.values.size, state.since.size], [2, 1]);
+    run(state, 2, both, { by: planOf([point(1, "a", { upperLimit: 5 })], [], [], compile) });
+    assert.equal([[...state.values.keys()], state.since.size], [[1], 0]);
+    run(state, 3, both, { by: planOf([], [], [], compile) });
+    assert.is(state.values.size, 0);
+  });
+
+  test("a fence that is taken away ends its alert with the next message, place or not, and no other's", () => {
+    const places = planOf(
+      [
+        point(1, "a", { isLocationType: 1, locationType: 1 }),
+        point(2, "b", { isLocationType: 1, locationType: 2 }),
+      ],
+      [],
+      [],
+      compile,
+    );
+    const fence = (scopeName: string) => ({ scopeType: 2, scopeName, center: [0, 0], radius: 1000 });
+    const [port, pond, twin] = [fence("port"), fence("pond"), fence("pond")];
+    const state = fresh();
+    const here = [
+      { id: 1, time: 1, value: 0 },
+      { id: 2, time: 1, value: 0 },
+    ] as const;
+    run(state, 1, here, { by: places, scopes: scopesOf([port, pond, twin]) });
+    assert.is(state.active.size, 3);
+    const later = { ...plan, points: new Map() };
+    run(state, 2, [{ id: 1, time: 2, value: 0 }], { by: later, scopes: scopesOf([pond, twin]) });
+    assert.equal(alertsOf([state], "scope:0:port"), [[1, true]]);
+    assert.equal(alertsOf([state], "scope:0:pond"), [[1, false]]);
+    run(state, 3, [{ id: 1, time: 3, value: 0 }], { by: later, scopes: scopesOf([]) });
+    assert.is(state.active.size, 0);
   });
 });
