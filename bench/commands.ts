@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openDb } from "../store/db.js";
+import { type Db, openDb } from "../store/db.js";
 import type { Api } from "./api.js";
 import { type Child, startChild } from "./child.js";
 import { type DeviceRecord, provision, writeCredentials } from "./fleet.js";
@@ -50,13 +50,21 @@ interface Logs {
   readonly meta: { readonly count: number };
 }
 
-/** Milliseconds from the request to the log that says confirmed, as a caller sees it. */
-async function confirmed(api: Api, device: DeviceRecord): Promise<number> {
+/** Milliseconds from the request to the log that says confirmed: of the answer, and of the row in the store. */
+async function confirmed(
+  api: Api,
+  db: Db,
+  device: DeviceRecord,
+): Promise<{ answered: number; took: number }> {
   const begun = performance.now();
   await api.post("/api/v1/device_publish", { deviceIntID: device.id, payload: '{"open":1}' });
+  const answered = performance.now() - begun;
+  // Asking the service would keep it from the very work that is waited for.
+  const newest = "select publishStatus from control_log where deviceIntID = ? order by id desc limit 1";
   for (;;) {
-    const { items } = await api.get<Logs>(`/api/v1/devices/${device.id}/control_logs?_limit=1`);
-    if (items[0]?.publishStatus === 2) return performance.now() - begun;
+    const row = await db.first<{ publishStatus: number }>(newest, [device.id]);
+    if (row?.publishStatus === 2) return { answered, took: performance.now() - begun };
+    await pause(1);
   }
 }
 
@@ -70,16 +78,27 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
     credentialsFile: await writeCredentials(dir, devices.slice(0, 50)),
   });
   await generator.round({ seconds: 1 });
+  const db = await openMetadata(service.dataDir);
   const measure = async (name: string): Promise<Figure> => {
     const histogram = createHistogram();
+    const answers = createHistogram();
     const cpuBefore = cpuSeconds(service.pid());
     for (let i = 0; i < calls; i++) {
-      histogram.record(await confirmed(api, devices[(i * 7) % count] as DeviceRecord));
+      const { answered, took } = await confirmed(api, db, devices[(i * 7) % count] as DeviceRecord);
+      histogram.record(took);
+      answers.record(answered);
       await pause(5);
     }
     const { p50, p90, p99, max } = histogram.latencies();
     const cpu = ((cpuSeconds(service.pid()) - cpuBefore) / calls) * 1000;
-    const detail = { "p90 ms": p90, "p99 ms": p99, "max ms": max, "cpu ms": cpu };
+    const answered = answers.latencies().p50;
+    const detail = {
+      "answered ms p50": answered,
+      "p90 ms": p90,
+      "p99 ms": p99,
+      "max ms": max,
+      "cpu ms": cpu,
+    };
     return { name, value: p50, unit: "ms", detail };
   };
   const idle = await measure("command confirmed, at rest");
@@ -91,6 +110,7 @@ async function single({ dir, calls, seconds }: BenchOptions, count: number): Pro
   await pause(1000);
   const busy = await measure("command confirmed, ingest at half its limit");
   const { rate } = await load;
+  db.close();
   await generator.close();
   await listeners.stop();
   await service.close();
@@ -195,13 +215,17 @@ async function schedules({ dir, seconds }: BenchOptions, pending: number, due: n
   ];
 }
 
+function openMetadata(dataDir: string): Promise<Db> {
+  return openDb({ url: `file:${join(dataDir, "metadata.db")}`, shared: true, migrates: false });
+}
+
 /** Far more schedules than the interface makes in a bench's time, so into the closed store. */
 async function fill(
   dataDir: string,
   devices: readonly DeviceRecord[],
   { pending, dueAt }: { pending: number; dueAt: number },
 ): Promise<void> {
-  const db = await openDb({ url: `file:${join(dataDir, "metadata.db")}`, shared: false });
+  const db = await openMetadata(dataDir);
   const insert = `insert into schedule (tenant, publishType, deviceIntID, scheduleName, scheduleType, crontabTime,
       topic, payload, nextAt, createAt) `;
   await db.write([

@@ -26,6 +26,8 @@ export interface TidemarkOptions {
 
 export interface Tidemark {
   readonly pid: () => number;
+  /** Its DATA_DIR. */
+  readonly dataDir: string;
   /** Its process as it runs now. */
   readonly child: () => Child;
   readonly mqttPort: () => number;
@@ -79,6 +81,7 @@ export async function startTidemark(options: TidemarkOptions): Promise<Tidemark>
   }
   return {
     pid: () => running.child.pid,
+    dataDir,
     child: () => running.child,
     mqttPort: () => running.portOf("mqtt"),
     portOf: (listener) => running.portOf(listener),
