@@ -1,6 +1,9 @@
+/** A turn of the loop accepts one connection, so that company comes with the turns that follow. */
+const gatheringMs = 2;
+
 /**
- * Reads one by one what is asked for, but together what is asked for in one turn of the loop: thousands of devices
- * connect at once, and a statement costs more than its rows. Nothing is remembered.
+ * Reads one by one what is asked for, but together what is asked for within a moment: thousands of devices connect
+ * at once, and a statement costs more than its rows. Nothing is remembered.
  */
 export function gathered<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
@@ -11,7 +14,7 @@ export function gathered<Key, Value>(
   return async (key) => {
     if (open === null || open.keys.size >= keysMax) {
       const keys = new Set<Key>();
-      const found = new Promise((resolve) => setImmediate(resolve)).then(() => {
+      const found = new Promise((resolve) => setTimeout(resolve, gatheringMs)).then(() => {
         if (open?.keys === keys) open = null;
         return read([...keys]);
       });

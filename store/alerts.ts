@@ -141,13 +141,20 @@ export function endAlert(
   };
 }
 
-/** Causes of a device's current alerts. */
-export async function currentCauses(db: Db, deviceIntID: number): Promise<string[]> {
-  const rows = await db.all<{ cause: string }>(
-    "select cause from alert where deviceIntID = ? and endTime is null",
-    [deviceIntID],
+/** Causes of devices' current alerts, by device; none is there for one without. */
+export async function currentCauses(db: Db, ids: readonly number[]): Promise<Map<number, string[]>> {
+  const rows = await db.all<{ deviceIntID: number; cause: string }>(
+    `select deviceIntID, cause from alert
+     where deviceIntID in (select value from json_each(?)) and endTime is null`,
+    [JSON.stringify(ids)],
   );
-  return rows.map((row) => row.cause);
+  const causes = new Map<number, string[]>();
+  for (const { deviceIntID, cause } of rows) {
+    const known = causes.get(deviceIntID);
+    if (known === undefined) causes.set(deviceIntID, [cause]);
+    else known.push(cause);
+  }
+  return causes;
 }
 
 /** Devices of current alerts, by the alerts' ids or their causes. */

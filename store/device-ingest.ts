@@ -27,12 +27,18 @@ function toDeviceIngest(row: Row): DeviceIngest {
   return { ...row, refused: fromJson(row.refused) ?? {}, state: fromJson(row.state) };
 }
 
-export async function findDeviceIngest(db: Db, node: number, id: number): Promise<DeviceIngest | undefined> {
-  const row = await db.first<Row>(`select ${columns} from device_ingest where deviceIntID = ? and node = ?`, [
-    id,
-    node,
-  ]);
-  return row && toDeviceIngest(row);
+/** By device; none is there for one that the node has never heard. */
+export async function findDeviceIngests(
+  db: Db,
+  node: number,
+  ids: readonly number[],
+): Promise<Map<number, DeviceIngest>> {
+  const rows = await db.all<Row>(
+    `select ${columns} from device_ingest
+     where deviceIntID in (select value from json_each(?)) and node = ?`,
+    [JSON.stringify(ids), node],
+  );
+  return new Map(rows.map((row) => [row.deviceIntID, toDeviceIngest(row)]));
 }
 
 /** What every other node has had of a device. */

@@ -4,7 +4,8 @@ import type { Db } from "../../store/db.js";
 import { type DeviceIngest, devicesOffline, forgetDeparted } from "../../store/device-ingest.js";
 import { asError, StoreError } from "../../store/errors.js";
 import type { Journal } from "../../store/journal.js";
-import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import type { JournalBatch } from "../../store/journal-reader.js";
+import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory.js";
@@ -84,6 +85,8 @@ export interface AlertsConsumer {
 
 /** The series consumer may wait for its store: after so long this one goes ahead, and decodes for itself. */
 const stallMs = 1000;
+/** So long it waits for others before it reads on: thousands of devices connect at once. */
+const followMs = 10;
 const sliceMs = 4;
 const retryMs = 1000;
 const deviceKinds: ReadonlySet<number> = new Set([
@@ -166,10 +169,13 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
 
   /** Reads the journal until nothing is left, or the series consumer hands over from here on. */
   async function readOn(): Promise<void> {
+    await stopper.wait((wake) => void setTimeout(wake, followMs));
     const reader = await journal.read(position);
     try {
       let sliceEnd = performance.now() + sliceMs;
       for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+        const strangers = devicesIn(batch);
+        await patiently(() => states.loadAll(strangers));
         for (const at of batch.offsets) {
           if (stopper.stopped) return;
           const record = decodeRecord(batch.buffer, at);
@@ -187,6 +193,18 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     } finally {
       await reader.close();
     }
+  }
+
+  /** Those of the batch that are in memory: their states are read together before they are asked for. */
+  function devicesIn({ buffer, offsets }: JournalBatch): DeviceEntry["device"][] {
+    const found = new Map<number, DeviceEntry["device"]>();
+    for (const at of offsets) {
+      const { kind, device } = peekRecord(buffer, at);
+      if (!deviceKinds.has(kind) || found.has(device) || states.peek(device) !== undefined) continue;
+      const entry = directory.peek(device);
+      if (entry !== undefined) found.set(device, entry.device);
+    }
+    return [...found.values()];
   }
 
   async function take(record: JournalRecord): Promise<void> {

@@ -3,7 +3,7 @@ import { saveCheckpoint } from "../../store/checkpoints.js";
 import type { Db, Statement } from "../../store/db.js";
 import {
   type DeviceIngest,
-  findDeviceIngest,
+  findDeviceIngests,
   notYetSaved,
   notYetSavedRows,
   saveDeviceIngests,
@@ -26,11 +26,18 @@ export interface StatesOptions {
   readonly onFailure: (error: Error) => void;
 }
 
+interface Owned {
+  readonly id: number;
+  readonly tenant: number;
+}
+
 /** The states of devices in memory, written to the metadata soon after they have changed. */
 export interface States {
   /** From memory only. */
   peek(id: number): DeviceState | undefined;
-  load(device: { readonly id: number; readonly tenant: number }): Promise<DeviceState>;
+  load(device: Owned): Promise<DeviceState>;
+  /** Loads what is missing of these together. */
+  loadAll(devices: readonly Owned[]): Promise<void>;
   /** It has changed. */
   touch(state: DeviceState): void;
   ingestOf(id: number): Promise<DeviceIngest | undefined>;
@@ -46,6 +53,7 @@ export interface States {
 const statesMax = 50_000;
 /** Devices of one transaction. */
 const devicesPerWrite = 200;
+const devicesPerRead = 500;
 const raisesPerStatement = 500;
 const alertsMs = 20;
 /** Counters and places wait for company, the longer the more devices there are to write. */
@@ -184,6 +192,20 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     }
   }
 
+  async function loadAll(devices: readonly Owned[]): Promise<void> {
+    for (let at = 0; at < devices.length; at += devicesPerRead) {
+      const missing = devices.slice(at, at + devicesPerRead).filter(({ id }) => !states.has(id));
+      if (missing.length === 0) continue;
+      const ids = missing.map(({ id }) => id);
+      const rows = await findDeviceIngests(db, node, ids);
+      const causes = await currentCauses(db, ids);
+      for (const device of missing) {
+        const { id } = device;
+        if (!states.has(id)) states.set(id, newState(device, rows.get(id), causes.get(id) ?? []));
+      }
+    }
+  }
+
   function evict(): void {
     let surplus = states.size - Math.floor(statesMax * 0.9);
     for (const [id, state] of states) {
@@ -196,15 +218,13 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
 
   return {
     peek: (id) => states.get(id),
-    load: async ({ id, tenant }) => {
-      const known = states.get(id);
+    load: async (device) => {
+      const known = states.get(device.id);
       if (known !== undefined) return known;
-      const row = await findDeviceIngest(db, node, id);
-      const state = newState({ id, tenant }, row, await currentCauses(db, id));
-      const loaded = states.get(id) ?? state;
-      states.set(id, loaded);
-      return loaded;
+      await loadAll([device]);
+      return states.get(device.id) ?? newState(device, undefined, []);
     },
+    loadAll,
     touch: (state) => {
       if (!state.isDirty) dirty.add(state);
       state.isDirty = true;
@@ -220,7 +240,8 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     },
     ingestOf: async (id) => {
       const state = states.get(id);
-      return state === undefined ? findDeviceIngest(db, node, id) : toDeviceIngest(state);
+      if (state !== undefined) return toDeviceIngest(state);
+      return (await findDeviceIngests(db, node, [id])).get(id);
     },
     settle,
     get settledID() {
