@@ -1,4 +1,5 @@
 import type { DecodedPoint } from "../ingest/decode/points.js";
+import { emptyMap } from "../ingest/shared-empty.js";
 import { detailOf, evaluate } from "../ingest/watch/evaluate.js";
 import { planOf } from "../ingest/watch/plan.js";
 import { newState } from "../ingest/watch/state.js";
@@ -69,7 +70,7 @@ function evaluation(condition: string, seconds: number): number {
   const run = (): void => {
     for (const state of states) {
       state.effects = [];
-      state.raising.clear();
+      state.raising = emptyMap;
     }
     for (let i = 0; i < messagesPerWrite; i++) {
       id++;

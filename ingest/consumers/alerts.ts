@@ -11,6 +11,7 @@ import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import { count, type Meter } from "../meter.js";
+import { ownMap } from "../shared-empty.js";
 import { detailOf, evaluate } from "../watch/evaluate.js";
 import type { WatchPlan, WatchPlans } from "../watch/plan.js";
 import { followPresence } from "../watch/presence.js";
@@ -312,5 +313,8 @@ function applyMessage(
 }
 
 function countRefused(state: DeviceState, reason: Reason, by: number): void {
-  if (by > 0) count(state.refused, reason, by);
+  if (by === 0) return;
+  const refused = ownMap(state.refused);
+  count(refused, reason, by);
+  state.refused = refused;
 }

@@ -10,6 +10,7 @@ import {
   setReported,
 } from "../../store/device-ingest.js";
 import { asError, StoreError } from "../../store/errors.js";
+import { emptyMap } from "../shared-empty.js";
 import { type DeviceState, newState, toDeviceIngest } from "../watch/state.js";
 import type { Stopper } from "./stopper.js";
 
@@ -169,8 +170,8 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
 
   function clear(state: DeviceState): void {
     state.effects = [];
-    state.raising.clear();
-    state.columns = new Map();
+    state.raising = emptyMap;
+    state.columns = emptyMap;
     state.isDirty = false;
     state.isUrgent = false;
     dirty.delete(state);

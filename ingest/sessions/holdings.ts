@@ -1,4 +1,5 @@
 import { count, type Meter } from "../meter.js";
+import { ownMap } from "../shared-empty.js";
 import {
   heldBytesMax,
   outgoingBytesMax,
@@ -12,7 +13,6 @@ import {
   bytesOf,
   type Message,
   type Outgoing,
-  ownMap,
   type SessionState,
   type Settled,
   type Space,

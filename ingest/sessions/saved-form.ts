@@ -8,6 +8,7 @@ import type {
 } from "../../store/session-store.js";
 import type { MessageProperties, Subscription, Will } from "../message.js";
 import type { PlatformPart } from "../platform-subscriptions.js";
+import { ownMap } from "../shared-empty.js";
 import type { Marked } from "./changes.js";
 import { readProperties, writeProperties } from "./record-extras.js";
 import type { Spaces } from "./spaces.js";
@@ -17,7 +18,6 @@ import {
   createSpace,
   type DueWill,
   type Outgoing,
-  ownMap,
   type Retained,
   type SessionState,
   type Space,

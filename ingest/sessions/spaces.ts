@@ -6,6 +6,7 @@ import {
   type PlatformSubscription,
   platformSteps,
 } from "../platform-subscriptions.js";
+import { ownMap, ownSet } from "../shared-empty.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import { createDelivery } from "./delivery.js";
@@ -19,8 +20,6 @@ import {
   type DueWill,
   expiresAt,
   isExpired,
-  ownMap,
-  ownSet,
   type SessionState,
   type Settled,
   type Space,

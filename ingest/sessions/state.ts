@@ -1,5 +1,6 @@
 import { type MessageProperties, neverExpires, type Subscription, type Will } from "../message.js";
 import type { PlatformPart } from "../platform-subscriptions.js";
+import { emptyMap, emptySet } from "../shared-empty.js";
 
 /**
  * What the endpoint remembers of a client (MQTT 5.0 §4.1). It is a function of the journal: whatever changes it is a
@@ -110,19 +111,6 @@ export interface Space {
   retainedBytes: number;
   /** Of connections that have ended, until their record is on disk. */
   readonly wills: DueWill[];
-}
-
-/** Shared by all that hold nothing, as most of many sessions do: an empty Map of its own takes 180 bytes. */
-const emptyMap: ReadonlyMap<never, never> = new Map<never, never>();
-export const emptySet: ReadonlySet<never> = new Set<never>();
-
-/** The map to write to: the one that was there, unless it is the one that all share. */
-export function ownMap<Key, Value>(map: ReadonlyMap<Key, Value>): Map<Key, Value> {
-  return map === emptyMap ? new Map() : (map as Map<Key, Value>);
-}
-
-export function ownSet<Value>(set: ReadonlySet<Value>): Set<Value> {
-  return set === emptySet ? new Set() : (set as Set<Value>);
 }
 
 export function createSessionState(device: number, clientID: string, session: number): SessionState {

@@ -1,4 +1,6 @@
+import type { ReportedColumn } from "../../store/device-ingest.js";
 import type { DecodedPoint } from "../decode/points.js";
+import { ownMap } from "../shared-empty.js";
 import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./plan.js";
 import type { Scope } from "./scopes.js";
 import { type Countable, countOn, type DeviceState, type PointState, raise, recover } from "./state.js";
@@ -44,8 +46,9 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
 /** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
 function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
   state.plan = plan;
-  for (const point of state.values.keys()) if (!plan.points.has(point)) state.values.delete(point);
-  for (const rule of state.since.keys()) if (!plan.causes.has(ruleCause(rule))) state.since.delete(rule);
+  for (const point of state.values.keys()) if (!plan.points.has(point)) ownMap(state.values).delete(point);
+  for (const rule of state.since.keys())
+    if (!plan.causes.has(ruleCause(rule))) ownMap(state.since).delete(rule);
   for (const cause of [...state.active]) {
     if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
   }
@@ -97,7 +100,7 @@ function use(state: DeviceState, watch: PointWatch, { time, value }: DecodedPoin
   const number = typeof value === "string" ? Number.NaN : Number(value);
   const last: PointState | undefined = state.values.get(watch.id);
   if (last === undefined) {
-    state.values.set(watch.id, { time, value: number, previous: Number.NaN });
+    state.values = ownMap(state.values).set(watch.id, { time, value: number, previous: Number.NaN });
     return true;
   }
   if (time < last.time) return false;
@@ -161,15 +164,11 @@ function move(state: DeviceState, part: NonNullable<PointWatch["place"]>, { valu
 }
 
 /** Sets a column of the device where it has changed. */
-function report(
-  state: DeviceState,
-  column: Parameters<DeviceState["columns"]["set"]>[0],
-  value: number | string,
-): void {
+function report(state: DeviceState, column: ReportedColumn, value: number | string): void {
   if (state.reported.get(column) === value) return;
   if (typeof value === "string" && value.length > reportedCharactersMax) return;
-  state.reported.set(column, value);
-  state.columns.set(column, value);
+  state.reported = ownMap(state.reported).set(column, value);
+  state.columns = ownMap(state.columns).set(column, value);
 }
 
 function checkScopes(state: DeviceState, message: Observation, time: number): void {
@@ -211,14 +210,14 @@ function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, t
   const result = watch.evaluate(operands);
   if (Number.isNaN(result)) return;
   if (result === 0) {
-    if (state.since.size > 0) state.since.delete(watch.id);
+    if (state.since.size > 0) ownMap(state.since).delete(watch.id);
     recover(state, watch.cause, time);
     return;
   }
   if (watch.durationMicros > 0) {
     const before = state.since.get(watch.id);
     const since = before?.version === watch.version ? before : { time, version: watch.version };
-    if (since !== before) state.since.set(watch.id, since);
+    if (since !== before) state.since = ownMap(state.since).set(watch.id, since);
     if (time - since.time < watch.durationMicros) return;
   }
   if (countOn(state, watch.cause, message)) return;

@@ -1,6 +1,7 @@
 import type { Trigger } from "../../store/alerts.js";
 import type { DeviceIngest, ReportedColumn } from "../../store/device-ingest.js";
 import type { Reason } from "../decode/reasons.js";
+import { emptyMap, emptySet, ownMap, ownSet } from "../shared-empty.js";
 
 /** The newest value used of a data point, and the one before it. Times in microseconds. */
 export interface PointState {
@@ -32,25 +33,25 @@ export interface DeviceState {
   saves: number;
   messages: number;
   points: number;
-  readonly refused: Map<Reason, number>;
+  refused: ReadonlyMap<Reason, number>;
   /** Receipt of the newest message, microseconds. */
   lastAt: number | null;
-  readonly values: Map<number, PointState>;
+  values: ReadonlyMap<number, PointState>;
   /** Since when the condition of a rule has been true, by rule. */
-  readonly since: Map<number, { readonly time: number; readonly version: number }>;
+  since: ReadonlyMap<number, { readonly time: number; readonly version: number }>;
   longitude: number;
   latitude: number;
   /** Open connections, by the number of their connect record. */
   connections: number[];
   offlineSince: number | null;
   /** Causes with a current alert. */
-  readonly active: Set<string>;
+  active: ReadonlySet<string>;
   /** Not written yet, in order; a cause that goes on is counted in its last `raise`. */
   effects: AlertEffect[];
-  readonly raising: Map<string, Raise>;
-  columns: Map<ReportedColumn, number | string>;
+  raising: ReadonlyMap<string, Raise>;
+  columns: ReadonlyMap<ReportedColumn, number | string>;
   /** What the columns held when they were last set from here. */
-  readonly reported: Map<ReportedColumn, number | string>;
+  reported: ReadonlyMap<ReportedColumn, number | string>;
   /** What it was last evaluated by. */
   plan: unknown;
   /** The fences that it was last evaluated by. */
@@ -87,29 +88,33 @@ export function newState(
     saves: row?.saves ?? 0,
     messages: row?.messages ?? 0,
     points: row?.points ?? 0,
-    refused: new Map(Object.entries(row?.refused ?? {}) as [Reason, number][]),
+    refused: mapOf(Object.entries(row?.refused ?? {}) as [Reason, number][]),
     lastAt: row?.lastAt ? row.lastAt * 1000 : null,
-    values: new Map(
+    values: mapOf(
       kept.values?.map(([id, time, value, previous]) => [
         id,
         { time, value: value ?? Number.NaN, previous: previous ?? Number.NaN },
       ]),
     ),
-    since: new Map(kept.since?.map(([rule, time, version]) => [rule, { time, version }])),
+    since: mapOf(kept.since?.map(([rule, time, version]) => [rule, { time, version }])),
     longitude: longitude ?? Number.NaN,
     latitude: latitude ?? Number.NaN,
     connections: [...(kept.connections ?? [])],
     offlineSince: row?.offlineSince ?? null,
-    active: new Set(causes),
+    active: causes.length === 0 ? emptySet : new Set(causes),
     effects: [],
-    raising: new Map(),
-    columns: new Map(),
-    reported: new Map(),
+    raising: emptyMap,
+    columns: emptyMap,
+    reported: emptyMap,
     plan: null,
     scopes: null,
     isDirty: false,
     isUrgent: false,
   };
+}
+
+function mapOf<Key, Value>(entries: readonly (readonly [Key, Value])[] = []): ReadonlyMap<Key, Value> {
+  return entries.length === 0 ? emptyMap : new Map(entries);
 }
 
 /** NaN becomes null in JSON. */
@@ -153,16 +158,16 @@ export function countOn(state: DeviceState, cause: string, message: Countable): 
 /** A trouble that `countOn` did not count. */
 export function raise(state: DeviceState, trigger: Raise["trigger"], message: Countable): void {
   if (!state.active.has(trigger.cause)) state.isUrgent = true;
-  state.active.add(trigger.cause);
+  state.active = ownSet(state.active).add(trigger.cause);
   const effect: Raise = { kind: "raise", trigger, detail: message.detail(), times: 1, counted: message.id };
-  state.raising.set(trigger.cause, effect);
+  state.raising = ownMap(state.raising).set(trigger.cause, effect);
   state.effects.push(effect);
 }
 
 /** `time` in microseconds. */
 export function recover(state: DeviceState, cause: string, time: number): void {
-  if (state.active.size === 0 || !state.active.delete(cause)) return;
+  if (state.active.size === 0 || !ownSet(state.active).delete(cause)) return;
   state.isUrgent = true;
-  state.raising.delete(cause);
+  ownMap(state.raising).delete(cause);
   state.effects.push({ kind: "end", cause, endTime: Math.floor(time / 1000) });
 }

@@ -1,13 +1,12 @@
 import { count, type Meter } from "../../meter.js";
 import {
-  emptySet,
   isExpired,
   type Link,
   type Message,
   type Outgoing,
-  ownSet,
   type SessionState,
 } from "../../sessions/state.js";
+import { emptySet, ownSet } from "../../shared-empty.js";
 import type { Outbox } from "./outbox.js";
 import type { PublishEncoder } from "./publish-packet.js";
 import { failure } from "./reasons.js";
