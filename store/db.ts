@@ -33,7 +33,8 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const notify = () => Promise.all(listeners.map((listener) => listener()));
   const { write, exclusive } = createWriteQueue(async (statements) => {
     const results = await run(() => client.batch(statements.map(bind), "write"));
-    await notify();
+    // Logs, counters and receipts change nothing that anybody follows.
+    if (statements.some(({ sql }) => traced.test(sql))) await notify();
     return results;
   });
   const db: Db = {
@@ -55,6 +56,9 @@ export async function openDb(options: DbOptions): Promise<Db> {
   if (options.migrates !== false) await migrate(db);
   return db;
 }
+
+/** What leaves a row in the log of changes. */
+const traced = /\binto change\b/;
 
 async function setPragmas(client: Client, shared: boolean): Promise<void> {
   await client.execute("pragma journal_mode = wal");

@@ -73,7 +73,7 @@ export function createReceipts({ db, log, now }: ReceiptsDeps): Receipts {
     add: (change) => {
       waiting.push(change);
       added++;
-      if (running === null && retry === undefined) setImmediate(start);
+      if (running === null && retry === undefined) start();
     },
     stored: () => {
       const last = added;

@@ -40,10 +40,10 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
     ...base,
     markDirty: (connection) => {
       dirty.add(connection);
-      // Deliveries outside a commit leave at the end of this turn of the loop.
+      // Deliveries outside a commit leave together once what is running now has ended.
       if (flushPlanned) return;
       flushPlanned = true;
-      setImmediate(flushDirty);
+      queueMicrotask(flushDirty);
     },
     markPaused: (connection) => {
       paused.add(connection);
