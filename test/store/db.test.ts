@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import fc from "fast-check";
+import { changed } from "../../store/changes.js";
 import { cleanText, openDb } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
 import { schemaVersion } from "../../store/migrations.js";
@@ -79,13 +80,19 @@ suite("metadata store", (test) => {
     db.close();
   });
 
-  test("tells listeners of committed writes only", async () => {
+  test("tells listeners of committed writes that are in the log of changes, and of those only", async () => {
     const db = await openDb(fresh());
     let told = 0;
     db.onWrite(() => void told++);
-    await db.write([insertTenant("one")]);
-    await rejects(() => db.write([insertTenant("two", "C3")]));
+    const traced = (name: string, code?: string) => [
+      insertTenant(name, code),
+      changed({ tenant: 1, userIntID: null, username: null }, 0, "create", "tenant", 1),
+    ];
+    await db.write(traced("one"));
+    await rejects(() => db.write(traced("two", "C3")));
     assert.is(told, 1);
+    await db.write([insertTenant("three", "C4")]);
+    assert.is(told, 1, "nobody follows what leaves no trace");
     db.close();
   });
 
