@@ -6,6 +6,7 @@ import type { Journal } from "../store/journal.js";
 import { endRemoval, nextRemoval } from "../store/removals.js";
 import type { SeriesStore } from "../store/series.js";
 import type { Config } from "./config.js";
+import { every } from "./every.js";
 import type { Logger } from "./log.js";
 
 /** What runs beside the pipelines: state saved, old segments unlinked, points of the deleted removed. */
@@ -75,42 +76,6 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     close: async () => {
       await Promise.all(jobs.map((job) => job.stop()));
       await deps.presence.save().catch(() => undefined);
-    },
-  };
-}
-
-/** Runs a job again and again, never twice at once; a failure is logged once until it works again. */
-function every(
-  intervalMs: number,
-  name: string,
-  log: Logger,
-  job: () => Promise<unknown> | unknown,
-): { stop(): Promise<void> } {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  let failing = false;
-  let running: Promise<void> = Promise.resolve();
-  const run = async (): Promise<void> => {
-    try {
-      await job();
-      failing = false;
-    } catch (error) {
-      if (!failing) log.warn(`cannot ${name}`, { error });
-      failing = true;
-    }
-    if (!stopped) plan();
-  };
-  const plan = (): void => {
-    timer = setTimeout(() => {
-      running = run();
-    }, intervalMs);
-  };
-  plan();
-  return {
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
-      return running;
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   publishStatuses,
 } from "../../store/control-logs.js";
 import type { Db } from "../../store/db.js";
+import { every } from "../every.js";
 import type { Logger } from "../log.js";
 import type { Receipts } from "./receipts.js";
 
@@ -66,37 +67,17 @@ const expiryLookMs = 1000;
 /** Fails what has waited for its time; a receipt that comes later still confirms it. */
 export function startExpiry({ db, now, log }: IssuedDeps & { log: Logger }): { close(): Promise<void> } {
   let closed = false;
-  let failing = false;
-  let timer: NodeJS.Timeout | undefined;
-  let running = Promise.resolve();
-
-  async function look(): Promise<void> {
-    try {
-      while (!closed) {
-        const logs = await expiredLogs(db, now(), logsPerStep);
-        if (logs.length > 0) await moveControlLogs(db, now(), logs.map(givenUp));
-        if (logs.length < logsPerStep) break;
-      }
-      failing = false;
-    } catch (error) {
-      if (!failing) log.warn("cannot end expired commands", { error });
-      failing = true;
+  const job = every(expiryLookMs, "end expired commands", log, async () => {
+    while (!closed) {
+      const logs = await expiredLogs(db, now(), logsPerStep);
+      if (logs.length > 0) await moveControlLogs(db, now(), logs.map(givenUp));
+      if (logs.length < logsPerStep) break;
     }
-    if (!closed) plan();
-  }
-
-  function plan(): void {
-    timer = setTimeout(() => {
-      running = look();
-    }, expiryLookMs);
-  }
-
-  plan();
+  });
   return {
     close: () => {
       closed = true;
-      clearTimeout(timer);
-      return running;
+      return job.stop();
     },
   };
 }
