@@ -7,7 +7,6 @@ import {
   randomInt,
   X509Certificate,
 } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import {
   type AuthorityPair,
@@ -18,6 +17,7 @@ import {
 } from "../store/authority.js";
 import { StoreError } from "../store/errors.js";
 import { type Config, ConfigError } from "./config.js";
+import { parsed, readSetting } from "./setting-files.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
 
 /** What a device gets to prove itself with; texts are PEM. */
@@ -172,20 +172,6 @@ const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE
 /** Only certificates: a key in the same file must not reach the devices. */
 function allCertificates(text: string): string[] {
   return text.match(new RegExp(certificatePattern, "g")) ?? [];
-}
-
-async function readSetting(setting: string, path: string): Promise<string> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError([`${setting}: cannot read ${path}: ${error.code ?? error.message}`]);
-  });
-}
-
-function parsed<T>(setting: string, path: string, what: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch {
-    throw new ConfigError([`${setting}: ${path} does not hold ${what}`]);
-  }
 }
 
 function privatePem(key: KeyObject): string {

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { type Accept, sessionOf } from "../ingest/accept.js";
 import type { ClientCertificate } from "../ingest/credentials.js";
 import type { Directory } from "../ingest/directory.js";
@@ -8,7 +7,8 @@ import { type EarlierRun, takenByEarlierRun } from "../ingest/transports/broker/
 import type { BrokerSettings } from "../ingest/transports/broker/settings.js";
 import { findCertByName } from "../store/certs.js";
 import type { Db } from "../store/db.js";
-import { type Config, ConfigError } from "./config.js";
+import type { Config } from "./config.js";
+import { readSetting } from "./setting-files.js";
 
 /** The settings with the files that they name. @throws ConfigError for one that cannot be read */
 export async function readBrokerSettings({ broker, nodeNumber }: Config): Promise<BrokerSettings | null> {
@@ -26,10 +26,7 @@ export async function readBrokerSettings({ broker, nodeNumber }: Config): Promis
 }
 
 function readPem(setting: string, path: string | null): Promise<string | null> {
-  if (path === null) return Promise.resolve(null);
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError([`${setting}: cannot read ${path}: ${error.code ?? error.message}`]);
-  });
+  return path === null ? Promise.resolve(null) : readSetting(setting, path);
 }
 
 export interface BrokerParts

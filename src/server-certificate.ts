@@ -7,6 +7,7 @@ import { domainToASCII } from "node:url";
 import type { Vault } from "../store/secrets.js";
 import type { Authority, IssuedServer } from "./authority.js";
 import { type Config, ConfigError } from "./config.js";
+import { parsed, readSetting } from "./setting-files.js";
 
 /** What the TLS listeners prove themselves with: TLS_CERT and TLS_KEY, or else what the authority issues. */
 export interface ServerCertificate {
@@ -99,20 +100,6 @@ async function givenCertificate(certPath: string, keyPath: string): Promise<Issu
     throw new ConfigError([`TLS_CERT: cannot serve with ${certPath}: ${why}`]);
   }
   return { cert, key };
-}
-
-async function readSetting(setting: string, path: string): Promise<string> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError([`${setting}: cannot read ${path}: ${error.code ?? error.message}`]);
-  });
-}
-
-function parsed<T>(setting: string, path: string, what: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch {
-    throw new ConfigError([`${setting}: ${path} does not hold ${what}`]);
-  }
 }
 
 /** When the certificate ends, milliseconds since 1970. */
