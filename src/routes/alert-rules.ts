@@ -1,4 +1,3 @@
-import { compileFormula } from "../../query/formula.js";
 import {
   type AlertRule,
   type AlertRuleInput,
@@ -11,7 +10,6 @@ import {
   updateAlertRule,
 } from "../../store/alert-rules.js";
 import { devicesOfAlerts } from "../../store/alerts.js";
-import { dataPointsOf, getDataPoint, kindOf } from "../../store/data-points.js";
 import type { Db } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
 import type { AppDeps } from "../deps.js";
@@ -32,6 +30,7 @@ import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { alertRule, alertRuleSchema } from "../views/alert-rules.js";
 import { codesOf } from "../views/labels.js";
+import { checkFormula, getFormulaPoint } from "./formula-point.js";
 
 const tag = "Alerts";
 const fixed = ["productID", "productIntID"] as const;
@@ -145,14 +144,9 @@ async function checkRule(
   tenant: number,
   { dataPointIntID, condition }: { readonly dataPointIntID: number; readonly condition: string },
 ) {
-  const point = await getDataPoint(db, tenant, dataPointIntID).catch(() => undefined);
-  if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });
-  if (kindOf(point.pointDataType) === "text") {
-    throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });
-  }
-  const ids = new Set((await dataPointsOf(db, point.productIntID)).map((one) => one.dataPointID));
+  const point = await getFormulaPoint(db, tenant, dataPointIntID);
   try {
-    compileFormula(condition, ids);
+    await checkFormula(db, point, condition);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw invalid({ condition: error.fields.expressions ?? error.message });

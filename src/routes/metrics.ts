@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { compileFormula } from "../../query/formula.js";
-import { type DataPoint, dataPointsOf, getDataPoint, kindOf } from "../../store/data-points.js";
+import type { DataPoint } from "../../store/data-points.js";
 import {
   createMetric,
   getMetric,
@@ -30,6 +29,7 @@ import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { codesOf } from "../views/labels.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
+import { checkFormula, getFormulaPoint } from "./formula-point.js";
 
 const tag = "Metrics";
 const fixed = ["productID", "productIntID"] as const;
@@ -189,19 +189,12 @@ interface MetricDraft {
 
 /** The rules of a metric; answers its data point. A formula is checked wherever there is one. */
 async function checkMetric(db: AppDeps["db"], tenant: number, draft: MetricDraft): Promise<DataPoint> {
-  const point = await getDataPoint(db, tenant, draft.dataPointIntID).catch(() => undefined);
-  if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });
-  if (kindOf(point.pointDataType) === "text") {
-    throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });
-  }
+  const point = await getFormulaPoint(db, tenant, draft.dataPointIntID);
   const expressions = draft.expressions ?? null;
   if (draft.metricType === formulaMetric && expressions === null)
     throw invalid({ expressions: "is required" });
   if (draft.metricType === aggregateMetric && !draft.aggregateType)
     throw invalid({ aggregateType: "is required" });
-  if (expressions !== null) {
-    const ids = new Set((await dataPointsOf(db, point.productIntID)).map((one) => one.dataPointID));
-    compileFormula(expressions, ids);
-  }
+  if (expressions !== null) await checkFormula(db, point, expressions);
   return point;
 }

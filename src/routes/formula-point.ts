@@ -1,0 +1,19 @@
+import { compileFormula } from "../../query/formula.js";
+import { type DataPoint, dataPointsOf, getDataPoint, kindOf } from "../../store/data-points.js";
+import type { Db } from "../../store/db.js";
+import { invalid } from "../http/errors.js";
+
+/** A data point that can be computed with. @throws ApiError PARAMETER_INVALID naming dataPointIntID */
+export async function getFormulaPoint(db: Db, tenant: number, id: number): Promise<DataPoint> {
+  const point = await getDataPoint(db, tenant, id).catch(() => undefined);
+  if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });
+  if (kindOf(point.pointDataType) === "text") {
+    throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });
+  }
+  return point;
+}
+
+/** The formula may name the data points of the point's product. @throws StoreError naming expressions */
+export async function checkFormula(db: Db, { productIntID }: DataPoint, formula: string): Promise<void> {
+  compileFormula(formula, new Set((await dataPointsOf(db, productIntID)).map((one) => one.dataPointID)));
+}
