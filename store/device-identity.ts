@@ -43,28 +43,26 @@ export function toIdentity({ vault }: DeviceStore, row: IdentityRow): DeviceIden
  * By the user names that they connect with; over all tenants, for user names are unique. Rows as they are stored
  * (`toIdentity`), so that one that cannot be opened harms no other.
  */
-export async function findRowsByUsername(
-  { db }: DeviceStore,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, IdentityRow>> {
-  // One bound parameter a text: json_each must never decode text from outside.
-  const rows = await db.all<IdentityRow>(
-    `${select} where r.deviceUsername in (${names.map(() => "?").join(", ")})`,
-    names,
-  );
-  return new Map(rows.map((row) => [row.deviceUsername, row]));
+export function findRowsByUsername(store: DeviceStore, names: readonly string[]): Promise<IdentityRows> {
+  return findRowsBy(store, "deviceUsername", names);
 }
 
 /** By deviceID, otherwise the same. */
-export async function findRowsByDeviceID(
+export function findRowsByDeviceID(store: DeviceStore, ids: readonly string[]): Promise<IdentityRows> {
+  return findRowsBy(store, "deviceID", ids);
+}
+
+type IdentityRows = ReadonlyMap<string, IdentityRow>;
+
+async function findRowsBy(
   { db }: DeviceStore,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, IdentityRow>> {
-  const rows = await db.all<IdentityRow>(
-    `${select} where r.deviceID in (${ids.map(() => "?").join(", ")})`,
-    ids,
-  );
-  return new Map(rows.map((row) => [row.deviceID, row]));
+  column: "deviceUsername" | "deviceID",
+  values: readonly string[],
+): Promise<IdentityRows> {
+  // One bound parameter a text: json_each must never decode text from outside.
+  const marks = values.map(() => "?").join(", ");
+  const rows = await db.all<IdentityRow>(`${select} where r.${column} in (${marks})`, values);
+  return new Map(rows.map((row) => [row[column], row]));
 }
 
 /** By record id, over all tenants: the way up has no caller. */

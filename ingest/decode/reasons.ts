@@ -29,6 +29,3 @@ export type Reason = (typeof reasons)[number];
 
 /** Is told of what does not become a point: why, and how many values or entries. */
 export type Refuse = (reason: Reason, count: number) => void;
-
-/** Values counted under these are stored all the same. */
-export const storedReasons: ReadonlySet<Reason> = new Set(["rounded", "step"]);

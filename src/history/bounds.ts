@@ -22,6 +22,8 @@ export const nameBytesMax = 3 * nameCharactersMax + 1;
 export const targetsMax = 200_000;
 /** Characters of their names. */
 export const targetCharactersMax = 16 << 20;
+/** Such pairs that a reader asks for at once. */
+export const unknownMax = 5000;
 
 export const historyFormats = ["csv", "ndjson"] as const;
 export type HistoryFormat = (typeof historyFormats)[number];

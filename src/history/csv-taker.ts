@@ -1,5 +1,5 @@
 import { unguardFormula } from "../transfer/formula-guard.js";
-import { nameBytesMax, rowBytesMax } from "./bounds.js";
+import { nameBytesMax, rowBytesMax, unknownMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
 import {
@@ -15,7 +15,6 @@ import { createTargetCache } from "./target-cache.js";
 import { createTimeReader } from "./times.js";
 import { readDecimal, takesNumbers } from "./values.js";
 
-const unknownMax = 5000;
 const notText = "is not UTF-8";
 
 /** Rows of a CSV file in either layout. */

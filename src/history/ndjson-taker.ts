@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { columnsMax, nameBytesMax, rowBytesMax } from "./bounds.js";
+import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./bounds.js";
 import {
   isKept,
   overlong,
@@ -11,7 +11,6 @@ import {
 } from "./row-taker.js";
 
 const lineFeed = 10;
-const unknownMax = 5000;
 
 type Row = Readonly<Record<string, unknown>>;
 type Cell = readonly [dataPointID: string, value: unknown, column: string];
