@@ -58,7 +58,7 @@ export interface DownlinksDeps {
 export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     const space = spaces.get(entry.id);
-    if (space === undefined || entry.device.blocked === 1 || !mayReceive(entry, topic)) return null;
+    if (space === undefined || !mayBeSent(entry, topic)) return null;
     let qos = -1;
     let outlives = false;
     let isLive = false;
@@ -100,6 +100,11 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
       return awaited > 0 ? "awaited" : "sent";
     },
   };
+}
+
+/** Whether a device may get what we send it: it is not blocked, and its policies leave it the topic. */
+export function mayBeSent(entry: DeviceEntry, topic: string): boolean {
+  return entry.device.blocked !== 1 && mayReceive(entry, topic);
 }
 
 function expiry(ttl: number): MessageProperties | null {

@@ -1,7 +1,6 @@
 import type { Directory } from "../../ingest/directory.js";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
-import { mayReceive } from "../../ingest/policies.js";
-import type { Downlinks } from "../../ingest/sessions/downlinks.js";
+import { type Downlinks, mayBeSent } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { Elsewhere } from "./commands.js";
 
@@ -21,12 +20,12 @@ export function throughBroker(
       const here = await downlinks.reach(device, topic, qos);
       if (here !== null || !broker.isUp) return here;
       const entry = directory.peek(device) ?? (await directory.get(device));
-      if (entry === undefined || entry.device.blocked === 1 || !mayReceive(entry, topic)) return null;
+      if (entry === undefined || !mayBeSent(entry, topic)) return null;
       return { entry, qos, outlives: false, isLive: true };
     },
     send: (to, message, settled, kept) => {
       const here = downlinks.send(to, message, settled, kept);
-      if (here !== "none" || to.device.blocked === 1 || !mayReceive(to, message.topic)) return here;
+      if (here !== "none" || !mayBeSent(to, message.topic)) return here;
       const there = broker.send(to.device.deviceID, message, settled);
       if (there !== "none") kept();
       return there;
@@ -44,9 +43,7 @@ export function elsewhereOf(broker: Broker["outbound"], directory: Entries): Els
       if (!broker.isUp) return false;
       const message = { topic, payload, qos: 0, ttl: 0 } as const;
       const sendTo = (entry: DeviceEntry): boolean =>
-        entry.device.blocked !== 1 &&
-        mayReceive(entry, topic) &&
-        broker.send(entry.device.deviceID, message, noReceipt) !== "none";
+        mayBeSent(entry, topic) && broker.send(entry.device.deviceID, message, noReceipt) !== "none";
       const entry = directory.peek(device);
       if (entry !== undefined) return sendTo(entry);
       void directory.get(device).then((found) => found && sendTo(found), noReceipt);
