@@ -14,8 +14,14 @@ const payload = Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}');
 /** Lists of the event log, by device and account-wide, over ten million events (with --quick half a million). */
 export async function benchEvents(options: BenchOptions): Promise<Figure[]> {
   const events = options.quick ? 500_000 : 10_000_000;
-  const log = await openEventLog(join(options.dir, "events.db"), (error) => {
-    throw error;
+  const log = await openEventLog({
+    path: join(options.dir, "events.db"),
+    onTrouble: (error) => {
+      throw error;
+    },
+    onDamage: ({ what }) => {
+      throw new Error(what);
+    },
   });
   const journal = await openJournal({
     dir: join(options.dir, "journal"),

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import { readConfig } from "../src/config.js";
-import { masterKey } from "../src/first-start.js";
+import { masterKey } from "../src/master-key.js";
 import { openMetadata } from "../src/metadata.js";
 import type { Actor } from "../store/changes.js";
 import type { Db } from "../store/db.js";

@@ -23,6 +23,7 @@ const programs: Record<string, () => Promise<Program>> = {
   journal: async () => (await import("./journal.js")).benchJournal,
   loop: async () => (await import("./loop.js")).benchLoop,
   query: async () => (await import("./query.js")).benchQuery,
+  removals: async () => (await import("./removals.js")).benchRemovals,
   retention: async () => (await import("./retention.js")).benchRetention,
   scale: async () => (await import("./scale.js")).benchScale,
   soak: async () => (await import("./soak.js")).benchSoak,

@@ -65,6 +65,7 @@ function evaluation(condition: string, seconds: number): number {
   const states = Array.from({ length: devices }, (_, i) => newState({ id: i + 1, tenant: 1 }, undefined, []));
   const series = points.map(({ id, dataPointID: field }) => ({
     ...{ tenant: 1, productID: "p", deviceID: "d", field, kind: "number" as const, dataPointIntID: id },
+    isPlace: false,
   }));
   let id = 0;
   const run = (): void => {
@@ -82,8 +83,9 @@ function evaluation(condition: string, seconds: number): number {
           serverStamped: true,
         }),
       );
-      const message = { id, points: own, from: 0, detail: detailOf(own, 0), isDiscarded: false, scopes: [] };
-      evaluate(plan, states[id % devices] as (typeof states)[number], message);
+      const message = { id, receivedAt: id * 1000, points: own, from: 0, detail: detailOf(own, 0) };
+      const state = states[id % devices] as (typeof states)[number];
+      evaluate(plan, state, { ...message, isDiscarded: false, scopes: [] });
     }
   };
   for (let i = 0; i < 20; i++) run();

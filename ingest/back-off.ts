@@ -17,19 +17,19 @@ const keysMax = 10_000;
 /** Longer keys are held as their hash. */
 const keyLengthMax = 128;
 
-/** `freeFailures`: so many attempts cost no wait. */
-export function createBackOff(now: () => number, freeFailures: number): BackOff {
+/** `monotonic`: milliseconds, never set. `freeFailures`: so many attempts cost no wait. */
+export function createBackOff(monotonic: () => number, freeFailures: number): BackOff {
   const failures = new Map<string, { count: number; until: number }>();
   return {
     attempt: (name) => {
       const key = bounded(name);
       const known = failures.get(key);
-      const leftMs = (known?.until ?? 0) - now();
+      const leftMs = (known?.until ?? 0) - monotonic();
       if (leftMs > 0) return leftMs;
       const count = (known?.count ?? 0) + 1;
       const waitMs = count < freeFailures ? 0 : Math.min(1000 * 2 ** (count - freeFailures), waitMsMax);
       failures.delete(key);
-      failures.set(key, { count, until: now() + waitMs });
+      failures.set(key, { count, until: monotonic() + waitMs });
       const oldest = failures.keys().next().value;
       if (failures.size > keysMax && oldest !== undefined) failures.delete(oldest);
       return 0;

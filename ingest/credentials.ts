@@ -10,8 +10,9 @@ export interface ClientCertificate {
   readonly validTo: number;
 }
 
-/** What a client has proved itself with. */
+/** Who a client says it is, and what it has proved that with. */
 export interface Proof {
+  readonly username: string;
   /** Empty where it gave none. */
   readonly token: string;
   /** Null on listeners that ask for none. */
@@ -52,9 +53,9 @@ export async function authenticate(
 }
 
 /** Whether a client that entered by this proof may stay, now that the device is as it is; its dates apart. */
-export function isEntitled(entry: DeviceEntry, { token, certificate }: Proof): boolean {
+export function isEntitled(entry: DeviceEntry, { username, token, certificate }: Proof): boolean {
   const { device } = entry;
-  if (device.blocked === 1 || !fits(entry, certificate)) return false;
+  if (device.blocked === 1 || device.deviceUsername !== username || !fits(entry, certificate)) return false;
   return device.authType === 2 || device.token === token;
 }
 

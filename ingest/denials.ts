@@ -12,13 +12,13 @@ const recordEveryMs = 1000;
 const recordsMax = 1000;
 
 /** At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted. */
-export function createDenials(accept: Accept, meter: Meter, now: () => number): Denials {
+export function createDenials(accept: Accept, meter: Meter, monotonic: () => number): Denials {
   let second = 0;
   const recorded = new Set<number>();
 
   return {
     add: (device, ip, clientID, keepAlive) => {
-      const current = Math.floor(now() / recordEveryMs);
+      const current = Math.floor(monotonic() / recordEveryMs);
       if (current !== second) recorded.clear();
       second = current;
       if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {

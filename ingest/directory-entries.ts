@@ -55,6 +55,8 @@ export interface Loaded {
   readonly certificates: BoundCertificates;
 }
 
+const placeType = 6;
+
 export const noAccess: DeviceAccess = { rules: [], subscriptions: [] };
 
 /** Without access: that is compiled when it is set. */
@@ -81,6 +83,7 @@ export function toEntry({ device, product, certificates }: Loaded): DeviceEntry 
           field: point.field,
           kind: point.kind,
           dataPointIntID: point.id,
+          isPlace: point.pointDataType === placeType,
         };
         series.set(point.id, found);
       }

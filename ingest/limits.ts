@@ -39,10 +39,10 @@ interface Metered {
   readonly unit: "messages" | "bytes";
 }
 
-/** `now` is a clock that is never set, milliseconds. Null when nothing is limited. */
+/** `monotonic`: milliseconds, never set. Null when nothing is limited. */
 export function createLimits(
   settings: { readonly device: LimitSettings; readonly tenant: LimitSettings },
-  now: () => number,
+  monotonic: () => number,
 ): Limits | null {
   if ([settings.device, settings.tenant].every(isOff)) return null;
   // A device's part lives as long as its entry in the directory, a tenant's for ever: they are few.
@@ -56,7 +56,7 @@ export function createLimits(
   ): Party {
     let party = parties.get(key);
     if (party === undefined) {
-      party = { connections: 0, buckets: bucketsOf(limits, now()) };
+      party = { connections: 0, buckets: bucketsOf(limits, monotonic()) };
       parties.set(key, party);
     }
     return party;
@@ -81,7 +81,7 @@ export function createLimits(
     },
     limiter: (device) => {
       const buckets = partiesOf(device).flatMap(([party]) => party.buckets);
-      return buckets.length === 0 ? null : createLimiter(buckets, now);
+      return buckets.length === 0 ? null : createLimiter(buckets, monotonic);
     },
   };
 }
@@ -98,7 +98,7 @@ function bucketsOf({ messagesPerSecond, bytesPerSecond }: LimitSettings, now: nu
   return rates.flatMap(([rate, unit]) => (rate === 0 ? [] : [{ bucket: createBucket(rate, now), unit }]));
 }
 
-function createLimiter(buckets: Party["buckets"], now: () => number): Limiter {
+function createLimiter(buckets: Party["buckets"], monotonic: () => number): Limiter {
   /** Since when every message has had to wait. */
   let overSince: number | null = null;
 
@@ -119,7 +119,7 @@ function createLimiter(buckets: Party["buckets"], now: () => number): Limiter {
         drawAll(bytes);
         return 0;
       }
-      const at = now();
+      const at = monotonic();
       let wait = 0;
       for (const { bucket } of buckets) wait = Math.max(wait, waitMs(bucket, at));
       if (wait === 0) overSince = null;

@@ -1,3 +1,4 @@
+import type { Follower } from "../store/set-aside.js";
 import type { Reason } from "./decode/reasons.js";
 
 /** Why a connection was refused or ended, or a delivery given up; labels of `tidemark_connections_ended_total`. */
@@ -45,6 +46,10 @@ export type HandshakeFailure =
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
   | "full"; // more sockets than the endpoint holds
+
+/** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
+export type MessageRefusal = "oversize"; // told so in MQTT 5, at QoS 1 and 2
+
 /** What a policy has refused; labels of `tidemark_policy_refused_total`. */
 export type PolicyRefusal =
   | "publish" // kept as a refused event, or answered so
@@ -73,8 +78,11 @@ export interface Meter {
   handshakesPending: number;
   readonly handshakesFailed: Map<HandshakeFailure, number>;
   readonly refused: Map<Reason, number>;
+  /** Records of the journal that a follower failed at, and passed over. */
+  readonly recordsFailed: Map<Follower, number>;
   readonly ended: Map<EndReason, number>;
   readonly dropped: Map<DropReason, number>;
+  readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
   /** Messages that waited for their limit. */
   slowedDown: number;
@@ -98,8 +106,10 @@ export function createMeter(): Meter {
     handshakesPending: 0,
     handshakesFailed: new Map(),
     refused: new Map(),
+    recordsFailed: new Map(),
     ended: new Map(),
     dropped: new Map(),
+    messagesRefused: new Map(),
     policyRefused: new Map(),
     slowedDown: 0,
     brokerMessages: 0,

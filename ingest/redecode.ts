@@ -1,11 +1,13 @@
+import { asError } from "../store/errors.js";
 import type { EventLog } from "../store/events.js";
 import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../store/series.js";
+import type { OnFailed } from "./consumers/failures.js";
 import { isDecodable, messageOf } from "./consumers/records.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "./decode/points.js";
 import type { DeviceEntry } from "./directory-entries.js";
 
 export interface RedecodeOptions {
-  readonly events: EventLog;
+  readonly events: Pick<EventLog, "kept">;
   readonly series: SeriesStore;
   readonly device: DeviceEntry;
   /** Receipt of the messages, microseconds. */
@@ -21,6 +23,10 @@ export interface RedecodeOptions {
   readonly reached: (receivedAt: number, counts: Redecoded) => Promise<void>;
   /** Keeps what the store will never take. */
   readonly refused: (points: readonly RefusedPoint[]) => Promise<void>;
+  /** Messages that must not be looked into. */
+  readonly isAside: (id: number) => boolean;
+  /** A message that cannot be decoded is passed over. */
+  readonly onFailed: OnFailed;
   readonly signal: AbortSignal;
 }
 
@@ -59,10 +65,21 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   for await (const record of events.kept(device.id, start, stop)) {
     signal.throwIfAborted();
     // One that a policy refused has no points.
-    if (!isDecodable(record)) continue;
+    if (!isDecodable(record) || options.isAside(record.id)) continue;
     messages++;
     const own: DecodedPoint[] = [];
-    decodePoints(device, messageOf(record), { ...options.rules(), asOfReceipt: false }, own, () => undefined);
+    try {
+      decodePoints(
+        device,
+        messageOf(record),
+        { ...options.rules(), asOfReceipt: false },
+        own,
+        () => undefined,
+      );
+    } catch (error) {
+      options.onFailed({ follower: "series", id: record.id, device: record.device, error: asError(error) });
+      continue;
+    }
     // Within a message the last one of a time wins, as over all.
     for (const point of own.reverse()) gathered.push(point);
     if (gathered.length >= pointsPerWrite) {

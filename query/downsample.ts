@@ -1,7 +1,7 @@
 import type { Columns, SeriesRef, SeriesStore } from "../store/series.js";
 import { boundsOf, type Range } from "./range.js";
 
-/** Fewer points make no line. */
+/** Fewer points make no line; with one more the range's lowest and highest are among them. */
 export const maxPointsLeast = 3;
 /** More than any chart is wide. */
 export const maxPointsMost = 10_000;
@@ -13,7 +13,8 @@ const bucketsPerPoint = 2;
 /**
  * At most `maxPoints` points of a range that make nearly the line that all of them make: LTTB (Steinarsson 2013)
  * over the points, of many over the lowest and highest of equal spans of time (MinMaxLTTB, Van Der Donckt 2023),
- * which the engine finds where the points lie. Not for text.
+ * which the engine finds where the points lie. The ends, the lowest and the highest of the range are always kept.
+ * Not for text.
  */
 export async function downsample(
   store: SeriesStore,
@@ -36,17 +37,15 @@ export async function downsample(
   return thin(await store.extremes({ series, start, stop: end + 1, width }), maxPoints);
 }
 
-/** Whole milliseconds around the range: whether points are many does not hang on a few more. */
 async function countOf(store: SeriesStore, series: SeriesRef, first: number, last: number): Promise<number> {
-  const edges = [Math.floor(first / 1000) * 1000, (Math.floor(last / 1000) + 1) * 1000];
   const calendar = { unit: "year", timezone: "UTC" } as const;
-  const [count] = await store.aggregate({ series, edges, calendar, aggregate: "count" });
+  const [count] = await store.aggregate({ series, edges: [first, last + 1], calendar, aggregate: "count" });
   return count ?? 0;
 }
 
 /**
- * At most `maxPoints` of the points given, the first and the last among them. Text has no line: evenly spaced
- * points stand for it.
+ * At most `maxPoints` of the points given: the first and the last, and from four on the lowest and the highest (of
+ * equal ones the earliest). Text has no line: evenly spaced points stand for it.
  */
 export function thin(columns: Columns, maxPoints: number): Columns {
   if (columns.times.length <= maxPoints) return columns;
@@ -55,7 +54,7 @@ export function thin(columns: Columns, maxPoints: number): Columns {
     const kept = evenly(times.length, maxPoints);
     return { kind, times: pick(times, kept), values: kept.map((i) => values[i] ?? "") };
   }
-  const kept = largestTriangles(times, values, maxPoints);
+  const kept = line(times, values, maxPoints);
   return { kind, times: pick(times, kept), values: pick(values, kept) };
 }
 
@@ -67,22 +66,64 @@ function evenly(count: number, wanted: number): number[] {
   return Array.from({ length: wanted }, (_, i) => Math.round((i * (count - 1)) / (wanted - 1)));
 }
 
-/**
- * Largest-Triangle-Three-Buckets: of each bucket the point that makes the largest triangle with the point kept
- * before it and the middle of the bucket behind it. Buckets hold equally many points; the ends stay.
- */
-function largestTriangles(times: Float64Array, values: Float64Array, wanted: number): number[] {
-  const count = times.length;
-  const size = (count - 2) / (wanted - 2);
-  const edge = (bucket: number) => Math.min(1 + Math.floor(bucket * size), count - 1);
-  const kept = [0];
-  for (let bucket = 0; bucket < wanted - 2; bucket++) {
-    const [from, to] = [edge(bucket), edge(bucket + 1)];
-    const behind = bucket === wanted - 3 ? count : edge(bucket + 2);
-    const before = kept[kept.length - 1] as number;
-    kept.push(largestTriangle(times, values, before, [from, to], middle(times, values, to, behind)));
+/** LTTB between the points that must stay, each stretch with as many of the others as is its share of all points. */
+function line(times: Float64Array, values: Float64Array, wanted: number): number[] {
+  const fixed = fixedPoints(values, wanted);
+  const stretches = fixed.slice(1).map((to, i) => [fixed[i] as number, to] as const);
+  const shares = sharesOf(
+    stretches.map(([from, to]) => to - from - 1),
+    wanted - fixed.length,
+  );
+  const kept = stretches.flatMap((stretch, i) => largestTriangles(times, values, stretch, shares[i] ?? 0));
+  return [0, ...kept];
+}
+
+function fixedPoints(values: Float64Array, wanted: number): number[] {
+  const last = values.length - 1;
+  if (wanted <= maxPointsLeast) return [0, last];
+  let [low, high] = [0, 0];
+  for (let i = 1; i <= last; i++) {
+    if ((values[i] as number) < (values[low] as number)) low = i;
+    if ((values[i] as number) > (values[high] as number)) high = i;
   }
-  kept.push(count - 1);
+  return [...new Set([0, low, high, last])].sort((a, b) => a - b);
+}
+
+/** `wanted`, fewer than all together, dealt out in proportion to the sizes; largest remainders first. */
+function sharesOf(sizes: readonly number[], wanted: number): number[] {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const exact = sizes.map((size) => (total === 0 ? 0 : (size * wanted) / total));
+  const shares = exact.map(Math.floor);
+  const byRest = sizes.map((_, i) => i).sort((a, b) => restOf(exact, b) - restOf(exact, a) || a - b);
+  const left = wanted - shares.reduce((sum, share) => sum + share, 0);
+  for (const i of byRest.slice(0, left)) shares[i] = (shares[i] ?? 0) + 1;
+  return shares;
+}
+
+const restOf = (exact: readonly number[], i: number): number => (exact[i] ?? 0) % 1;
+
+/**
+ * Largest-Triangle-Three-Buckets behind `start` and up to `end`, which stays: of each bucket the point that makes
+ * the largest triangle with the point kept before it and the middle of the bucket behind it. Buckets hold equally
+ * many points.
+ */
+function largestTriangles(
+  times: Float64Array,
+  values: Float64Array,
+  [start, end]: readonly [number, number],
+  wanted: number,
+): number[] {
+  const size = (end - start - 1) / wanted;
+  const edge = (bucket: number) => start + Math.min(1 + Math.floor(bucket * size), end - start);
+  const kept: number[] = [];
+  let before = start;
+  for (let bucket = 0; bucket < wanted; bucket++) {
+    const [from, to] = [edge(bucket), edge(bucket + 1)];
+    const behind = bucket === wanted - 1 ? end + 1 : edge(bucket + 2);
+    before = largestTriangle(times, values, before, [from, to], middle(times, values, to, behind));
+    kept.push(before);
+  }
+  kept.push(end);
   return kept;
 }
 

@@ -2,6 +2,7 @@ import type { ConditionalNode, ConstantNode, MathNode, ParenthesisNode, SymbolNo
 import { parse } from "mathjs/number";
 import type { Term } from "./formula-code.js";
 import { constants, functions, type Operation, operators } from "./formula-functions.js";
+import { encloseSigned } from "./formula-signs.js";
 
 export const formulaCharactersMax = 1024;
 export const formulaNodesMax = 200;
@@ -35,12 +36,14 @@ export function parseFormula(text: string): Parsed {
 }
 
 function parseTree(text: string): MathNode {
+  const signed = encloseSigned(text);
   try {
-    return parse(text);
+    return parse(signed.text);
   } catch (error) {
     if (error instanceof RangeError) throw new FormulaProblem("nested too deeply");
     const { message, char } = error as { message: string; char?: number };
-    throw new FormulaProblem(message.replace(/ \(char \d+\)$/, ""), "", char ?? 0);
+    const column = char === undefined ? 0 : signed.columnOf(char);
+    throw new FormulaProblem(message.replace(/ \(char \d+\)$/, ""), "", column);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SeriesRef, SeriesStore } from "../store/series.js";
 import type { Formula } from "./formula.js";
-import { type NumberColumns, pointBefore, readAsOf } from "./points.js";
+import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
 
 /** A formula bound to one device: the series of its own data point and of the others that it names. */
 export interface BoundFormula {
@@ -33,8 +33,34 @@ export async function evaluateAt(
       if (series !== undefined) inputs[variable] = await readAsOf(store, series, own.times);
     }
   }
-  const { values, errors } = bound.formula.evaluate(own.times.length, inputs);
-  return { times: own.times, values, errors };
+  return { times: own.times, ...(await inSlices(bound.formula, own.times.length, inputs)) };
+}
+
+const rowsPerSlice = 512;
+const sliceMs = 4;
+
+/** A long formula takes microseconds a row: others get their turn meanwhile. */
+async function inSlices(
+  formula: Formula,
+  rows: number,
+  inputs: Readonly<Record<string, Float64Array>>,
+): Promise<{ values: Float64Array; errors: number }> {
+  if (rows <= rowsPerSlice) return formula.evaluate(rows, inputs);
+  const values = new Float64Array(rows);
+  let errors = 0;
+  let sliceEnd = performance.now() + sliceMs;
+  for (let from = 0; from < rows; from += rowsPerSlice) {
+    const to = Math.min(rows, from + rowsPerSlice);
+    const some: Record<string, Float64Array> = Object.create(null);
+    for (const name in inputs) some[name] = (inputs[name] as Float64Array).subarray(from, to);
+    const slice = formula.evaluate(to - from, some);
+    values.set(slice.values, from);
+    errors += slice.errors;
+    if (performance.now() < sliceEnd) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    sliceEnd = performance.now() + sliceMs;
+  }
+  return { values, errors };
 }
 
 /** `lastValue` of the first point, where the formula asks for it. */
@@ -49,9 +75,35 @@ export async function previousValue(
   return (await pointBefore(store, series, first))?.value ?? Number.NaN;
 }
 
+/** Points read at first, and at most, to find the formula's last value before a time. */
+const backward = { first: 1, most: 16_384, widening: 16 } as const;
+
+/**
+ * The last value that the formula gave before `time`, NaN when it never gave one: points without a result are passed
+ * over, however many they are, a bounded number at a time.
+ */
+export async function lastGivenBefore(
+  store: SeriesStore,
+  bound: BoundFormula,
+  series: SeriesRef,
+  time: number,
+): Promise<number> {
+  for (let stop = time, newest: number = backward.first; ; ) {
+    const own = await readNumbers(store, series, { stop, newest });
+    const { values } = await evaluateAt(store, bound, own, await previousValue(store, bound, series, own));
+    const given = values.findLast((value) => !Number.isNaN(value));
+    if (given !== undefined) return given;
+    const [first] = own.times;
+    if (first === undefined || own.times.length < newest) return Number.NaN;
+    stop = first;
+    newest = Math.min(newest * backward.widening, backward.most);
+  }
+}
+
 function shifted(values: Float64Array, previous: number): Float64Array {
+  if (values.length === 0) return values;
   const moved = new Float64Array(values.length);
-  moved.set(values.subarray(0, Math.max(0, values.length - 1)), 1);
-  if (values.length > 0) moved[0] = previous;
+  moved.set(values.subarray(0, -1), 1);
+  moved[0] = previous;
   return moved;
 }

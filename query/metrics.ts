@@ -3,8 +3,8 @@ import { StoreError } from "../store/errors.js";
 import type { Aggregate, AggregateQuery, SeriesRef, SeriesStore } from "../store/series.js";
 import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
-import { type BoundFormula, evaluateAt, previousValue } from "./formula-series.js";
-import { asNumbers, pointBefore, pointsPerRead, readNumbers } from "./points.js";
+import { type BoundFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
+import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";
 
@@ -58,10 +58,9 @@ export async function aggregateMetric(
       time_unit: "must not be real for an aggregate metric",
     });
   }
-  const windows = windowsOf(unit, range.zone, start / 1000, stop / 1000);
-  const edges = windows.edges.map((edge) => edge * 1000);
+  const windows = windowsOf(unit, range.zone, start, stop);
   const { aggregate, formula } = metric;
-  const query = { series, edges, aggregate, calendar: { unit, timezone: range.zone.name } };
+  const query = { series, edges: windows.edges, aggregate, calendar: { unit, timezone: range.zone.name } };
   const { values, errors } =
     formula === null
       ? { values: await store.aggregate(query), errors: 0 }
@@ -69,7 +68,7 @@ export async function aggregateMetric(
   const filled = fillWindows(metric.fill, windows.starts, values);
   const pick = (list: readonly number[]) => filled.windows.map((i) => list[i] as number);
   return {
-    times: pick(windows.starts).map((start) => start * 1000),
+    times: pick(windows.starts),
     labels: pick(windows.labels),
     values: filled.values,
     errors,
@@ -105,8 +104,8 @@ async function aggregateFormula(
   const start = edges[0] as number;
   const stop = edges[edges.length - 1] as number;
   const aggregation = createAggregation(edges, aggregate);
-  const before = aggregate === "increase" ? await formulaBefore(store, series, bound, start) : Number.NaN;
-  if (!Number.isNaN(before)) aggregation.startFrom(before);
+  // Looked for when there is a value to compare with it: a formula that is null throughout reads nothing before.
+  let needsStart = aggregate === "increase";
   let previous: number | null = null;
   let errors = 0;
   for (let from = start; from < stop; ) {
@@ -115,26 +114,17 @@ async function aggregateFormula(
     if (last === undefined) break;
     previous ??= await previousValue(store, bound, series, own);
     const evaluated = await evaluateAt(store, bound, own, previous);
-    aggregation.add(...withValues(evaluated.times, evaluated.values));
+    const [times, values] = withValues(evaluated.times, evaluated.values);
+    if (needsStart && times.length > 0) {
+      const before = await lastGivenBefore(store, bound, series, start);
+      if (!Number.isNaN(before)) aggregation.startFrom(before);
+      needsStart = false;
+    }
+    aggregation.add(times, values);
     errors += evaluated.errors;
     previous = own.values.at(-1) ?? Number.NaN;
     if (own.times.length < pointsPerRead) break;
     from = last + 1;
   }
   return { values: aggregation.result().map(finiteOrNull), errors };
-}
-
-/** The formula at the last point before `time`, for the first difference of an increase. */
-async function formulaBefore(
-  store: SeriesStore,
-  series: SeriesRef,
-  bound: BoundFormula,
-  time: number,
-): Promise<number> {
-  const before = await pointBefore(store, series, time);
-  if (before === null) return Number.NaN;
-  const own = { times: Float64Array.of(before.time), values: Float64Array.of(before.value) };
-  const previous = await previousValue(store, bound, series, own);
-  const { values } = await evaluateAt(store, bound, own, previous);
-  return values[0] ?? Number.NaN;
 }

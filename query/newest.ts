@@ -8,6 +8,14 @@ export interface NewestPoint {
   readonly value: number | string | boolean | readonly number[];
 }
 
+/** It cannot be told which point is the newest: why, for whoever asked. */
+export interface NewestUnknown {
+  readonly error: string;
+}
+
+/** Null: there is no point. */
+export type Newest = NewestPoint | NewestUnknown | null;
+
 /** A data point of a device. */
 export interface Gauge {
   readonly device: SeriesOwner;
@@ -16,12 +24,12 @@ export interface Gauge {
 
 const placeType = 6;
 
-/** The newest point of each, null where there is none; same order as asked. */
+/** The newest point of each, same order as asked. */
 export async function newestPoints(
   store: SeriesStore,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
-): Promise<(NewestPoint | null)[]> {
+): Promise<Newest[]> {
   if (gauges.length === 0) return [];
   const series = gauges.map(({ device, point }) =>
     refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
@@ -29,8 +37,19 @@ export async function newestPoints(
   const found = await store.latest(series);
   return gauges.map(({ point }, i) => {
     const newest = found[i];
-    return newest ? { time: newest.time, value: shown(point.pointDataType, newest.value) } : null;
+    if (!newest) return null;
+    if ("error" in newest) return { error: newest.error.message };
+    return { time: newest.time, value: shown(point.pointDataType, newest.value) };
   });
+}
+
+/** A field's value and, where it cannot be told, why: what an answer adds. */
+export function told<T>(
+  newest: Newest,
+  show: (point: NewestPoint) => T,
+): { value: T | null; error?: string } {
+  if (newest === null) return { value: null };
+  return "error" in newest ? { value: null, error: newest.error } : { value: show(newest) };
 }
 
 /** Booleans are stored as 1 and 0, places as JSON. */

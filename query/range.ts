@@ -91,14 +91,10 @@ function windowRange(
   stop: number | undefined,
   now: number,
 ): Bounds {
-  // Edges are whole milliseconds: both bounds of a window move up alike.
-  const endMs = stop === undefined ? windowEnd(unit, place, now) : Math.ceil(stop / 1000);
+  const end = stop ?? windowEnd(unit, place, now) * 1000;
   // The window that the end cuts, or that ends there, is the last of the default ones.
-  const startMs =
-    start === undefined
-      ? windowsBefore(unit, place, endMs - 1, defaultWindows[unit] - 1)
-      : Math.ceil(start / 1000);
-  return { start: startMs * 1000, stop: endMs * 1000 };
+  const last = Math.floor((end - 1) / 1000);
+  return { start: start ?? windowsBefore(unit, place, last, defaultWindows[unit] - 1) * 1000, stop: end };
 }
 
 /** Start and stop of a range as the store takes them. */

@@ -70,7 +70,8 @@ function fromIso(text: string): number | null {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1, 6).map(Number);
   const second = Number(match[6] ?? 0);
   if (!isReal(year, month, day, hour, minute, second)) return null;
-  const micros = Math.round(Number(`0.${match[7] ?? 0}`) * 1e6);
+  // The nearest microsecond, of two the later, as in the times that devices send.
+  const micros = Math.floor((Number((match[7] ?? "").padEnd(9, "0")) + 500) / 1000);
   const offset = offsetMs(match[8] ?? "Z");
   if (Math.abs(offset) > offsetMaxMs) return null;
   return (wallMs({ year, month, day, hour, minute, second }) - offset) * 1000 + micros;

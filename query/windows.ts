@@ -3,16 +3,18 @@ import type { WindowUnit } from "../store/series.js";
 import { wallMs, type Zone } from "./zone.js";
 
 /**
- * Calendar windows of a time zone, one implementation for both engines. Instants in milliseconds. A window
- * begins where its calendar unit begins on the wall clock; weeks on Monday. Where the clock goes back within a
- * minute or an hour, the repeated part is a window of its own with the same label.
+ * Calendar windows of a time zone, one implementation for both engines. Instants in milliseconds, ranges in
+ * microseconds. A window begins where its calendar unit first begins on the wall clock; weeks on Monday. Where the
+ * clock goes back within a minute or an hour, the repeated part is a window of its own with the same label; a day
+ * keeps its label where the clock goes back over its midnight.
  */
 
 export const windowsMax = 10_000;
 
 /**
- * Window i is [edges[i], edges[i + 1]), the outer edges being the range's own. `starts` are the instants at
- * which the whole windows begin; `labels` the wall times of their calendar starts, as if they were UTC.
+ * Window i is [edges[i], edges[i + 1]) in microseconds, the outer edges being the range's own. `starts` are the
+ * instants at which the whole windows begin, in microseconds; `labels` the wall times of their calendar starts, in
+ * milliseconds as if they were UTC. Neither depends on the range.
  */
 export interface Windows {
   readonly edges: readonly number[];
@@ -53,9 +55,21 @@ function startOf(wall: number, change: (year: number, month: number) => readonly
 
 const isShort = (unit: WindowUnit): boolean => unit === "minute" || unit === "hour";
 
+/** The wall time at which the unit that holds `utc` begins. */
+function windowLabel(unit: WindowUnit, zone: Zone, utc: number): number {
+  let wall = floors[unit](utc + zone.offsetAt(utc));
+  if (isShort(unit)) return wall;
+  // The clock may have gone back over the beginning of the next one, which goes on all the same.
+  for (;;) {
+    const next = steps[unit](wall, 1);
+    if (firstInstant(zone, next) > utc) return wall;
+    wall = next;
+  }
+}
+
 /** The first instant of the unit that holds `utc`. */
 export function windowStart(unit: WindowUnit, zone: Zone, utc: number): number {
-  const wall = floors[unit](utc + zone.offsetAt(utc));
+  const wall = windowLabel(unit, zone, utc);
   if (!isShort(unit)) return firstInstant(zone, wall);
   const start = wall - zone.offsetAt(utc);
   // A change of the clock within the unit begins a part of its own.
@@ -102,7 +116,7 @@ const shortestMs: Readonly<Record<WindowUnit, number>> = {
 };
 
 /**
- * The windows of [start, stop): the first and last edge are the range's own, labels are whole calendar starts.
+ * The windows of [start, stop), microseconds: the first and last edge are the range's own.
  * @throws StoreError LIMIT beyond `windowsMax` windows
  */
 export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: number): Windows {
@@ -110,15 +124,17 @@ export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: num
     new StoreError("LIMIT", `cannot answer more than ${windowsMax} windows a metric`, {
       time_unit: `at most ${windowsMax} windows: shorten the range or take a longer unit`,
     });
-  if ((stop - start) / shortestMs[unit] > windowsMax * 1.2 + 10) throw tooMany();
+  if ((stop - start) / 1000 / shortestMs[unit] > windowsMax * 1.2 + 10) throw tooMany();
   const edges = [start];
   const starts: number[] = [];
   const labels: number[] = [];
   for (let at = start; at < stop; ) {
     if (labels.length === windowsMax) throw tooMany();
-    const end = Math.min(windowEnd(unit, zone, at), stop);
-    starts.push(at === start ? windowStart(unit, zone, at) : at);
-    labels.push(floors[unit](at + zone.offsetAt(at)));
+    // Clocks change at whole seconds: the instant's millisecond tells its window.
+    const ms = Math.floor(at / 1000);
+    const end = Math.min(windowEnd(unit, zone, ms) * 1000, stop);
+    starts.push(at === start ? windowStart(unit, zone, ms) * 1000 : at);
+    labels.push(windowLabel(unit, zone, ms));
     edges.push(end);
     at = end;
   }

@@ -37,6 +37,7 @@ import { publishRoutes } from "./routes/publish.js";
 import { scheduleRoutes } from "./routes/schedules.js";
 import { serviceRoutes } from "./routes/service.js";
 import { sessionRoutes } from "./routes/session.js";
+import { setAsideRoutes } from "./routes/set-aside.js";
 import { subscriptionRoutes } from "./routes/subscriptions.js";
 import { taskRoutes } from "./routes/tasks.js";
 import { tenantRoutes } from "./routes/tenants.js";
@@ -81,6 +82,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...alertRoutes(deps),
     ...alertRuleRoutes(deps),
     ...ingestStatusRoutes(deps),
+    ...setAsideRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),
     ...gatewayDataRoutes(deps),

@@ -1,5 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
+import { readInteger } from "../store/number-text.js";
+import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
 export type Port = number | null;
@@ -72,14 +74,18 @@ export class ConfigError extends Error {
   }
 }
 
+const isWhole = (text: string, min: number, max: number): boolean => {
+  const value = readInteger(text);
+  return value !== null && value >= min && value <= max;
+};
 const whole = (min: number, max: number) => {
-  const fits = (text: string) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max;
+  const fits = (text: string) => isWhole(text, min, max);
   return z.string().refine(fits, `must be a whole number from ${min} to ${max}`).transform(Number);
 };
 const port = z
   .string()
   .refine(
-    (text) => text === "off" || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535),
+    (text) => text === "off" || isWhole(text, 0, 65_535),
     "must be off or a whole number from 0 to 65535",
   )
   .transform((text): Port => (text === "off" ? null : Number(text)));
@@ -160,7 +166,7 @@ const schema = z.object({
 /** Reads the environment; the only place that does. An empty value counts as unset. @throws ConfigError */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const parsed = schema.safeParse(set);
+  const parsed = schema.safeParse(set, { error: inWords });
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
   }

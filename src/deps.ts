@@ -13,6 +13,7 @@ import type { Config } from "./config.js";
 import type { Commands } from "./control/commands.js";
 import type { Authenticator } from "./http/auth.js";
 import type { Logger } from "./log.js";
+import type { AsideKeeper } from "./service/aside.js";
 import type { Status } from "./status.js";
 import type { Tasks } from "./tasks/runner.js";
 import type { Brokers } from "./views/broker-info.js";
@@ -39,6 +40,8 @@ export interface AppDeps {
   readonly commands: Commands;
   /** Who may do what at the external broker. */
   readonly brokerAccess: BrokerAccess;
+  /** Messages that are set aside. */
+  readonly aside: Pick<AsideKeeper, "all" | "replay" | "drop">;
   /** Where devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;

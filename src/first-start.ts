@@ -1,13 +1,15 @@
-import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createApiKey, ensureApiKey } from "../store/api-keys.js";
+import { z } from "@hono/zod-openapi";
+import { createApiKey, ensureApiKey, findApiKey } from "../store/api-keys.js";
 import type { Db } from "../store/db.js";
 import { longID, newSecret } from "../store/ids.js";
-import { hashChosen, hashGenerated } from "../store/secrets.js";
+import { hashChosen, hashGenerated, verifySecret } from "../store/secrets.js";
 import { createTenant, findTenant, listTenants, type Tenant } from "../store/tenants.js";
 import { findUser, type User } from "../store/users.js";
 import type { Config } from "./config.js";
+import type { ChosenSecret } from "./http/auth.js";
+import { replaceFile } from "./replace-file.js";
 
 export interface FirstCredentials {
   readonly username: string;
@@ -16,17 +18,6 @@ export interface FirstCredentials {
 }
 
 const adminName = "admin";
-
-/** MASTER_KEY, or the one that the first start made in the data folder. */
-export async function masterKey(config: Config): Promise<Uint8Array> {
-  if (config.masterKey !== null) return config.masterKey;
-  const path = join(config.dataDir, "master.key");
-  const made = randomBytes(32).toString("hex");
-  await writeFile(path, made, { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
-  return Buffer.from((await readFile(path, "utf8")).trim(), "hex");
-}
 
 /**
  * On an empty deployment: tenant `default`, user `admin`, one API key. The file is written before the metadata, so
@@ -42,10 +33,7 @@ export async function firstStart(
   const tenants = await listTenants(db);
   // A key that was made and revoked stays revoked.
   const keys = await db.first<{ n: number }>("select count(*) n from change where entity = 'api_key'");
-  const kept = await readFile(path, "utf8").then(
-    (text) => JSON.parse(text) as FirstCredentials,
-    () => null,
-  );
+  const kept = await readCredentials(path);
   if (tenants.length > 0 && (kept === null || (keys?.n ?? 0) > 0)) return null;
   const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };
   const credentials = kept ?? {
@@ -53,7 +41,7 @@ export async function firstStart(
     password: config.adminPassword ?? newSecret(),
     apiKey: `${key.appID}:${key.appSecret}`,
   };
-  if (kept === null) await writeFile(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  if (kept === null) await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`);
   if (tenants.length === 0) {
     await createTenantWithAdmin(db, now, "default", adminName, credentials.password);
   }
@@ -64,6 +52,29 @@ export async function firstStart(
     ...(config.adminPassword === null ? { password: credentials.password } : {}),
     ...(config.apiKey === null ? { apiKey: credentials.apiKey } : {}),
   };
+}
+
+/**
+ * What a first start has written; null where there is no file, or none that says it all: until the metadata has
+ * its tenant, nobody can have used what was in it.
+ */
+export async function readCredentials(path: string): Promise<FirstCredentials | null> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  const parsed = credentialsSchema.safeParse(jsonOf(text));
+  return parsed.success ? parsed.data : null;
+}
+
+const credentialsSchema = z.object({ username: z.string(), password: z.string(), apiKey: z.string() });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** A tenant and its first user. */
@@ -93,20 +104,21 @@ async function createKey(db: Db, user: User, now: number, apiKey: string): Promi
   });
 }
 
-/** API_KEY is an admin key of user `admin` at every start. */
-export async function ensureConfiguredKey(db: Db, config: Config, now: number): Promise<void> {
-  if (config.apiKey === null) return;
+/** API_KEY is an admin key of user `admin` at every start. Answers its secret and the slow hash that is kept of it. */
+export async function ensureConfiguredKey(db: Db, config: Config, now: number): Promise<ChosenSecret | null> {
+  if (config.apiKey === null) return null;
+  const { appID, appSecret } = config.apiKey;
   const tenant = await findTenant(db, "default");
   const admin = await findUser(db, adminName);
-  if (tenant === undefined || admin === undefined) return;
+  if (tenant === undefined || admin === undefined) return null;
+  const kept = (await findApiKey(db, appID))?.secretHash;
+  // Kept where it is right: processes that share the metadata each know the same one.
+  const same = kept !== undefined && (await verifySecret(appSecret, kept));
+  const secretHash = same ? kept : await hashChosen(appSecret);
   await ensureApiKey(db, actorOf(admin), now, {
-    userIntID: admin.id,
-    name: "API_KEY",
-    appID: config.apiKey.appID,
-    secretHash: await hashChosen(config.apiKey.appSecret),
-    role: "admin",
-    expiresAt: null,
+    ...{ userIntID: admin.id, name: "API_KEY", appID, secretHash, role: "admin", expiresAt: null },
   });
+  return { appSecret, secretHash };
 }
 
 const actorOf = (user: User) => ({ tenant: user.tenant, userIntID: user.id, username: user.username });

@@ -1,27 +1,160 @@
-import { createClient } from "@libsql/client";
-import { StoreError } from "../store/errors.js";
+import { constants } from "node:fs";
+import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Client, createClient } from "@libsql/client";
+import { asError, StoreError } from "../store/errors.js";
+import { ConfigError } from "./config.js";
+
+/** The data folder, held for this process alone. */
+export interface DataDirLock {
+  release(): void;
+}
+
+export interface LockOptions {
+  /** The file is no longer the one that is held: another process may write here now, this one must not. */
+  readonly onLost: (error: Error) => void;
+  readonly watchMs?: number;
+  /** Longer than the holder of a file that was removed takes to notice it. */
+  readonly settleMs?: number;
+}
+
+/** What a tool does that has lost its folder: another may write there now. */
+export function endTool(error: Error): void {
+  process.stderr.write(`tidemark: ${error.message}\n`);
+  process.exit(1);
+}
+
+const watchMs = 1000;
+const settleMs = 2500;
 
 /**
- * Holds a folder for this process alone: an exclusive lock on a database file, which the kernel gives back
- * whatever way the process ends.
+ * Holds a folder, made if missing, by a lock on a database file in it, which the kernel gives back whatever way the
+ * process ends. Writes nothing where the file is there already: a full disk can be held too.
+ * @throws ConfigError for a folder that cannot be written, StoreError UNAVAILABLE when another process holds it
  */
-export async function lockDataDir(path: string): Promise<{ release(): void }> {
+export async function lockDataDir(dir: string, options: LockOptions): Promise<DataDirLock> {
+  await makeWritable(dir);
+  const path = join(dir, "lock.db");
+  const known = await identity(path);
+  let anew = known === null;
+  let client = await hold(path).catch(async (error: unknown) => {
+    if (codeOf(error) !== "SQLITE_NOTADB") throw whyNot(error, path);
+    // What is there locks nobody out. Whoever held it meanwhile notices that it is gone.
+    for (const suffix of ["", "-journal"]) await rm(path + suffix, { force: true });
+    anew = true;
+    return null;
+  });
+  client ??= await hold(path).catch((error: unknown) => {
+    throw whyNot(error, path);
+  });
+  const held = await identity(path);
+  try {
+    if (anew && (await holdsData(dir))) await pause(options.settleMs ?? settleMs);
+    if (held === null || (await identity(path)) !== held) throw lost(path);
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+  return watch(client, path, held, options);
+}
+
+function watch(client: Client, path: string, held: string, options: LockOptions): DataDirLock {
+  let released = false;
+  const timer = setInterval(async () => {
+    // A folder that does not answer for a moment says nothing about the file.
+    const now = await identity(path).catch(() => held);
+    if (now === held || released) return;
+    released = true;
+    clearInterval(timer);
+    options.onLost(lost(path));
+  }, options.watchMs ?? watchMs);
+  timer.unref();
+  return {
+    release: () => {
+      released = true;
+      clearInterval(timer);
+      client.close();
+    },
+  };
+}
+
+/** Takes the lock by a transaction that changes nothing. */
+async function hold(path: string): Promise<Client> {
   const client = createClient({ url: `file:${path}`, concurrency: 1 });
   try {
     await client.execute("pragma locking_mode = exclusive");
-    await client.execute("create table if not exists holder (pid integer not null) strict");
-    await client.execute("delete from holder");
-    await client.execute({ sql: "insert into holder (pid) values (?)", args: [process.pid] });
+    await client.batch(["select count(*) from sqlite_schema"], "write");
+    return client;
   } catch (error) {
     client.close();
-    throw new StoreError(
-      "UNAVAILABLE",
-      `cannot use the data folder: another process holds ${path}`,
-      {},
-      {
-        cause: error,
-      },
-    );
+    throw error;
   }
-  return { release: () => client.close() };
+}
+
+/** Which file the path names, null where there is none. Never opened: closing it would give up the lock. */
+async function identity(path: string): Promise<string | null> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return null;
+    throw error;
+  }
+}
+
+async function holdsData(dir: string): Promise<boolean> {
+  return (await readdir(dir)).some((name) => !name.startsWith("lock.db"));
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EROFS: "it is on a read-only file system",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  ENOTDIR: "it is not a folder",
+  EEXIST: "it is not a folder",
+};
+
+async function makeWritable(dir: string): Promise<void> {
+  try {
+    await mkdir(dir, { recursive: true });
+    await access(dir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const code = codeOf(await parentRefuses(dir)) || codeOf(error);
+    throw new ConfigError([`DATA_DIR: cannot write in ${dir}: ${reasons[code] ?? asError(error).message}`]);
+  }
+}
+
+/** Why nothing can be made in the nearest folder that is there; mkdir itself may call that ENOENT. */
+async function parentRefuses(dir: string): Promise<unknown> {
+  for (let path = resolve(dir); ; path = dirname(path)) {
+    const refusal = await access(path, constants.W_OK).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (codeOf(refusal) !== "ENOENT" || path === dirname(path)) return refusal;
+  }
+}
+
+function whyNot(error: unknown, path: string): Error {
+  const code = codeOf(error);
+  if (code === "SQLITE_BUSY") {
+    return unavailable(`cannot use the data folder: another process holds ${path}`, error);
+  }
+  if (code === "SQLITE_READONLY" || code === "SQLITE_CANTOPEN") {
+    return new ConfigError([`DATA_DIR: cannot write ${path}: ${asError(error).message}`]);
+  }
+  const why = code === "SQLITE_FULL" ? "the disk is full" : asError(error).message;
+  return unavailable(`cannot use the data folder: cannot lock ${path}: ${why}`, error);
+}
+
+const lost = (path: string): StoreError =>
+  unavailable(`cannot use the data folder: ${path} was removed or replaced while this process held it`);
+
+function unavailable(message: string, cause?: unknown): StoreError {
+  return new StoreError("UNAVAILABLE", message, {}, cause === undefined ? {} : { cause });
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }

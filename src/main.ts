@@ -1,49 +1,71 @@
-import { asError } from "../store/errors.js";
-import { ConfigError, readConfig } from "./config.js";
-import { createLogger } from "./log.js";
-import { serve } from "./serve.js";
-import { runTool, tools } from "./tools.js";
+import { catchStopSignals, type StopSignals } from "./stop-signals.js";
 
-/** The program: `tidemark serve`, and the tools that work on a deployment. */
+/** The program: `tidemark serve`, and the tools that work on a deployment. Loads nothing before it can be stopped. */
 async function main(): Promise<void> {
-  const [command = "serve", ...args] = process.argv.slice(2);
-  const config = readConfig(process.env);
-  if (command !== "serve") {
-    process.exitCode = await runTool(command, args, config);
+  const given = process.argv.slice(2);
+  if (given.length === 0 || (given.length === 1 && given[0] === "serve")) {
+    return serveUntilStopped(catchStopSignals());
+  }
+  const { helpOn, helpWanted, unknownCommand } = await import("./usage.js");
+  const wanted = helpWanted(given);
+  if (wanted !== undefined) {
+    const text = helpOn(wanted);
+    if (text === undefined) return refuse(unknownCommand(wanted ?? ""));
+    process.stdout.write(text);
     return;
   }
-  const log = createLogger(config.logLevel, (line) => process.stdout.write(line), Date.now);
-  const fatal = (error: Error): void => {
-    log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
-    process.exit(1);
-  };
+  const [command = "serve", ...args] = given;
+  if (command === "serve") {
+    return refuse(`serve takes no ${args[0]}; settings are read from the environment`);
+  }
+  const { runTool, tools } = await import("./tools.js");
+  const tool = Object.hasOwn(tools, command) ? tools[command] : undefined;
+  if (tool === undefined) return refuse(unknownCommand(command));
+  const { readConfig } = await import("./config.js");
+  process.exitCode = await runTool(tool, args, readConfig(process.env));
+}
+
+function refuse(problem: string): void {
+  process.stderr.write(`tidemark: ${problem}\n`);
+  process.exitCode = 2;
+}
+
+async function serveUntilStopped(signals: StopSignals): Promise<void> {
   let reload: (() => Promise<void>) | null = null;
   // Also before there is anything to reload: SIGHUP must not end the process.
   process.on("SIGHUP", () => void reload?.());
-  const service = await serve(config, log, fatal);
-  reload = service.reload;
-  let stopping = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (stopping) process.exit(1);
-      stopping = true;
-      log.info("stopping", { signal });
-      service.close().then(
-        () => {
+  const { readConfig } = await import("./config.js");
+  const config = readConfig(process.env);
+  const { createLogger } = await import("./log.js");
+  const { systemClock } = await import("../store/clock.js");
+  const log = createLogger(config.logLevel, (line) => process.stdout.write(line), systemClock.now);
+  const fatal = (error: unknown): void => {
+    log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
+    process.exit(1);
+  };
+  const { serve } = await import("./serve.js");
+  const starting = serve(config, log, fatal);
+  signals.onStop((signal) => {
+    log.info("stopping", { signal });
+    const stopping = starting.then(
+      (service) =>
+        service.close().then(() => {
           log.info("stopped");
           process.exit(0);
-        },
-        (error: unknown) => fatal(asError(error)),
-      );
-    });
-  }
+        }),
+      // A start that fails says so by itself.
+      () => undefined,
+    );
+    stopping.catch(fatal);
+  });
+  const service = await starting;
+  reload = service.reload;
 }
 
-main().catch((error: unknown) => {
+main().catch(async (error: unknown) => {
+  const { ConfigError } = await import("./config.js");
   const lines =
     error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)];
   for (const line of lines) process.stderr.write(`tidemark: ${line}\n`);
-  if (!(error instanceof ConfigError))
-    process.stderr.write(`commands: serve, ${Object.keys(tools).join(", ")}\n`);
   process.exit(error instanceof ConfigError ? 2 : 1);
 });

@@ -3,16 +3,19 @@ import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
 import type { Journal } from "../store/journal.js";
-import { endRemoval, nextRemoval } from "../store/removals.js";
 import type { SeriesStore } from "../store/series.js";
 import type { Config } from "./config.js";
 import { every } from "./every.js";
 import type { Logger } from "./log.js";
+import { createRemovals, type RemovalCounts } from "./removals.js";
+import { keepReserve } from "./reserve.js";
+import type { Checks } from "./service/checks.js";
 
 /** What runs beside the pipelines: state saved, old segments unlinked, points of the deleted removed. */
 export interface Maintenance {
   /** True while what consumers have not taken yet fills its bound. */
   readonly backlogFull: boolean;
+  readonly removals: RemovalCounts;
   close(): Promise<void>;
 }
 
@@ -30,11 +33,16 @@ export interface MaintenanceDeps {
     /** The journal id that the saved state stands for. */
     savedID(): number;
   };
+  readonly checks: Pick<Checks, "look">;
   readonly settledID: () => number;
   /** What the alerts consumer goes on from after a restart. */
   readonly savedID: () => number;
+  /** Resolves when everybody in this process knows of the deletions that are stored. */
+  readonly followed: () => Promise<void>;
   /** Resolves when no import writes any more what has been deleted. */
   readonly historySettled: () => Promise<void>;
+  /** Looks whether the wall clock was set. */
+  readonly watchClock: () => void;
   readonly log: Logger;
   readonly now: () => number;
 }
@@ -46,17 +54,19 @@ const backlogMs = 1000;
 const retentionMs = 10_000;
 const removalMs = 500;
 const pointRetentionMs = 10_000;
+const reserveMs = 2000;
+/** The first look follows a start by so much. */
+const checksMs = 30_000;
 const controlLogsMs = 60_000;
+const clockMs = 1000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
 const controlLogSteps = 20;
 const dayMs = 86_400_000;
-/** A removal looks this often, and for so long, whether what was sent before it is settled. */
-const settleLookMs = 50;
-const settleWaitMs = 5000;
 
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
+  const removals = createRemovals(deps);
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
     every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
@@ -65,15 +75,22 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
     }),
     every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
-    every(removalMs, "remove points", deps.log, () => removeOne(deps)),
+    every(removalMs, "remove points", deps.log, removals.drain),
+    every(clockMs, "look at the clock", deps.log, deps.watchClock),
     every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps)),
+    every(reserveMs, "set space aside", deps.log, () =>
+      keepReserve(deps.config.dataDir, deps.config.freeBytesMin),
+    ),
+    every(checksMs, "check the databases", deps.log, () => deps.checks.look()),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
   ];
   return {
     get backlogFull() {
       return backlogFull;
     },
+    removals: removals.counts,
     close: async () => {
+      removals.stop();
       await Promise.all(jobs.map((job) => job.stop()));
       await deps.presence.save().catch(() => undefined);
     },
@@ -105,23 +122,6 @@ async function dropSegments(deps: MaintenanceDeps): Promise<void> {
     events.forget(oldest);
     log.info("segment unlinked", { path: oldest.path, bytes: oldest.bytes });
   }
-}
-
-/** One deleted device or data point: its points go once everything sent before has been settled. */
-async function removeOne({ db, series, journal, settledID, historySettled }: MaintenanceDeps): Promise<void> {
-  const removal = await nextRemoval(db);
-  if (removal === undefined) return;
-  // Taken before the deletion was known; what comes later finds no device.
-  const sentBefore = journal.appendedID;
-  for (let waitedMs = 0; settledID() < sentBefore; waitedMs += settleLookMs) {
-    if (waitedMs >= settleWaitMs) return;
-    await new Promise((resolve) => setTimeout(resolve, settleLookMs));
-  }
-  await historySettled();
-  const { tenant, productID, deviceID, field } = removal;
-  if (deviceID !== null) await series.removeDevice({ tenant, productID, deviceID });
-  else if (field !== null) await series.removeField({ tenant, productID, field });
-  await endRemoval(db, removal.id);
 }
 
 async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {

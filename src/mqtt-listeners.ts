@@ -2,6 +2,7 @@ import type { Meter } from "../ingest/meter.js";
 import { createEndpoint, type EndpointContext } from "../ingest/transports/mqtt/endpoint.js";
 import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
 import type { TlsIdentity } from "../ingest/transports/mqtt/tls.js";
+import type { Clock } from "../store/clock.js";
 import { asError } from "../store/errors.js";
 import type { IssuedServer } from "./authority.js";
 import type { Config, Port } from "./config.js";
@@ -66,14 +67,15 @@ export interface MqttListenersDeps {
   readonly log: Logger;
   /** Says that TLS is not as it should be, or that it is again (null). */
   readonly note: (trouble: string | null) => void;
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 const renewalCheckMs = 3_600_000;
 
 /** @throws ConfigError for a certificate that cannot be used, or a port that cannot be had */
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
-  const { config, context, meter, certificate, log, now } = deps;
+  const { config, context, meter, certificate, log, clock } = deps;
+  const { now, monotonic } = clock;
   const endpoint = createEndpoint(context);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);
@@ -130,7 +132,7 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       const port = portOf(config);
       if (port === null || (tls && identity === null)) continue;
       const offer = tls && identity !== null ? { identity, mutual } : null;
-      const options = { host: config.host, port, tls: offer, webSocket, meter, now };
+      const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic };
       open.set(
         name,
         await listenMqtt(endpoint, options).catch((error: NodeJS.ErrnoException) => {

@@ -1,26 +1,33 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createAccept } from "../ingest/accept.js";
-import { utcMicros, type WallTime } from "../ingest/decode/time.js";
 import { createLiveFeed } from "../ingest/live.js";
 import { createPresence } from "../ingest/presence.js";
 import { createSeriesRefs } from "../query/series-refs.js";
-import { type Zone, zone } from "../query/zone.js";
+import { zone } from "../query/zone.js";
+import { type Clock, systemClock } from "../store/clock.js";
+import { createDamageLog } from "../store/damage.js";
 import { createApp } from "./app.js";
 import { readBrokerSettings } from "./broker.js";
+import { createClockWatch } from "./clock-watch.js";
 import type { Config } from "./config.js";
 import { createHistoryGate } from "./history/gate.js";
+import { localTimeIn } from "./history/local-time.js";
 import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import { type ListenerName, listenerAddresses } from "./mqtt-listeners.js";
+import { openAsideKeeper } from "./service/aside.js";
 import { openBase } from "./service/base.js";
+import { createChecks } from "./service/checks.js";
 import { type Consumers, resettle, startConsumers } from "./service/consumers.js";
 import { openControl } from "./service/control.js";
 import { openEndpoints } from "./service/endpoints.js";
+import { createFailedRecords } from "./service/failed-records.js";
 import { listenHttp } from "./service/http.js";
 import { openKept } from "./service/kept.js";
+import { createRefill } from "./service/refill.js";
 import { openSeries } from "./service/series.js";
-import { createStatus } from "./status.js";
+import { createStatus, createTroubles } from "./status.js";
 import { createStamp } from "./views/time.js";
 
 /** The addresses of the listeners, null where one is off. */
@@ -33,15 +40,29 @@ export interface Service extends Readonly<Record<ListenerName, string | null>> {
 }
 
 /** Opens every store, wires the pipelines and listens. `fatal` is called when the service cannot go on. */
-export async function serve(config: Config, log: Logger, fatal: (error: Error) => void): Promise<Service> {
-  const now = Date.now;
+export async function serve(
+  config: Config,
+  log: Logger,
+  fatal: (error: Error) => void,
+  clock: Clock = systemClock,
+): Promise<Service> {
+  const { now } = clock;
   const dir = config.dataDir;
   const brokerSettings = await readBrokerSettings(config);
-  const base = await openBase(config, log, now);
+  const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
+  const base = await openBase(config, log, clock, fatal);
   const { db, devices, authority, directory, authenticator, catalog, meter } = base;
-  const kept = await openKept(config, base, log, now);
+  const troubles = createTroubles();
+  const refill = createRefill(log);
+  const series = await openSeries(config, db, {
+    ...{ fatal, log, note: troubles.note, onDamage: damage.report, onGap: refill.fill },
+  });
+  const onFailed = createFailedRecords(log, meter, clock.monotonic);
+  const oldest = (): number =>
+    config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * dayMs) * 1000;
+  const aside = await openAsideKeeper({ config, db, log, troubles, oldest, now });
+  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, now });
   const { journal, events, saved } = kept;
-  const series = await openSeries(config, db, fatal);
 
   const presence = createPresence(db, config.nodeNumber);
   const live = createLiveFeed();
@@ -53,38 +74,56 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
   const settledID = (): number => consumers?.series.settledID ?? 0;
   const accept = createAccept(journal, meter, () => maintenance?.backlogFull ?? false);
   const status = createStatus({
-    ...{ journal, meter, live, settledID, now },
+    ...{ journal, meter, live, damage, troubles, settledID, monotonic: clock.monotonic },
     alertsID: () => consumers?.alerts.settledID ?? 0,
+    setAside: aside.counts,
+    removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     stopped: () => accept.stopped,
     closing: () => closing,
   });
   const place = zone(config.timezone);
-  const oldest = (): number =>
-    config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * dayMs) * 1000;
-  const rules = () => ({ local: localTime(place), oldest: oldest() });
+  const rules = () => ({ local: localTimeIn(place), oldest: oldest() });
   if (!config.holdSeries) {
-    const parts = { config, base, journal, series, presence, status };
-    consumers = await startConsumers({ ...parts, rules, onStored: live.publish, now, fatal });
+    const parts = { config, base, journal, series, presence, status, aside, gate };
+    consumers = await startConsumers({ ...parts, rules, onFailed, onStored: live.publish, clock, fatal });
+    refill.begin({ journal, consumer: consumers.series });
   }
+  const checks = createChecks({ config, kept, series, report: damage.report, log });
   maintenance = startMaintenance({
-    ...{ config, db, journal, events, series, presence, settledID, log, now },
+    ...{ config, db, journal, events, series, presence, checks, settledID, log, now },
     sessions: { save: kept.save, end: kept.endExpired, savedID: () => saved.savedID },
     savedID: () => consumers?.alerts.savedID ?? 0,
+    followed: base.followed,
     historySettled: gate.settled,
+    watchClock: createClockWatch(clock, log, status.clockJumped),
   });
 
-  const parts = { config, base, kept, accept, log, now };
-  const endpoints = await openEndpoints({ ...parts, brokerSettings, presence, status });
+  const parts = { config, base, kept, accept, log };
+  const endpoints = await openEndpoints({ ...parts, clock, brokerSettings, presence, status });
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
   const { timezone } = config;
-  const history = { db, meter, series, refs, gate, events, directory, oldest, now, timezone, rules };
-  const control = await openControl({ ...parts, broker, history, zone: place });
+  const history = {
+    db,
+    meter,
+    series,
+    refs,
+    gate,
+    events,
+    directory,
+    oldest,
+    now,
+    timezone,
+    rules,
+    onFailed,
+    isAside: (id: number) => aside.isAside("series", id),
+  };
+  const control = await openControl({ ...parts, now, broker, history, zone: place });
   const app = createApp({
     ...{
       config,
       db,
-      devices,
+      devices: { ...devices, settlePresence: presence.settle },
       events,
       series,
       live,
@@ -94,6 +133,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       authority,
       log,
       status,
+      aside,
       now,
     },
     ...{ tasks: control.tasks, commands: control.commands, brokerAccess: endpoints.brokerAccess },
@@ -104,7 +144,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });
-  const http = await listenHttp(app.fetch, config);
+  const http = await listenHttp(app.fetch, config, log);
   const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(dir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http: http.address, pid: process.pid }), { mode: 0o600 });
@@ -116,6 +156,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
     reload: listeners.reload,
     close: async () => {
       closing = true;
+      refill.stop();
       live.close();
       http.stop();
       listeners.stopListening();
@@ -136,6 +177,7 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
       await consumers?.close();
       await journal.close();
       await maintenance?.close();
+      checks.close();
       await kept.closeSessions();
       base.stopFollowing();
       await series.close();
@@ -147,11 +189,3 @@ export async function serve(config: Config, log: Logger, fatal: (error: Error) =
 }
 
 const dayMs = 86_400_000;
-
-/** Wall clock times of the deployment's zone in microseconds since 1970. */
-function localTime(place: Zone): (wall: WallTime) => number {
-  return (wall) => {
-    const micros = utcMicros(wall);
-    return place.fromWall(Math.floor(micros / 1000)) * 1000 + (micros % 1000);
-  };
-}

@@ -4,6 +4,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { domainToASCII } from "node:url";
+import { asError } from "../store/errors.js";
 import type { Vault } from "../store/secrets.js";
 import type { Authority, IssuedServer } from "./authority.js";
 import { type Config, ConfigError } from "./config.js";
@@ -21,9 +22,11 @@ interface Makings {
   readonly config: Pick<Config, "tls" | "dataDir" | "host" | "publicHost">;
   readonly authority: Authority;
   readonly vault: Vault;
+  /** The kept certificate cannot be used, and another takes its place. */
+  readonly onFault: (path: string, error: Error) => void;
 }
 
-export function createServerCertificate({ config, authority, vault }: Makings): ServerCertificate {
+export function createServerCertificate({ config, authority, vault, onFault }: Makings): ServerCertificate {
   if (config.tls !== null) {
     const { certPath, keyPath } = config.tls;
     return { load: () => givenCertificate(certPath, keyPath), isDue: () => false };
@@ -38,7 +41,7 @@ export function createServerCertificate({ config, authority, vault }: Makings): 
   };
   return {
     load: async (now) => {
-      const kept = await readKept(path, vault);
+      const kept = await readKept(path, vault, (error) => onFault(path, error));
       if (kept !== null && serves(kept, now)) return kept;
       const issued = await authority.issueServer(hosts, now);
       await keep(path, vault, issued);
@@ -63,15 +66,22 @@ function names(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-/** Null where there is none that this process can read: another is issued then. */
-async function readKept(path: string, vault: Vault): Promise<IssuedServer | null> {
+/** Null where there is none that this process can use: another is issued then, and `onFault` told why. */
+async function readKept(
+  path: string,
+  vault: Vault,
+  onFault: (error: Error) => void,
+): Promise<IssuedServer | null> {
   try {
     const kept = JSON.parse(await readFile(path, "utf8")) as { format: number; cert: string; key: string };
-    if (kept.format !== format) return null;
+    if (kept.format !== format) throw new Error(`it has format ${kept.format}`);
     const key = vault.open(Buffer.from(kept.key, "base64"));
-    new X509Certificate(kept.cert);
+    if (!new X509Certificate(kept.cert).checkPrivateKey(createPrivateKey(key))) {
+      throw new Error("its key is not the certificate's");
+    }
     return { cert: kept.cert, key };
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onFault(asError(error));
     return null;
   }
 }

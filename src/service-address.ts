@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "./config.js";
+import { readCredentials } from "./first-start.js";
 
 /** The running service that holds a data folder, and a key of it. */
 export interface ServiceAddress {
@@ -13,18 +14,23 @@ export interface ServiceAddress {
  * runs.
  */
 export async function findService(config: Config): Promise<ServiceAddress | null> {
-  const read = async (name: string): Promise<Record<string, string>> =>
-    JSON.parse(await readFile(join(config.dataDir, name), "utf8").catch(() => "{}")) as Record<
-      string,
-      string
-    >;
-  const { http } = await read("service.json");
-  if (http === undefined || !(await answers(http))) return null;
+  const http = await runningAddress(join(config.dataDir, "service.json"));
+  if (http === null || !(await answers(http))) return null;
   const key =
     config.apiKey === null
-      ? (await read("first-start.json")).apiKey
+      ? (await readCredentials(join(config.dataDir, "first-start.json")))?.apiKey
       : `${config.apiKey.appID}:${config.apiKey.appSecret}`;
   return { http, authorization: `Bearer ${key ?? ""}` };
+}
+
+/** Null where none is written, or what is there is damaged: the data folder's lock then tells who holds it. */
+async function runningAddress(path: string): Promise<string | null> {
+  try {
+    const { http } = JSON.parse(await readFile(path, "utf8")) as { http?: unknown };
+    return typeof http === "string" ? http : null;
+  } catch {
+    return null;
+  }
 }
 
 /** A killed service leaves its address behind. */

@@ -1,8 +1,11 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { LiveFeed } from "../ingest/live.js";
-import type { Meter } from "../ingest/meter.js";
+import { count, type Meter } from "../ingest/meter.js";
+import type { DamageLog } from "../store/damage.js";
 import type { Journal } from "../store/journal.js";
+import type { ClockJump } from "./clock-watch.js";
 import { createHistogram, type Labels, samples } from "./prometheus.js";
+import type { RemovalCounts } from "./removals.js";
 
 /** What /readyz and /metrics ask of the running service. */
 export interface Status {
@@ -13,20 +16,44 @@ export interface Status {
   /** Notes what is wrong with a part, or that nothing is (null). */
   note(part: string, trouble: string | null): void;
   observeWrite(seconds: number): void;
+  /** The wall clock was set. */
+  clockJumped(jump: ClockJump): void;
   /** Prometheus text. */
   metrics(): string;
 }
 
+/** What works less than it should: parts that open before there is a status note it here. */
+export interface Troubles {
+  readonly note: Status["note"];
+  all(): Iterable<readonly [part: string, trouble: string]>;
+}
+
+export function createTroubles(): Troubles {
+  const troubles = new Map<string, string>();
+  return {
+    note: (part, trouble) => {
+      if (trouble === null) troubles.delete(part);
+      else troubles.set(part, trouble);
+    },
+    all: () => troubles,
+  };
+}
+
 export interface StatusSources {
+  readonly troubles: Troubles;
   readonly journal: Journal;
   readonly meter: Meter;
   readonly live: Pick<LiveFeed, "counts">;
+  readonly damage: Pick<DamageLog, "counts">;
   readonly settledID: () => number;
   readonly alertsID: () => number;
+  readonly removals: () => RemovalCounts;
+  /** Messages that ended the service and are set aside, by follower of the journal. */
+  readonly setAside: () => ReadonlyMap<string, number>;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
 }
 
 const commitBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
@@ -35,19 +62,19 @@ const nsPerSecond = 1e9;
 
 export function createStatus(sources: StatusSources): Status {
   const { journal, meter } = sources;
-  const troubles = new Map<string, string>();
+  const clockJumps = new Map<ClockJump, number>();
   const commits = createHistogram(commitBounds);
   const writes = createHistogram(writeBounds);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   journal.onCommitTime((seconds) => commits.observe(seconds));
-  /** Since when the series consumer has been behind, milliseconds; null when it is not. */
+  /** Since when the series consumer has been behind, monotonic milliseconds; null when it is not. */
   let behindSince: number | null = null;
 
   function lagSeconds(lag: number): number {
     if (lag === 0) behindSince = null;
-    else behindSince ??= sources.now();
-    return behindSince === null ? 0 : (sources.now() - behindSince) / 1000;
+    else behindSince ??= sources.monotonic();
+    return behindSince === null ? 0 : (sources.monotonic() - behindSince) / 1000;
   }
 
   function metrics(): string {
@@ -56,6 +83,8 @@ export function createStatus(sources: StatusSources): Status {
     const consumer: Labels = { consumer: "series" };
     const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
+    const damaged = (of: "findings" | "lostBytes") =>
+      [...sources.damage.counts].map(([part, count]) => [{ part }, count[of]] as const);
     const by = (label: string, counts: ReadonlyMap<string, number>) =>
       [...counts].map(([key, value]) => [{ [label]: key }, value] as const);
     const text = [
@@ -71,6 +100,18 @@ export function createStatus(sources: StatusSources): Status {
       samples("counter", "tidemark_refused_total", "Values refused, by reason.", by("reason", meter.refused)),
       samples(
         "counter",
+        "tidemark_records_failed_total",
+        "Records of the journal that could not be worked on, by who follows it.",
+        by("follower", meter.recordsFailed),
+      ),
+      samples(
+        "gauge",
+        "tidemark_set_aside_messages",
+        "Messages that ended starts of the service and are set aside, by who follows the journal.",
+        by("follower", sources.setAside()),
+      ),
+      samples(
+        "counter",
         "tidemark_connections_ended_total",
         "Connections ended, by reason.",
         by("reason", meter.ended),
@@ -80,6 +121,12 @@ export function createStatus(sources: StatusSources): Status {
         "tidemark_deliveries_dropped_total",
         "Deliveries given up.",
         by("reason", meter.dropped),
+      ),
+      samples(
+        "counter",
+        "tidemark_messages_refused_total",
+        "Messages of clients that are not kept, by reason.",
+        by("reason", meter.messagesRefused),
       ),
       samples(
         "counter",
@@ -136,6 +183,13 @@ export function createStatus(sources: StatusSources): Status {
         one(meter.brokerConnections),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples("counter", "tidemark_damage_total", "Damaged places found on disk.", damaged("findings")),
+      samples(
+        "counter",
+        "tidemark_damage_lost_bytes_total",
+        "Bytes given up because of them.",
+        damaged("lostBytes"),
+      ),
       samples("gauge", "tidemark_live_feeds", "Open live feeds.", one(listeners)),
       samples("gauge", "tidemark_live_queued_events", "Events that wait for live feeds.", one(queued)),
       samples(
@@ -158,11 +212,29 @@ export function createStatus(sources: StatusSources): Status {
       samples("gauge", "tidemark_journal_lag_seconds", "How long it has been behind.", [
         [consumer, lagSeconds(lag)],
       ]),
+      samples(
+        "gauge",
+        "tidemark_removals_left",
+        "Deleted devices and data points whose points are still to be removed.",
+        one(sources.removals().left),
+      ),
+      samples(
+        "counter",
+        "tidemark_removals_total",
+        "Deleted devices and data points whose points were removed.",
+        one(sources.removals().done),
+      ),
       samples("gauge", "tidemark_event_loop_delay_seconds", "Since the last reading.", [
         [{ quantile: "0.5" }, delay.percentile(50) / nsPerSecond],
         [{ quantile: "0.99" }, delay.percentile(99) / nsPerSecond],
         [{ quantile: "0.999" }, delay.percentile(99.9) / nsPerSecond],
       ]),
+      samples(
+        "counter",
+        "tidemark_clock_jumps_total",
+        "Times that the wall clock was set, by direction.",
+        by("direction", clockJumps),
+      ),
       samples("gauge", "process_resident_memory_bytes", "Resident memory.", one(process.memoryUsage.rss())),
       commits.lines("tidemark_commit_seconds", "Time of a journal commit."),
       writes.lines("tidemark_series_write_seconds", "Time of a series write."),
@@ -173,11 +245,15 @@ export function createStatus(sources: StatusSources): Status {
 
   return {
     notReady: () => (sources.closing() ? "shutting down" : sources.stopped()),
-    degraded: () => Object.fromEntries(troubles),
-    note: (part, trouble) => {
-      if (trouble === null) troubles.delete(part);
-      else troubles.set(part, trouble);
+    degraded: () => {
+      const damaged = [...sources.damage.counts].map(([part, { findings, lostBytes }]) => {
+        const places = findings === 1 ? "1 damaged place" : `${findings} damaged places`;
+        return [`${part} damage`, `${places}, ${lostBytes} bytes given up: see the log`];
+      });
+      return Object.fromEntries([...sources.troubles.all(), ...damaged]);
     },
+    note: sources.troubles.note,
+    clockJumped: (jump) => count(clockJumps, jump),
     observeWrite: (seconds) => writes.observe(seconds),
     metrics,
   };

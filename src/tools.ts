@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { brokerDevices } from "../store/broker-devices.js";
+import { systemClock } from "../store/clock.js";
 import type { Db } from "../store/db.js";
 import { newSecret } from "../store/ids.js";
 import { createVault } from "../store/secrets.js";
@@ -8,9 +8,17 @@ import { ownCredentials } from "./broker.js";
 import { dynamicSecurity, type Prepared } from "./brokers/mosquitto.js";
 import { writeMosquittoConfig } from "./brokers/mosquitto-file.js";
 import type { Config } from "./config.js";
-import { createTenantWithAdmin, masterKey } from "./first-start.js";
-import { exportTool, importTool, redecodeTool } from "./history/tools.js";
-import { lockDataDir } from "./lock.js";
+import { createTenantWithAdmin } from "./first-start.js";
+import {
+  exportTool,
+  exportUsage,
+  importTool,
+  importUsage,
+  redecodeTool,
+  redecodeUsage,
+} from "./history/tools.js";
+import { endTool, lockDataDir } from "./lock.js";
+import { masterKey } from "./master-key.js";
 import { openMetadata } from "./metadata.js";
 import { findService } from "./service-address.js";
 
@@ -18,52 +26,102 @@ import { findService } from "./service-address.js";
  * Commands of `tidemark` beside serve. They go through the running service; where none runs, those that need
  * only the metadata open it themselves.
  */
-type Tool = (args: readonly string[], config: Config) => Promise<unknown>;
+interface Tool {
+  readonly usage: readonly string[];
+  readonly about: string;
+  run(args: readonly string[], config: Config): Promise<unknown>;
+}
 type Call = (method: string, path: string, body?: object) => Promise<unknown>;
 
-export const tools: Readonly<Record<string, Tool>> = {
-  tenant: async ([verb, tenantName, username], config) => {
-    const call = await callerOf(config);
-    if (verb === "list") {
-      return call === null ? withMetadata(config, listTenants) : call("GET", "/api/v1/tenants");
-    }
-    if (verb !== "add" || tenantName === undefined || username === undefined) {
-      throw new Error("usage: tidemark tenant add <name> <admin user name> | tidemark tenant list");
-    }
-    if (call !== null) return call("POST", "/api/v1/tenants", { tenantName, username });
-    return withMetadata(config, async (db) => {
-      const password = newSecret();
-      const { tenant } = await createTenantWithAdmin(db, Date.now(), tenantName, username, password);
-      return { ...tenant, username, password };
-    });
+export const tools: { readonly [name: string]: Tool } = {
+  tenant: {
+    usage: ["tidemark tenant add <name> <admin user name>", "tidemark tenant list"],
+    about: "Makes a tenant with its first admin, or lists the tenants.",
+    run: tenantTool,
   },
-  "mosquitto-config": async ([file], config) => {
-    if (file === undefined) throw new Error("usage: tidemark mosquitto-config <file of the plugin>");
-    const call = await callerOf(config);
-    if (call !== null) {
-      return writeMosquittoConfig(file, (await call("GET", "/api/v1/broker/mosquitto")) as Prepared);
-    }
-    const own = ownCredentials(config);
-    if (own === null) throw new Error("BROKER_URL, BROKER_USERNAME and BROKER_PASSWORD must be set");
-    return withMetadata(config, async (db) => {
-      const devices = { db, vault: createVault(await masterKey(config)) };
-      return writeMosquittoConfig(file, await dynamicSecurity(brokerDevices(devices, Date.now()), own));
-    });
+  import: {
+    usage: [importUsage],
+    about: "Takes points from a file.",
+    run: importTool,
   },
-  resettle: async ([startTime], config) => {
-    if (startTime === undefined) throw new Error("usage: tidemark resettle <YYYY-MM-DD HH:MM:SS>");
-    const call = await callerOf(config);
-    if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
-    return call("POST", "/api/v1/resettle", { startTime });
+  export: {
+    usage: [exportUsage],
+    about: "Writes points to a file.",
+    run: exportTool,
   },
-  import: importTool,
-  export: exportTool,
-  redecode: redecodeTool,
+  redecode: {
+    usage: [redecodeUsage],
+    about: "Decodes the kept messages of a device again.",
+    run: redecodeTool,
+  },
+  resettle: {
+    usage: ["tidemark resettle <YYYY-MM-DD HH:MM:SS>"],
+    about: "Writes the points of all kept messages since then again.",
+    run: resettleTool,
+  },
+  "mosquitto-config": {
+    usage: ["tidemark mosquitto-config <file of the plugin>"],
+    about: "Writes who may do what into a file of Mosquitto's dynamic security plugin.",
+    run: mosquittoTool,
+  },
+  "set-aside": {
+    usage: ["tidemark set-aside list", "tidemark set-aside replay|drop <id>"],
+    about: "Lists messages that ended the service, tries one again, or gives it up.",
+    run: setAsideTool,
+  },
 };
+
+async function tenantTool([verb, tenantName, username]: readonly string[], config: Config): Promise<unknown> {
+  if (verb === "list") {
+    const call = await callerOf(config);
+    return call === null ? withMetadata(config, listTenants) : call("GET", "/api/v1/tenants");
+  }
+  if (verb !== "add" || tenantName === undefined || username === undefined) throw misused("tenant");
+  const call = await callerOf(config);
+  if (call !== null) return call("POST", "/api/v1/tenants", { tenantName, username });
+  return withMetadata(config, async (db) => {
+    const password = newSecret();
+    const { tenant } = await createTenantWithAdmin(db, systemClock.now(), tenantName, username, password);
+    return { ...tenant, username, password };
+  });
+}
+
+async function mosquittoTool([file]: readonly string[], config: Config): Promise<unknown> {
+  if (file === undefined) throw misused("mosquitto-config");
+  const call = await callerOf(config);
+  if (call !== null) {
+    return writeMosquittoConfig(file, (await call("GET", "/api/v1/broker/mosquitto")) as Prepared);
+  }
+  const own = ownCredentials(config);
+  if (own === null) throw new Error("BROKER_URL, BROKER_USERNAME and BROKER_PASSWORD must be set");
+  return withMetadata(config, async (db) => {
+    const devices = { db, vault: createVault(await masterKey(config)) };
+    return writeMosquittoConfig(file, await dynamicSecurity(brokerDevices(devices, systemClock.now()), own));
+  });
+}
+
+async function resettleTool([startTime]: readonly string[], config: Config): Promise<unknown> {
+  if (startTime === undefined) throw misused("resettle");
+  const call = await callerOf(config);
+  if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
+  return call("POST", "/api/v1/resettle", { startTime });
+}
+
+async function setAsideTool([verb, id]: readonly string[], config: Config): Promise<unknown> {
+  const needsID = verb === "replay" || verb === "drop";
+  if ((verb !== "list" && !needsID) || needsID !== /^\d+$/.test(id ?? "")) throw misused("set-aside");
+  const call = await callerOf(config);
+  if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
+  return verb === "list" ? call("GET", "/api/v1/set_aside") : call("POST", `/api/v1/set_aside/${id}/${verb}`);
+}
+
+function misused(name: string): Error {
+  return new Error(`usage: ${tools[name]?.usage.join(" | ")}`);
+}
 
 /** Opens the metadata for one action, the data folder being held meanwhile. */
 async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): Promise<T> {
-  const lock = await lockDataDir(join(config.dataDir, "lock.db"));
+  const lock = await lockDataDir(config.dataDir, { onLost: endTool });
   try {
     const db = await openMetadata(config);
     try {
@@ -79,14 +137,9 @@ async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): 
 }
 
 /** Runs a tool and prints its answer. Returns the exit code. */
-export async function runTool(name: string, args: readonly string[], config: Config): Promise<number> {
-  const tool = tools[name];
-  if (tool === undefined) {
-    process.stderr.write(`tidemark: no command ${name}; there are serve, ${Object.keys(tools).join(", ")}\n`);
-    return 2;
-  }
+export async function runTool(tool: Tool, args: readonly string[], config: Config): Promise<number> {
   try {
-    const answer = await tool(args, config);
+    const answer = await tool.run(args, config);
     // What has written its answer by itself, as an export has, says nothing more.
     if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;

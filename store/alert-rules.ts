@@ -1,6 +1,15 @@
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+} from "./table.js";
 
 /** Raises an alert of a device while `condition`, a formula over its data points, is true. */
 export interface AlertRule {
@@ -35,6 +44,8 @@ const listing: Listing = {
     dataPointName: { column: "d.dataPointName", type: "text" },
     condition: text("condition"),
     duration: integer("duration"),
+    createUser: text("createUser"),
+    ...stamps,
   },
 };
 
@@ -82,7 +93,8 @@ export async function updateAlertRule(
   id: number,
   input: Partial<AlertRuleInput>,
 ): Promise<AlertRule> {
-  await db.write(updateStatements("alert_rule", actor, now, id, input));
+  const edit = differing(await getAlertRule(db, actor.tenant, id), input);
+  await db.write(updateStatements("alert_rule", actor, now, id, edit));
   return getAlertRule(db, actor.tenant, id);
 }
 

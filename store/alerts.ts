@@ -1,6 +1,16 @@
-import { type Actor, changed, deleteStatements } from "./changes.js";
+import { type Actor, changedAll, deleteStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+  time,
+} from "./table.js";
 
 /** Current until endTime is set; it keeps its id when it becomes history. */
 export interface Alert {
@@ -35,6 +45,8 @@ const listing: Listing = {
     productID: { column: "p.productID", type: "text" },
     productName: { column: "p.productName", type: "text" },
     productIntID: { column: "d.productIntID", type: "integer" },
+    startTime: time("startTime"),
+    ...stamps,
   },
 };
 
@@ -180,7 +192,7 @@ export async function clearAlerts(db: Db, actor: Actor, now: number, ids: readon
         and id in (select value from json_each(?))`,
       args: [now, actor.tenant, ids],
     },
-    ...ids.map((id) => changed(actor, now, "update", "alert", id, { endTime: now })),
+    changedAll(actor, now, "update", "alert", ids, { endTime: now }),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import { type Actor, changed, deleteStatements } from "./changes.js";
 import type { Db } from "./db.js";
-import { getRow, insertInto, type Listing, listRows, type Page, type PageRequest } from "./table.js";
+import { getRow, insertInto, type Listing, listRows, type Page, type PageRequest, time } from "./table.js";
 import type { Role } from "./users.js";
 
 export interface ApiKey {
@@ -13,12 +13,13 @@ export interface ApiKey {
   readonly appID: string;
   readonly secretHash: string;
   readonly role: Role;
+  readonly userRole: Role;
   readonly expiresAt: number | null;
   readonly createAt: number;
 }
 
 const listing: Listing = {
-  select: "r.*, u.username, t.tenantID",
+  select: "r.*, u.username, u.role userRole, t.tenantID",
   from: "api_key r join user u on u.id = r.userIntID join tenant t on t.id = r.tenant",
   filters: {
     name: { column: "r.name", type: "text" },
@@ -26,6 +27,8 @@ const listing: Listing = {
     role: { column: "r.role", type: "text" },
     username: { column: "u.username", type: "text" },
     userIntID: { column: "r.userIntID", type: "integer" },
+    expiresAt: time("expiresAt"),
+    createAt: time("createAt"),
   },
 };
 
@@ -56,19 +59,27 @@ export async function createApiKey(db: Db, actor: Actor, now: number, input: New
   return getApiKey(db, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
-/** The key that the operator chose by configuration: made, or given the secret of this start. */
+/** The key that the operator chose by configuration: made, or changed to what it is now. */
 export async function ensureApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<void> {
   const found = await findApiKey(db, input.appID);
   if (found === undefined) {
     await createApiKey(db, actor, now, input);
     return;
   }
+  const { secretHash, role, userIntID, expiresAt } = input;
+  const wanted = { secretHash, role, userIntID, expiresAt };
+  const other = Object.entries(wanted).filter(([field, value]) => found[field as keyof ApiKey] !== value);
+  if (other.length === 0) return;
+  const { secretHash: _, ...shown } = Object.fromEntries(other);
   await db.write([
     {
-      sql: "update api_key set secretHash = ?, role = ?, userIntID = ?, expiresAt = null where id = ?",
-      args: [input.secretHash, input.role, input.userIntID, found.id],
+      sql: "update api_key set secretHash = ?, role = ?, userIntID = ?, expiresAt = ? where id = ?",
+      args: [secretHash, role, userIntID, expiresAt, found.id],
     },
-    changed(actor, now, "update", "api_key", found.id),
+    changed(actor, now, "update", "api_key", found.id, {
+      ...shown,
+      ...(secretHash === found.secretHash ? {} : { appSecret: "***" }),
+    }),
   ]);
 }
 

@@ -1,4 +1,4 @@
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import {
   fromJson,
@@ -8,6 +8,7 @@ import {
   listRows,
   type Page,
   type PageRequest,
+  stamps,
   text,
 } from "./table.js";
 
@@ -82,6 +83,7 @@ const listing: Listing = {
     itemName: text("itemName"),
     itemOperations: text("itemOperations"),
     objectID: integer("objectID"),
+    ...stamps,
   },
 };
 
@@ -205,14 +207,17 @@ export async function updateAppTemplate(
   id: number,
   input: AppTemplateInput,
 ): Promise<AppTemplate> {
+  const template = await getAppTemplate(db, actor.tenant, id);
+  const stored = template.defaultValues.map((one) => ({ id: one.id, value: one.value }));
+  const edit = differing({ ...template, defaultValues: stored }, input);
   const defaults =
-    input.defaultValues === undefined
+    edit.defaultValues === undefined
       ? []
       : [
           { sql: "delete from template_default where templateIntID = ?", args: [id] },
-          ...defaultStatements(id, input.defaultValues),
+          ...defaultStatements(id, edit.defaultValues),
         ];
-  await db.write([...updateStatements("app_template", actor, now, id, toColumns(input), input), ...defaults]);
+  await db.write([...updateStatements("app_template", actor, now, id, toColumns(edit), edit), ...defaults]);
   return getAppTemplate(db, actor.tenant, id);
 }
 

@@ -1,5 +1,5 @@
 import type { Binding } from "./bindings.js";
-import type { Db, Statement } from "./db.js";
+import type { Condition, Db } from "./db.js";
 import type { Filter, Listing, Page, PageRequest } from "./table.js";
 
 /** The devices and gateways that a policy or certificate is bound to, and those that it is not; newest first. */
@@ -44,7 +44,7 @@ function named(column: string, { like }: Filter): string {
 const ofTenant = new Set(["productName", "groupName"]);
 
 /** What filters ask of a device `r`, each condition after an `and`. */
-export function filtered(tenant: number, filters: readonly Filter[]): Required<Statement> {
+export function filtered(tenant: number, filters: readonly Filter[]): Condition {
   return {
     sql: filters.map((filter) => ` and ${conditions[filter.field]?.(filter) ?? "1"}`).join(""),
     args: filters.flatMap(({ field, value }) => (ofTenant.has(field) ? [tenant, value] : [value])),
@@ -53,9 +53,9 @@ export function filtered(tenant: number, filters: readonly Filter[]): Required<S
 
 /** Which devices, as `select … id`, and how many: both without looking at a device where no filter asks for it. */
 interface Choice {
-  readonly ids: Required<Statement>;
+  readonly ids: Condition;
   /** An expression; null: the ids are counted. */
-  readonly count: Required<Statement> | null;
+  readonly count: Condition | null;
 }
 
 /** Takes `boundFilters`. */

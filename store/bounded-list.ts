@@ -1,6 +1,13 @@
-import { containing } from "./containing.js";
-import type { Db, SqlValue, Statement } from "./db.js";
-import type { Filter, FilterColumn, Page, PageRequest } from "./table.js";
+import type { Condition, Db, SqlValue, Statement } from "./db.js";
+import { type IDSpan, inSpan, spanOfTimes } from "./id-span.js";
+import {
+  type Filter,
+  type FilterColumn,
+  filterCondition,
+  ownID,
+  type Page,
+  type PageRequest,
+} from "./table.js";
 
 /** Lists over logs of millions of rows: whatever is asked, only so many rows are looked at. */
 
@@ -12,6 +19,8 @@ export interface BoundedListing {
   /** The log's own table. */
   readonly table: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
+  /** The filter, a column of the log's own, whose times ascend with the ids but for jumps of the clock. */
+  readonly ascending: string;
   /** Filters that are no condition of SQL: they look at one column's bytes. */
   readonly tests: Readonly<Record<string, ByteTest>>;
 }
@@ -31,7 +40,8 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 /**
  * Newest first. `scope` is a condition that an index ending in the id serves. What lies beyond the newest
- * `scanRowsMax` rows of the scope is not looked at, and the page says so. `among`: rows of these devices only.
+ * `scanRowsMax` rows of the scope, or of the part of it where a range of times can lie, is not looked at, and the page
+ * says so. `among`: rows of these devices only.
  */
 export async function listBounded<Row>(
   db: Db,
@@ -41,7 +51,8 @@ export async function listBounded<Row>(
   among: ReadonlySet<number> | null = null,
 ): Promise<Page<Row>> {
   const narrow = { ...request, filters: request.filters.filter(({ field }) => field !== "id") };
-  const within = narrowed(scope, request.filters);
+  const span = await spanOfTimes(db, listing.table, listing.ascending, request.filters);
+  const within = narrowed(scope, request.filters, span);
   const plain = narrow.filters.length === 0 && among === null;
   const found = plain
     ? await pageOfAll(db, listing, within, narrow)
@@ -50,9 +61,13 @@ export async function listBounded<Row>(
 }
 
 /** The record id is no filter that looks at rows: it names the row. */
-function narrowed(scope: Statement, filters: readonly Filter[]): Statement {
+function narrowed(scope: Statement, filters: readonly Filter[], span: IDSpan | null): Statement {
   const ids = filters.flatMap(({ field, value }) => (field === "id" ? [value] : []));
-  return { sql: `${scope.sql}${" and r.id = ?".repeat(ids.length)}`, args: [...(scope.args ?? []), ...ids] };
+  const { sql, args } = inSpan(span);
+  return {
+    sql: `${scope.sql} and ${sql}${" and r.id = ?".repeat(ids.length)}`,
+    args: [...(scope.args ?? []), ...args, ...ids],
+  };
 }
 
 /** Devices whose rows are looked up one device after the other; beyond it every row is looked at. */
@@ -66,7 +81,8 @@ export async function listOfDevices<Row>(
   request: PageRequest,
 ): Promise<Page<Row>> {
   const each = Math.floor(scanRowsMax / Math.max(1, devices.length));
-  const { ids, truncated } = await newestOfDevices(db, listing.table, devices, each);
+  const span = await spanOfTimes(db, listing.table, listing.ascending, request.filters);
+  const { ids, truncated } = await newestOfDevices(db, listing.table, devices, each, inSpan(span));
   const matching = request.filters.length === 0 ? ids : await matchingOf(db, listing, ids, request.filters);
   const from = (request.page - 1) * request.limit;
   const items = await rowsOf<Row>(db, listing, matching.slice(from, from + request.limit));
@@ -154,12 +170,10 @@ function conditionOf(
   const tests: Tested[] = [];
   for (const filter of filters) {
     const byte = listing.tests[filter.field];
-    const column = filter.field === "id" ? "r.id" : listing.filters[filter.field]?.column;
+    const column = filter.field === "id" ? ownID.id : listing.filters[filter.field];
     if (byte !== undefined) tests.push({ filter, byte });
     else if (column !== undefined) {
-      const found = filter.like
-        ? containing(column, String(filter.value))
-        : { sql: `${column} = ?`, args: [filter.value] };
+      const found = filterCondition(column, filter);
       conditions.push(found.sql);
       args.push(...(found.args ?? []));
     }
@@ -208,15 +222,16 @@ async function newestOfDevices(
   table: string,
   devices: readonly number[],
   each: number,
+  span: Condition,
 ): Promise<{ ids: number[]; truncated: boolean }> {
   const ids: number[] = [];
   let completeDownTo = 0;
   for (let at = 0; at < devices.length; at += devicesPerStep) {
     const rows = await db.all<{ device: number; id: number }>(
       `select d.value device, r.id from json_each(?) d join ${table} r on r.id in
-         (select id from ${table} where deviceIntID = d.value order by id desc limit ?)
+         (select r.id from ${table} r where r.deviceIntID = d.value and ${span.sql} order by r.id desc limit ?)
        order by device, r.id desc`,
-      [devices.slice(at, at + devicesPerStep), each + 1],
+      [devices.slice(at, at + devicesPerStep), ...span.args, each + 1],
     );
     let device = 0;
     let seen = 0;

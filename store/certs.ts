@@ -1,7 +1,8 @@
 import type { SealedStore } from "./authority.js";
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import { deleting } from "./referrers.js";
+import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text, time } from "./table.js";
 
 /** A certificate as lists have it. */
 export interface CertListed {
@@ -25,7 +26,7 @@ export interface Cert extends CertListed {
 const listing: Listing = {
   select: "r.id, r.name, r.enable, r.createAt",
   from: "cert r",
-  filters: { name: text("name"), enable: integer("enable"), CN: text("CN") },
+  filters: { name: text("name"), enable: integer("enable"), CN: text("CN"), createAt: time("createAt") },
 };
 const whole: Listing = { ...listing, select: "r.*" };
 
@@ -137,11 +138,12 @@ export async function updateCert(
   id: number,
   input: Partial<Pick<Cert, "name" | "enable">>,
 ): Promise<Cert> {
-  await store.db.write(updateStatements("cert", actor, now, id, input));
+  const edit = differing(await getCert(store, actor.tenant, id), input);
+  await store.db.write(updateStatements("cert", actor, now, id, edit));
   return getCert(store, actor.tenant, id);
 }
 
 /** @throws StoreError REFERENCED when one is bound to a device */
 export async function removeCerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
-  await db.write(deleteStatements("cert", actor, now, ids));
+  await deleting(db, { cert: ids }, () => db.write(deleteStatements("cert", actor, now, ids)));
 }

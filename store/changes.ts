@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { inSpan, spanOfTimes } from "./id-span.js";
 import {
   deleteRows,
   insertInto,
@@ -6,6 +8,7 @@ import {
   listRows,
   type Page,
   type PageRequest,
+  time,
   updateRow,
 } from "./table.js";
 
@@ -48,6 +51,23 @@ export function changed(
   };
 }
 
+/** The rows of many records at once, in one statement, in the order of the ids. */
+export function changedAll(
+  actor: Actor,
+  now: number,
+  action: Change["action"],
+  entity: string,
+  ids: readonly number[],
+  detail: object | null = null,
+): Statement {
+  return {
+    sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
+      select ?, ?, ?, ?, ?, ?, value, ? from json_each(?) order by key`,
+    args: [actor.tenant, actor.userIntID, actor.username, now, action, entity, detail, ids],
+    rows: ids.length,
+  };
+}
+
 type Columns = Readonly<Record<string, SqlValue>>;
 
 /** One new record of the caller's tenant with its trace; `audit` is what the audit log may show of it. */
@@ -65,7 +85,14 @@ export function insertStatements(
   ];
 }
 
-/** An edit of one record: updateAt moves. */
+/** Of an edit the fields whose value is another than the record's: they alone are written, and listed. */
+export function differing<Input extends object>(record: object, input: Input): Partial<Input> {
+  const stored = record as Readonly<Record<string, unknown>>;
+  const entries = Object.entries(input).filter(([field, value]) => !isDeepStrictEqual(stored[field], value));
+  return Object.fromEntries(entries) as Partial<Input>;
+}
+
+/** An edit of one record; `columns` are those that differ, and updateAt moves even where none does. */
 export function updateStatements(
   table: string,
   actor: Actor,
@@ -86,7 +113,7 @@ export function deleteStatements(
   now: number,
   ids: readonly number[],
 ): Statement[] {
-  return [deleteRows(table, actor.tenant, ids), ...ids.map((id) => changed(actor, now, "delete", table, id))];
+  return [deleteRows(table, actor.tenant, ids), changedAll(actor, now, "delete", table, ids)];
 }
 
 const listing: Listing = {
@@ -98,13 +125,15 @@ const listing: Listing = {
     action: { column: "r.action", type: "text" },
     entity: { column: "r.entity", type: "text" },
     recordID: { column: "r.recordID", type: "integer" },
+    at: time("at"),
   },
 };
 
 export const changeFilters = listing.filters;
 
-export function listChanges(db: Db, tenant: number, request: PageRequest): Promise<Page<Change>> {
-  return listRows<Change>(db, listing, tenant, request);
+export async function listChanges(db: Db, tenant: number, request: PageRequest): Promise<Page<Change>> {
+  const span = await spanOfTimes(db, "change", "at", request.filters);
+  return listRows<Change>(db, listing, tenant, request, inSpan(span));
 }
 
 export interface ChangeFeed {

@@ -1,7 +1,7 @@
 import { type BoundedListing, devicesMax, listBounded, listOfDevices } from "./bounded-list.js";
 import type { Actor } from "./changes.js";
 import type { Db, Statement } from "./db.js";
-import { insertInto, integer, type Page, type PageRequest, text } from "./table.js";
+import { insertInto, integer, type Page, type PageRequest, stamps, text } from "./table.js";
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
 export const publishStatuses = { failed: 0, issued: 1, confirmed: 2, unconfirmed: 3 } as const;
@@ -34,6 +34,7 @@ const logFilters = {
   publishStatus: integer("publishStatus"),
   publishUser: text("publishUser"),
   userIntID: integer("userIntID"),
+  ...stamps,
 } as const;
 
 /** How a filter looks at a payload; given by whoever knows how payloads are shown. */
@@ -67,6 +68,7 @@ const deviceListing: Omit<BoundedListing, "tests"> = {
   from: `control_log r left join device d on d.id = r.deviceIntID
     left join departed_device e on e.id = r.deviceIntID`,
   filters: controlLogFilters,
+  ascending: "createAt",
 };
 
 const groupListing: Omit<BoundedListing, "tests"> = {
@@ -75,6 +77,7 @@ const groupListing: Omit<BoundedListing, "tests"> = {
     r.userIntID, r.createAt, r.updateAt`,
   from: "group_control_log r left join device_group g on g.id = r.groupIntID",
   filters: groupControlLogFilters,
+  ascending: "createAt",
 };
 
 /** Of every device of the tenant (null), or of some, which then are of the tenant. */

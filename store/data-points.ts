@@ -1,7 +1,9 @@
-import { type Actor, changed, deleteStatements, updateStatements } from "./changes.js";
-import type { Db, SqlValue } from "./db.js";
+import { type Actor, changed, deleteStatements, differing, updateStatements } from "./changes.js";
+import type { Db, SqlValue, Statement } from "./db.js";
+import { deleting } from "./referrers.js";
 import type { Kind } from "./series.js";
 import {
+  conditionOf,
   fromJson,
   getRow,
   integer,
@@ -10,6 +12,7 @@ import {
   type Page,
   type PageRequest,
   real,
+  stamps,
   text,
 } from "./table.js";
 
@@ -74,6 +77,7 @@ const listing: Listing = {
     locationType: integer("locationType"),
     registerAddr: text("registerAddr"),
     detail: text("detail"),
+    ...stamps,
   },
 };
 
@@ -103,6 +107,24 @@ export async function dataPointsOf(db: Db, productIntID: number): Promise<DataPo
     [productIntID],
   );
   return rows.map(toDataPoint);
+}
+
+/** The data points of a stream, in its order. */
+export async function dataPointsOfStream(
+  db: Db,
+  tenant: number,
+  { page, limit, filters }: PageRequest,
+  stream: number,
+): Promise<Page<DataPoint>> {
+  const scope = { sql: "m.dataStreamIntID = ?", args: [stream] };
+  const { sql, args } = conditionOf(listing, tenant, filters, scope);
+  const from = `${listing.from} join stream_point m on m.dataPointIntID = r.id where ${sql}`;
+  const rows = await db.all<DataPointRow>(
+    `select ${listing.select} from ${from} order by m.ordinal limit ? offset ?`,
+    [...args, limit, (page - 1) * limit],
+  );
+  const counted = await db.first<{ n: number }>(`select count(*) n from ${from}`, args);
+  return { items: rows.map(toDataPoint), count: counted?.n ?? 0 };
 }
 
 export type DataPointInput = Partial<
@@ -177,7 +199,8 @@ export async function updateDataPoint(
   id: number,
   input: DataPointInput,
 ): Promise<DataPoint> {
-  await db.write(updateStatements("data_point", actor, now, id, toColumns(input), input));
+  const edit = differing(await getDataPoint(db, actor.tenant, id), input);
+  await db.write(updateStatements("data_point", actor, now, id, toColumns(edit), edit));
   return getDataPoint(db, actor.tenant, id);
 }
 
@@ -192,7 +215,7 @@ export async function removeDataPoints(
   ids: readonly number[],
   streams: readonly number[] = [],
 ): Promise<void> {
-  await db.write([
+  const statements: Statement[] = [
     // A stream that goes as well no longer refers to its points.
     ...deleteStatements("data_stream", actor, now, streams),
     {
@@ -202,5 +225,6 @@ export async function removeDataPoints(
       args: [now, actor.tenant, ids],
     },
     ...deleteStatements("data_point", actor, now, ids),
-  ]);
+  ];
+  await deleting(db, { data_point: ids, data_stream: streams }, () => db.write(statements));
 }

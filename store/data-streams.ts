@@ -1,5 +1,6 @@
-import { type Actor, changed, deleteStatements, updateStatements } from "./changes.js";
+import { type Actor, changed, deleteStatements, differing, updateStatements } from "./changes.js";
 import type { Db, Statement } from "./db.js";
+import { deleting } from "./referrers.js";
 import {
   fromJson,
   getRow,
@@ -140,7 +141,8 @@ export async function updateDataStream(
   id: number,
   input: Partial<DataStreamInput>,
 ): Promise<DataStream> {
-  const { dataPoints, ...columns } = input;
+  const edit = differing(await getDataStream(db, actor.tenant, id), input);
+  const { dataPoints, ...columns } = edit;
   const members =
     dataPoints === undefined
       ? []
@@ -148,7 +150,7 @@ export async function updateDataStream(
           { sql: "delete from stream_point where dataStreamIntID = ?", args: [id] },
           ...memberStatements(id, dataPoints),
         ];
-  await db.write([...updateStatements("data_stream", actor, now, id, columns, input), ...members]);
+  await db.write([...updateStatements("data_stream", actor, now, id, columns, edit), ...members]);
   return getDataStream(db, actor.tenant, id);
 }
 
@@ -158,5 +160,6 @@ export async function removeDataStreams(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write(deleteStatements("data_stream", actor, now, ids));
+  const statements = deleteStatements("data_stream", actor, now, ids);
+  await deleting(db, { data_stream: ids }, () => db.write(statements));
 }

@@ -1,10 +1,11 @@
 import { type Client, createClient, type InStatement, LibsqlError } from "@libsql/client";
 import { StoreError } from "./errors.js";
 import { migrate } from "./migrations.js";
+import { beingRemoved } from "./removals.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
 import { createWriteQueue } from "./write-queue.js";
 
-export type { Db, SqlValue, Statement } from "./sql.js";
+export type { Condition, Db, SqlValue, Statement } from "./sql.js";
 
 export interface DbOptions {
   /** `file:` path or a remote libSQL address. */
@@ -111,6 +112,15 @@ function toStoreError(error: unknown): unknown {
     return new StoreError("CONFLICT", `cannot store the record: ${field} exists already`, {
       [field]: "exists already",
     });
+  }
+  if (message.includes("REMOVAL constraint failed")) {
+    return new StoreError(
+      "CONFLICT",
+      `cannot store the record: the deviceID is not free yet, ${beingRemoved}`,
+      {
+        deviceID: beingRemoved,
+      },
+    );
   }
   if (message.includes("FOREIGN KEY constraint failed")) {
     return new StoreError("REFERENCED", "cannot change the record: other records refer to it");

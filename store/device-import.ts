@@ -1,5 +1,6 @@
 import type { Actor } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { beingRemoved } from "./removals.js";
 
 /**
  * The devices of an import on their way in: gathered in a table of their own, checked there against each other and
@@ -33,6 +34,8 @@ export interface StagedDevice {
 export interface RowConflict {
   readonly row: number;
   readonly field: string;
+  /** What is wrong with it, as a caller is told. */
+  readonly error: string;
 }
 
 export interface Staging {
@@ -105,9 +108,9 @@ export async function openStaging(db: Db, name: string, temporary: boolean): Pro
       db.all(`select s.row, p.row parentRow from ${table} s join ${table} p on p.n = s.parentRow`),
     conflicts: async (limit) => {
       const found: RowConflict[] = [];
-      for (const [field, sql] of Object.entries(conflictQueries(table))) {
+      for (const { field, error, sql } of conflictQueries(table)) {
         const rows = await db.all<{ row: number }>(`${sql} order by row limit ?`, [limit]);
-        found.push(...rows.map(({ row }) => ({ row, field })));
+        found.push(...rows.map(({ row }) => ({ row, field, error })));
       }
       return found;
     },
@@ -120,8 +123,16 @@ export async function openStaging(db: Db, name: string, temporary: boolean): Pro
   };
 }
 
-/** By field: the rows, later ones of the file's own, whose value is taken. */
-function conflictQueries(table: string): Readonly<Record<string, string>> {
+interface ConflictQuery {
+  readonly field: string;
+  readonly error: string;
+  /** Selects the rows that break the rule. */
+  readonly sql: string;
+}
+
+/** The rows, later ones of the file's own, whose value is taken. */
+function conflictQueries(table: string): ConflictQuery[] {
+  const error = "exists already";
   const siblings = (s: string) =>
     `coalesce(${s}.gateway, 0), ${s}.parentKey, case when ${s}.gateway is null and ${s}.parentKey = '' then ${s}.productIntID else 0 end, ${s}.modBusIndex`;
   const keyed = `(select row, n, gateway, productIntID, modBusIndex, coalesce(parent, '') parentKey, parentDevice
@@ -129,23 +140,43 @@ function conflictQueries(table: string): Readonly<Record<string, string>> {
   const twice = (partition: string, from: string, where: string) =>
     `select row from (select row, row_number() over (partition by ${partition} order by n) k
       from ${from} s where ${where}) where k > 1`;
-  return {
-    deviceID: `select row from (${twice("deviceID", table, "deviceID is not null")}
-      union select s.row from ${table} s join device d on d.deviceID = s.deviceID
-      union select s.row from ${table} s join removal m on m.deviceID = s.deviceID)`,
-    deviceUsername: `select row from (${twice("deviceUsername", table, "deviceUsername is not null")}
+  return [
+    {
+      field: "deviceID",
+      error,
+      sql: `select row from (${twice("deviceID", table, "deviceID is not null")}
+      union select s.row from ${table} s join device d on d.deviceID = s.deviceID)`,
+    },
+    {
+      field: "deviceID",
+      error: beingRemoved,
+      sql: `select s.row from ${table} s join removal m on m.deviceID = s.deviceID`,
+    },
+    {
+      field: "deviceUsername",
+      error,
+      sql: `select row from (${twice("deviceUsername", table, "deviceUsername is not null")}
       union select s.row from ${table} s join device d on d.deviceUsername = s.deviceUsername)`,
-    deviceName: `select row from (${twice("productIntID, deviceName", table, "productIntID is not null")}
+    },
+    {
+      field: "deviceName",
+      error,
+      sql: `select row from (${twice("productIntID, deviceName", table, "productIntID is not null")}
       union select s.row from ${table} s join device d
         on d.productIntID = s.productIntID and d.deviceName = s.deviceName and d.kind = 'device')`,
-    modBusIndex: `select row from (${twice(siblings("s"), keyed, "1")}
+    },
+    {
+      field: "modBusIndex",
+      error,
+      sql: `select row from (${twice(siblings("s"), keyed, "1")}
       union select s.row from ${keyed} s join device d
         on coalesce(d.gateway, 0) = coalesce(s.gateway, 0) and coalesce(d.parentDevice, 0) = coalesce(s.parentDevice, 0)
         and case when d.gateway is null and d.parentDevice is null then d.productIntID else 0 end =
           case when s.gateway is null and s.parentDevice is null then s.productIntID else 0 end
         and d.modBusIndex = s.modBusIndex
         where d.modBusIndex is not null and (s.parentKey = '' or s.parentDevice is not null))`,
-  };
+    },
+  ];
 }
 
 /** Ids follow the table's sequence, so that children know their parents' before any is stored. */

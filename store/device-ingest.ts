@@ -41,6 +41,15 @@ export async function findDeviceIngests(
   return new Map(rows.map((row) => [row.deviceIntID, toDeviceIngest(row)]));
 }
 
+/** The newest journal id of a node that a device's counters stand for. */
+export async function lastIngestedID(db: Db, node: number): Promise<number> {
+  const row = await db.first<{ id: number | null }>(
+    "select max(journalID) as id from device_ingest where node = ?",
+    [node],
+  );
+  return row?.id ?? 0;
+}
+
 /** What every other node has had of a device. */
 export async function ingestElsewhere(db: Db, node: number, id: number): Promise<DeviceIngest[]> {
   const rows = await db.all<Row>(`select ${columns} from device_ingest where deviceIntID = ? and node <> ?`, [

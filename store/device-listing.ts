@@ -1,4 +1,4 @@
-import { type FilterColumn, integer, type Listing, real, text } from "./table.js";
+import { type FilterColumn, integer, type Listing, real, stamps, text } from "./table.js";
 
 /** Rows of the device table as lists show and filter them. */
 
@@ -28,6 +28,7 @@ const commonFilters = {
   deviceConsolePort: integer("deviceConsolePort"),
   deviceConsoleUsername: text("deviceConsoleUsername"),
   userIntID: integer("userIntID"),
+  ...stamps,
 } satisfies Listing["filters"];
 
 const filters = {

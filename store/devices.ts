@@ -1,11 +1,11 @@
-import { type Actor, changed, updateStatements } from "./changes.js";
+import { type Actor, changed, deleteStatements, differing, updateStatements } from "./changes.js";
 import type { Db, Statement } from "./db.js";
 import { auditOf, type DeviceInput, toColumns } from "./device-columns.js";
 import { devices as deviceListing, everyKind, gateways } from "./device-listing.js";
 import type { Device } from "./device-record.js";
+import { deleting } from "./referrers.js";
 import type { Vault } from "./secrets.js";
 import {
-  deleteRows,
   fromJson,
   getRow,
   insertInto,
@@ -38,6 +38,8 @@ export type DeviceRow = Omit<Device, "token" | "location" | "lora" | "metaData" 
 export interface DeviceStore {
   readonly db: Db;
   readonly vault: Vault;
+  /** Where devices connect to this process: brings the rows up to who is connected now. */
+  readonly settlePresence?: () => Promise<void>;
 }
 
 export function toDevice(store: DeviceStore, row: DeviceRow): Device {
@@ -80,6 +82,7 @@ async function listKind<Kind extends Device>(
   request: PageRequest,
   kind: string,
 ): Promise<Page<Kind>> {
+  await store.settlePresence?.();
   const page = await listRows<DeviceRow>(store.db, source, tenant, asStored(request), { sql: kind });
   return { ...page, items: page.items.map((row) => toDevice(store, row) as Kind) };
 }
@@ -100,6 +103,7 @@ export function asStored(request: PageRequest): PageRequest {
 
 /** A device or a gateway. @throws StoreError NOT_FOUND */
 export async function getDevice(store: DeviceStore, tenant: number, id: number): Promise<Device> {
+  await store.settlePresence?.();
   return toDevice(store, await getRow<DeviceRow>(store.db, everyKind, tenant, id));
 }
 
@@ -156,10 +160,10 @@ export async function updateDevice(
   id: number,
   input: DeviceInput,
 ): Promise<Device> {
-  const columns = toColumns(store.vault, input);
+  const edit = differing(await getDevice(store, actor.tenant, id), input);
   await store.db.write([
-    ...(input.parentDevice ? [refuseCycle(id, input.parentDevice)] : []),
-    ...updateStatements("device", actor, now, id, columns, auditOf(input)),
+    ...(edit.parentDevice ? [refuseCycle(id, edit.parentDevice)] : []),
+    ...updateStatements("device", actor, now, id, toColumns(store.vault, edit), auditOf(edit)),
   ]);
   return getDevice(store, actor.tenant, id);
 }
@@ -174,7 +178,7 @@ export async function removeDevices(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await store.db.write([
+  const statements: Statement[] = [
     {
       sql: `insert into removal (tenant, productID, deviceID, createAt)
         select r.tenant, p.productID, r.deviceID, ? from device r join product p on p.id = r.productIntID
@@ -182,14 +186,15 @@ export async function removeDevices(
       args: [now, actor.tenant, ids],
     },
     {
-      sql: `insert into departed_device (id, tenant, deviceID, deviceName)
-        select id, tenant, deviceID, deviceName from device
-        where tenant = ? and id in (select value from json_each(?))`,
+      sql: `insert into departed_device (id, tenant, deviceID, deviceName, productIntID, productName)
+        select r.id, r.tenant, r.deviceID, r.deviceName, p.id, p.productName
+        from device r join product p on p.id = r.productIntID
+        where r.tenant = ? and r.id in (select value from json_each(?))`,
       args: [actor.tenant, ids],
     },
-    deleteRows("device", actor.tenant, ids),
-    ...ids.map((id) => changed(actor, now, "delete", "device", id)),
-  ]);
+    ...deleteStatements("device", actor, now, ids),
+  ];
+  await deleting(store.db, { device: ids }, () => store.db.write(statements));
 }
 
 const above = `with recursive above (id) as (

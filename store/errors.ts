@@ -1,6 +1,7 @@
 /** The one error class of the base layers. Messages read "cannot <verb> <thing>: <cause>". */
 export type StoreErrorCode =
   | "UNAVAILABLE" // the engine or the disk cannot serve now; the same call may succeed later
+  | "MISMATCH" // the engine holds something of another type here; the message is for whoever asks
   | "CONFLICT" // a uniqueness rule
   | "REFERENCED" // other records hang on this one
   | "NOT_FOUND"

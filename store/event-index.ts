@@ -1,12 +1,14 @@
 import { type Client, createClient } from "@libsql/client";
-import type { Log, Posting, SegmentIndex } from "./event-postings.js";
+import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
+import type { Segment } from "./journal-segment.js";
 
 /**
  * The index of closed segments, a libSQL file of its own: one row an owner (device or tenant) and segment, with
  * the offsets of its records. It can be lost: every row is rebuilt from the segments.
  */
 const schema = [
-  "create table if not exists segment (id integer primary key, firstID integer not null unique) strict",
+  `create table if not exists segment (
+    id integer primary key, firstID integer not null unique, oldest real, newest real, bytes integer) strict`,
   `create table if not exists posting (
     scope text not null, owner integer not null, log integer not null, segment integer not null,
     count integer not null, offsets blob not null) strict`,
@@ -20,20 +22,43 @@ const rowsPerInsert = 200;
 /** Opens the index file. Used by the main thread to read and by the index worker to write. */
 export async function openEventIndexFile(path: string): Promise<Client> {
   const client = createClient({ url: `file:${path}`, concurrency: 1 });
-  await client.execute("pragma journal_mode = wal");
-  await client.execute("pragma synchronous = normal");
-  await client.execute("pragma busy_timeout = 5000");
-  await client.batch(schema, "write");
-  return client;
+  try {
+    await client.execute("pragma journal_mode = wal");
+    await client.execute("pragma synchronous = normal");
+    await client.execute("pragma busy_timeout = 5000");
+    await client.batch(schema, "write");
+    await addSegmentColumns(client);
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+/** Earlier files lack the columns on a segment itself. */
+async function addSegmentColumns(client: Client): Promise<void> {
+  const { rows } = await client.execute("select name from pragma_table_info('segment')");
+  const present = rows.map(({ name }) => name);
+  const added = ["oldest real", "newest real", "bytes integer"].filter(
+    (column) => !present.includes(column.split(" ")[0] ?? ""),
+  );
+  await client.batch(
+    added.map((column) => `alter table segment add column ${column}`),
+    "write",
+  );
 }
 
 /** Stores a segment's postings whole; storing it again changes nothing. */
-export async function storeSegmentIndex(client: Client, firstID: number, index: SegmentIndex): Promise<void> {
+export async function storeSegmentIndex(
+  client: Client,
+  { firstID, bytes }: Pick<Segment, "firstID" | "bytes">,
+  index: SegmentIndex,
+): Promise<void> {
   const transaction = await client.transaction("write");
   try {
     const made = await transaction.execute({
-      sql: "insert or ignore into segment (firstID) values (?)",
-      args: [firstID],
+      sql: "insert or ignore into segment (firstID, oldest, newest, bytes) values (?, ?, ?, ?)",
+      args: [firstID, index.received?.oldest ?? null, index.received?.newest ?? null, bytes],
     });
     if (made.rowsAffected > 0) {
       const segment = Number(made.lastInsertRowid);
@@ -63,10 +88,10 @@ export async function storeSegmentIndex(client: Client, firstID: number, index: 
   }
 }
 
-/** First ids of the segments that the index covers. */
-export async function indexedSegments(client: Client): Promise<number[]> {
-  const { rows } = await client.execute("select firstID from segment");
-  return rows.map((row) => Number(row.firstID));
+/** First ids of the segments that the index covers, and how long each was; null where that was not kept. */
+export async function indexedSegments(client: Client): Promise<Map<number, number | null>> {
+  const { rows } = await client.execute("select firstID, bytes from segment");
+  return new Map(rows.map((row) => [Number(row.firstID), row.bytes === null ? null : Number(row.bytes)]));
 }
 
 /** Forgets a segment that is gone, in small steps so that readers are not held up. */
@@ -84,21 +109,25 @@ export async function forgetSegment(client: Client, firstID: number): Promise<vo
   }
 }
 
-/** Records of some owners: per segment, newest first. */
+/** Records of some owners: per segment, newest first; `received` null where the index does not say. */
 export async function countsBySegment(
   client: Client,
   scope: Scope,
   owners: readonly number[],
   logs: readonly Log[],
-): Promise<{ firstID: number; count: number }[]> {
+): Promise<{ firstID: number; count: number; received: Received | null }[]> {
   const { rows } = await client.execute({
-    sql: `select s.firstID, sum(p.count) n from posting p join segment s on s.id = p.segment
+    sql: `select s.firstID, s.oldest, s.newest, sum(p.count) n from posting p join segment s on s.id = p.segment
       where p.scope = ? and p.owner in (select value from json_each(?))
         and p.log in (select value from json_each(?))
       group by s.firstID order by s.firstID desc`,
     args: [scope, JSON.stringify(owners), JSON.stringify(logs)],
   });
-  return rows.map((row) => ({ firstID: Number(row.firstID), count: Number(row.n) }));
+  return rows.map(({ firstID, oldest, newest, n }) => ({
+    firstID: Number(firstID),
+    count: Number(n),
+    received: oldest === null ? null : { oldest: Number(oldest), newest: Number(newest) },
+  }));
 }
 
 /** The newest `count` offsets of some owners in one segment after skipping `skip`, newest first. */

@@ -1,12 +1,22 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { isDamage } from "./database-faults.js";
 import { forgetSegment, indexedSegments, openEventIndexFile, storeSegmentIndex } from "./event-index.js";
 import { createSegmentIndex } from "./event-postings.js";
+import { walkSegment } from "./journal-reader.js";
 import { peekRecord } from "./journal-record.js";
-import { type Segment, scanSegment } from "./journal-segment.js";
+import { journalDamage } from "./journal-recover.js";
+import type { Segment } from "./journal-segment.js";
 
 /** Indexes closed segments off the main thread. Asked one thing at a time; answers each. */
 export type IndexRequest =
-  | { readonly kind: "index"; readonly segment: Segment; readonly endID: number }
+  | {
+      /** `look`: only whether it is what was written. */
+      readonly kind: "index" | "look";
+      readonly segment: Segment;
+      /** First id of the segment behind it, and the last id before that one. */
+      readonly endID: number;
+      readonly afterID: number;
+    }
   | { readonly kind: "forget"; readonly firstID: number }
   | { readonly kind: "close" };
 
@@ -20,21 +30,23 @@ async function handle(request: IndexRequest): Promise<void> {
     setImmediate(() => parentPort?.close());
     return;
   }
-  const { segment, endID } = request;
-  const known = await indexedSegments(client);
-  if (known.includes(segment.firstID)) return;
+  const { segment, endID, afterID } = request;
+  if (request.kind === "index" && (await indexedSegments(client)).has(segment.firstID)) return;
   const index = createSegmentIndex();
-  await scanSegment(segment, 0, (buffer, at, _size, position) => {
-    const record = peekRecord(buffer, at);
-    if (record.id < endID) index.add(position, record.kind, record.device, record.tenant);
-  });
-  await storeSegmentIndex(client, segment.firstID, index);
+  const walk = await walkSegment(
+    segment,
+    endID,
+    (damage) => parentPort?.postMessage({ damage: journalDamage(segment, damage) }),
+    (buffer, at, position) => index.add(position, peekRecord(buffer, at)),
+  );
+  walk.end(afterID);
+  if (request.kind === "index") await storeSegmentIndex(client, segment, index);
 }
 
 parentPort?.on("message", (request: IndexRequest) => {
   handle(request).then(
-    () => parentPort?.postMessage({ error: null }),
-    (error: unknown) => parentPort?.postMessage({ error: String(error) }),
+    () => parentPort?.postMessage({ error: null, damaged: false }),
+    (error: unknown) => parentPort?.postMessage({ error: String(error), damaged: isDamage(error) }),
   );
 });
-parentPort?.postMessage({ error: null });
+parentPort?.postMessage({ error: null, damaged: false });

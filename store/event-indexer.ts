@@ -1,4 +1,6 @@
 import { Worker } from "node:worker_threads";
+import type { Damage } from "./damage.js";
+import { StoreError } from "./errors.js";
 import type { IndexRequest } from "./event-index.worker.js";
 import { threadLimits } from "./thread-limits.js";
 
@@ -8,8 +10,11 @@ export interface IndexWorker {
   close(): Promise<void>;
 }
 
-/** One request at a time; a crash of the worker fails what it was asked and what follows. */
-export function startIndexWorker(path: string): IndexWorker {
+/**
+ * One request at a time; a crash of the worker fails what it was asked and what follows. Damage in segments is told
+ * of as it is found; a request that meets a damaged index file fails with StoreError CORRUPT.
+ */
+export function startIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
   const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), {
     workerData: { path },
     resourceLimits: threadLimits,
@@ -26,8 +31,10 @@ export function startIndexWorker(path: string): IndexWorker {
       if (failed !== null) reject(failed);
       else settle = (error) => (error === null ? resolve() : reject(error));
     });
-  worker.on("message", (message: { error: string | null }) => {
-    end(message.error === null ? null : new Error(message.error));
+  worker.on("message", (message: { error: string | null; damaged: boolean } | { damage: Damage }) => {
+    if ("damage" in message) onDamage(message.damage);
+    else if (message.error === null) end(null);
+    else end(message.damaged ? new StoreError("CORRUPT", message.error) : new Error(message.error));
   });
   worker.on("error", (error) => {
     failed = error;

@@ -1,4 +1,4 @@
-import { recordKinds } from "./journal-record.js";
+import { type RecordPeek, recordKinds } from "./journal-record.js";
 
 /** The logs that the journal serves: uplink messages, connections coming and going, and connections refused. */
 export const logs = { events: 1, connects: 2, denials: 3 } as const;
@@ -32,7 +32,9 @@ const none = 0xffff_ffff;
  * arrays, so that adding one costs a few stores and no allocation.
  */
 export interface SegmentIndex {
-  add(offset: number, kind: number, device: number, tenant: number): void;
+  add(offset: number, record: RecordPeek): void;
+  /** First and last time of receipt of its records of any log, microseconds; null before the first. */
+  readonly received: Received | null;
   /** The newest `count` offsets of an owner after skipping `skip`, newest first. */
   ofDevice(log: Log, device: number, skip: number, count: number): number[];
   ofTenant(log: Log, tenant: number, skip: number, count: number): number[];
@@ -41,6 +43,12 @@ export interface SegmentIndex {
   /** All postings, for the index file. */
   devices(): Posting[];
   tenants(): Posting[];
+}
+
+/** Times of receipt, microseconds since 1970: a clock that was set may put them in any order. */
+export interface Received {
+  readonly oldest: number;
+  readonly newest: number;
 }
 
 interface Chain {
@@ -53,6 +61,8 @@ export function createSegmentIndex(): SegmentIndex {
   let beforeOfDevice = new Uint32Array(1024);
   let beforeOfTenant = new Uint32Array(1024);
   let records = 0;
+  let oldest = Number.POSITIVE_INFINITY;
+  let newest = Number.NEGATIVE_INFINITY;
   const devices = new Map<number, Chain>();
   const tenants = new Map<number, Chain>();
   // Record ids are far below 2^50, so log and owner fit one number.
@@ -99,14 +109,19 @@ export function createSegmentIndex(): SegmentIndex {
     }));
 
   return {
-    add: (offset, kind, device, tenant) => {
+    add: (offset, { kind, device, tenant, receivedAt }) => {
       const log = logOf(kind);
       if (log === null) return;
+      oldest = Math.min(oldest, receivedAt);
+      newest = Math.max(newest, receivedAt);
       if (records === offsets.length) grow();
       offsets[records] = offset;
       link(devices, key(log, device), beforeOfDevice);
       link(tenants, key(log, tenant), beforeOfTenant);
       records++;
+    },
+    get received() {
+      return records === 0 ? null : { oldest, newest };
     },
     ofDevice: (log, device, skip, count) => walk(devices.get(key(log, device)), beforeOfDevice, skip, count),
     ofTenant: (log, tenant, skip, count) => walk(tenants.get(key(log, tenant)), beforeOfTenant, skip, count),

@@ -1,12 +1,20 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { decodeRecord, type JournalRecord, recordSize } from "./journal-record.js";
-import { recordBytesLimit, type Segment } from "./journal-segment.js";
+import { decodeRecord, isIntact, type JournalRecord, recordSize } from "./journal-record.js";
+import { recordBytesLimit } from "./journal-scan.js";
+import type { Segment } from "./journal-segment.js";
 
 /** Bytes read at once where records lie close together. */
 const spanBytesMax = 256 * 1024;
 
-/** The records at the offsets, in their order (newest first: descending). */
-export async function readAt(segment: Segment, offsets: readonly number[]): Promise<JournalRecord[]> {
+/**
+ * The records at the offsets, in their order (newest first: descending). Where none stands as it was written,
+ * `onDamage` is called and the list goes on without it.
+ */
+export async function readAt(
+  segment: Segment,
+  offsets: readonly number[],
+  onDamage: () => void,
+): Promise<JournalRecord[]> {
   if (offsets.length === 0) return [];
   // Retention may have unlinked the segment since it was listed.
   const file = await open(segment.path, "r").catch(() => null);
@@ -21,7 +29,9 @@ export async function readAt(segment: Segment, offsets: readonly number[]): Prom
       const span = await readSpan(file, segment, oldest, newest);
       for (; at <= last; at++) {
         const start = (offsets[at] as number) - oldest;
-        if (recordSize(span, start, span.length) > 0) records.push(decodeRecord(span, start));
+        const size = recordSize(span, start, span.length);
+        if (size > 0 && isIntact(span, start, size, segment.salt)) records.push(decodeRecord(span, start));
+        else onDamage();
       }
     }
     return records;
@@ -33,10 +43,13 @@ export async function readAt(segment: Segment, offsets: readonly number[]): Prom
 /** Bytes from the oldest record to the end of the newest; most records are small, so guess and read on. */
 async function readSpan(file: FileHandle, segment: Segment, oldest: number, newest: number): Promise<Buffer> {
   const guess = newest - oldest + 4096;
+  let span = Buffer.alloc(0);
   for (const size of [guess, newest - oldest + recordBytesLimit]) {
-    const buffer = Buffer.allocUnsafe(Math.min(size, segment.bytes - oldest));
+    // A file that has lost its end is shorter than its index says.
+    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(size, segment.bytes - oldest)));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, oldest);
-    if (recordSize(buffer, newest - oldest, bytesRead) > 0) return buffer.subarray(0, bytesRead);
+    span = buffer.subarray(0, bytesRead);
+    if (recordSize(span, newest - oldest, bytesRead) > 0) break;
   }
-  return Buffer.alloc(0);
+  return span;
 }

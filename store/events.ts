@@ -1,4 +1,9 @@
-import { asError } from "./errors.js";
+import { dirname } from "node:path";
+import type { Client } from "@libsql/client";
+import type { Damage } from "./damage.js";
+import { isDamage } from "./database-faults.js";
+import { openOrRemake, putAside } from "./database-file.js";
+import { asError, StoreError } from "./errors.js";
 import {
   countsBySegment,
   indexedSegments,
@@ -6,11 +11,11 @@ import {
   openEventIndexFile,
   type Scope,
 } from "./event-index.js";
-import { startIndexWorker } from "./event-indexer.js";
-import { createSegmentIndex, type Log, logs, type SegmentIndex } from "./event-postings.js";
+import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
+import { createSegmentIndex, type Log, logs, type Received, type SegmentIndex } from "./event-postings.js";
 import { readAt } from "./event-reading.js";
-import type { Journal, RecordPeek } from "./journal.js";
-import type { JournalRecord } from "./journal-record.js";
+import type { Journal } from "./journal.js";
+import type { JournalRecord, RecordPeek } from "./journal-record.js";
 import type { Segment } from "./journal-segment.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
@@ -23,9 +28,13 @@ export interface EventLog {
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
+  /** Id of the first record of the newest segment in the index file; 0 where there is none. */
+  readonly lastIndexedID: number;
   /** Binds the journal and indexes what earlier runs left. */
   attach(journal: Journal): Promise<void>;
   forget(segment: Segment): void;
+  /** Puts the index file aside, which a check has found damaged, and makes it again from the segments. */
+  remake(fault: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,8 +46,15 @@ export interface EventQuery {
   readonly devices: readonly number[] | null;
   readonly page: number;
   readonly limit: number;
+  /** Only what was received in [start, stop), microseconds, is looked for: `matches` must say so, too. */
+  readonly received?: ReceivedSpan;
   /** Looked at record by record: such a list is bounded by `scanRowsMax`. */
   readonly matches?: (record: JournalRecord) => boolean;
+}
+
+export interface ReceivedSpan {
+  readonly start: number;
+  readonly stop: number;
 }
 
 export interface EventPage {
@@ -54,46 +70,161 @@ export const scanRowsMax = 100_000;
 interface Source {
   readonly segment: Segment;
   readonly count: number;
+  /** Null where the index does not say. */
+  readonly received: Received | null;
   offsets(skip: number, count: number): Promise<number[]> | number[];
+  /** The records there, without those that are damaged. */
+  read(offsets: readonly number[]): Promise<JournalRecord[]>;
 }
+
+const beingMade = "cannot list events: their index is being made again";
 
 /** Offsets fetched at once from the index. */
 const readRows = 1000;
 
-export async function openEventLog(path: string, onTrouble: (error: Error) => void): Promise<EventLog> {
-  const client = await openEventIndexFile(path);
-  const indexed = new Set(await indexedSegments(client));
+export interface EventLogOptions {
+  /** Of the index file. */
+  readonly path: string;
+  readonly onTrouble: (error: Error) => void;
+  readonly onDamage: (damage: Damage) => void;
+}
+
+/** The index file with the thread that writes it. */
+interface Index {
+  readonly client: Client;
+  readonly worker: IndexWorker;
+  /** First ids of the segments that it covers, and their bytes. */
+  readonly indexed: Map<number, number | null>;
+}
+
+/**
+ * Opens the log; an index file that is damaged, now or later, is put aside and made again from the segments.
+ * Lists that meet it meanwhile fail with StoreError UNAVAILABLE.
+ */
+export async function openEventLog({ path, onTrouble, onDamage }: EventLogOptions): Promise<EventLog> {
   /** Indexes of segments that the file does not cover yet: the newest, and those being written. */
   const live = new Map<Segment, SegmentIndex>();
-  const worker = startIndexWorker(path);
   let journal: Journal | null = null;
+  let remaking: Promise<void> | null = null;
+  /** First ids of the segments whose damage has been told. */
+  const looked = new Set<number>();
+  let closed = false;
+  let index = await openOrRemake(path, openIndex, tell);
 
-  function liveOf(segment: Segment): SegmentIndex {
-    let index = live.get(segment);
-    if (index === undefined) {
-      index = createSegmentIndex();
-      live.set(segment, index);
+  async function openIndex(): Promise<Index> {
+    const client = await openEventIndexFile(path);
+    try {
+      const indexed = await indexedSegments(client);
+      return { client, worker: startIndexWorker(path, onDamage), indexed };
+    } catch (error) {
+      client.close();
+      throw error;
     }
-    return index;
   }
 
-  function endOf(segment: Segment): number {
+  function tell(fault: string, aside: string): void {
+    const what = `${fault}; put aside as ${aside} and made again from the segments`;
+    onDamage({ part: "events", file: path, what, lostBytes: 0 });
+  }
+
+  function remake(fault: string): Promise<void> {
+    remaking ??= replaceIndex(fault).finally(() => {
+      remaking = null;
+    });
+    return remaking;
+  }
+
+  async function replaceIndex(fault: string): Promise<void> {
+    await index.worker.close();
+    index.client.close();
+    tell(fault, await putAside(path));
+    index = await openIndex();
+    await indexClosed();
+  }
+
+  /** Asks the file; one that turns out damaged is made again, and who asks comes back for the answer. */
+  async function asked<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+    if (remaking !== null) throw new StoreError("UNAVAILABLE", beingMade);
+    try {
+      return await ask(index.client);
+    } catch (error) {
+      if (remaking === null && !isDamage(error)) throw error;
+      if (!closed) remake(asError(error).message).catch((failure: unknown) => onTrouble(asError(failure)));
+      throw new StoreError("UNAVAILABLE", beingMade, {}, { cause: error });
+    }
+  }
+
+  /** Indexes what is closed and not covered yet. */
+  async function indexClosed(): Promise<void> {
+    for (const segment of journal?.segments.slice(0, -1) ?? []) {
+      if (!index.indexed.has(segment.firstID)) await indexSegment(segment);
+    }
+  }
+
+  function liveOf(segment: Segment): SegmentIndex {
+    let own = live.get(segment);
+    if (own === undefined) {
+      own = createSegmentIndex();
+      live.set(segment, own);
+    }
+    return own;
+  }
+
+  function placeOf(segment: Segment) {
     const all = journal?.segments ?? [];
-    return all[all.indexOf(segment) + 1]?.firstID ?? Number.MAX_SAFE_INTEGER;
+    const next = all[all.indexOf(segment) + 1];
+    const endID = next?.firstID ?? Number.MAX_SAFE_INTEGER;
+    return { segment: { ...segment }, endID, afterID: next?.afterID ?? 0 };
+  }
+
+  /** Names what a segment has lost, once; whoever came upon it goes on. */
+  function lookAt(segment: Segment): void {
+    if (looked.has(segment.firstID)) return;
+    looked.add(segment.firstID);
+    index.worker.ask({ kind: "look", ...placeOf(segment) }).catch(onFailure);
+  }
+
+  /** Segments that the index knows and that are not there, or not whole any more. */
+  function lookForLosses(segments: readonly Segment[]): void {
+    const [oldest] = segments;
+    for (const segment of segments) {
+      if (segment.bytes < (index.indexed.get(segment.firstID) ?? 0)) lookAt(segment);
+    }
+    for (const firstID of index.indexed.keys()) {
+      // Retention takes them from the front. A segment of today's format knows by itself who was before it.
+      const next = segments.find((segment) => segment.firstID >= firstID);
+      if (oldest === undefined || firstID < oldest.firstID || next?.firstID === firstID) continue;
+      if (next === undefined || next.previousID !== null) continue;
+      const what = `the segment of records ${firstID} to ${next.afterID} is gone`;
+      onDamage({
+        part: "journal",
+        file: dirname(next.path),
+        what,
+        lostBytes: index.indexed.get(firstID) ?? 0,
+      });
+    }
   }
 
   async function indexSegment(segment: Segment): Promise<void> {
+    const { worker, indexed } = index;
     if (!indexed.has(segment.firstID)) {
-      await worker.ask({ kind: "index", segment: { ...segment }, endID: endOf(segment) });
-      indexed.add(segment.firstID);
+      await worker.ask({ kind: "index", ...placeOf(segment) });
+      indexed.set(segment.firstID, segment.bytes);
     }
     live.delete(segment);
+  }
+
+  /** What the thread could not do: a damaged file is made again, anything else told. */
+  function onFailure(error: unknown): void {
+    if (closed || remaking !== null) return;
+    const failing = isDamage(error) ? remake(asError(error).message) : Promise.reject(error);
+    failing.catch((failure: unknown) => onTrouble(asError(failure)));
   }
 
   function onSegmentClosed(segment: Segment): void {
     indexSegment(segment).catch((error: unknown) => {
       // One that retention has unlinked meanwhile needs no index.
-      if (journal?.segments.includes(segment) !== false) onTrouble(asError(error));
+      if (journal?.segments.includes(segment) !== false) onFailure(error);
     });
   }
 
@@ -101,22 +232,43 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
     // A segment may move from memory to the file while the file is asked.
     const before = new Map(live);
     const stored = new Map(
-      (await countsBySegment(client, scope, owners, wanted)).map((row) => [row.firstID, row.count]),
+      (await asked((client) => countsBySegment(client, scope, owners, wanted))).map((row) => [
+        row.firstID,
+        row,
+      ]),
     );
+    const owned = new Set(owners);
+    const isOwn = (record: JournalRecord) => owned.has(scope === "device" ? record.device : record.tenant);
     const all = [...(journal?.segments ?? [])].reverse();
     return all.flatMap((segment): Source[] => {
-      const index = before.get(segment) ?? live.get(segment);
-      if (index !== undefined) return [liveSource(segment, index, scope, owners, wanted)];
-      const count = stored.get(segment.firstID) ?? 0;
+      const own = before.get(segment) ?? live.get(segment);
+      const read = (offsets: readonly number[]) => readOwn(segment, offsets, isOwn);
+      if (own !== undefined) return [{ ...liveSource(segment, own, scope, owners, wanted), read }];
+      const { count, received } = stored.get(segment.firstID) ?? { count: 0, received: null };
       if (count === 0) return [];
       return [
         {
-          segment,
-          count,
-          offsets: (skip, take) => offsetsIn(client, scope, owners, wanted, segment.firstID, skip, take),
+          ...{ segment, count, received, read },
+          offsets: (skip, take) =>
+            asked((client) => offsetsIn(client, scope, owners, wanted, segment.firstID, skip, take)),
         },
       ];
     });
+  }
+
+  /** A damaged index must not show one tenant's records to another. */
+  async function readOwn(
+    segment: Segment,
+    offsets: readonly number[],
+    isOwn: (record: JournalRecord) => boolean,
+  ): Promise<JournalRecord[]> {
+    const records = await readAt(segment, offsets, () => lookAt(segment));
+    const own = records.filter(isOwn);
+    if (own.length < records.length) {
+      const what = `the index of segment ${segment.firstID} names records of others; lists go on without them`;
+      onDamage({ part: "events", file: path, what, lostBytes: 0 });
+    }
+    return own;
   }
 
   async function list(query: EventQuery): Promise<EventPage> {
@@ -135,29 +287,36 @@ export async function openEventLog(path: string, onTrouble: (error: Error) => vo
       ),
     kept: (device, start, stop) => keptBetween(() => sources("device", [device], [logs.events]), start, stop),
     onRecord: (segment, position, record) => {
-      liveOf(segment).add(position, record.kind, record.device, record.tenant);
+      liveOf(segment).add(position, record);
     },
     onSegmentClosed,
+    lastIndexedID: Math.max(0, ...index.indexed.keys()),
     attach: async (opened) => {
       journal = opened;
       const present = new Set(opened.segments.map((segment) => segment.firstID));
-      for (const firstID of indexed) {
-        if (!present.has(firstID)) await worker.ask({ kind: "forget", firstID });
-      }
-      for (const segment of opened.segments.slice(0, -1)) {
-        if (!indexed.has(segment.firstID)) await indexSegment(segment);
+      try {
+        lookForLosses(opened.segments);
+        for (const firstID of index.indexed.keys()) {
+          if (!present.has(firstID)) await index.worker.ask({ kind: "forget", firstID });
+        }
+        await indexClosed();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        await remake(asError(error).message);
       }
     },
     forget: (segment) => {
-      indexed.delete(segment.firstID);
+      looked.delete(segment.firstID);
+      index.indexed.delete(segment.firstID);
       live.delete(segment);
-      worker
-        .ask({ kind: "forget", firstID: segment.firstID })
-        .catch((error: unknown) => onTrouble(asError(error)));
+      index.worker.ask({ kind: "forget", firstID: segment.firstID }).catch(onFailure);
     },
+    remake,
     close: async () => {
-      await worker.close();
-      client.close();
+      closed = true;
+      await remaking?.catch(() => undefined);
+      await index.worker.close();
+      index.client.close();
     },
   };
 }
@@ -168,12 +327,13 @@ function liveSource(
   scope: Scope,
   owners: readonly number[],
   wanted: readonly Log[],
-): Source {
+): Omit<Source, "read"> {
   const count = scope === "device" ? index.countOfDevice : index.countOfTenant;
   const walk = scope === "device" ? index.ofDevice : index.ofTenant;
   const chains = wanted.flatMap((log) => owners.map((owner) => [log, owner] as const));
   return {
     segment,
+    received: index.received,
     count: chains.reduce((sum, [log, owner]) => sum + count(log, owner), 0),
     offsets: (skip, take) => {
       const [only] = chains;
@@ -210,7 +370,7 @@ async function takeNewest(
     const offsets = await source.offsets(toSkip, limit - items.length);
     toSkip = 0;
     for (let at = 0; at < offsets.length; at += rowsPerRead) {
-      const records = await readAt(source.segment, offsets.slice(at, at + rowsPerRead));
+      const records = await source.read(offsets.slice(at, at + rowsPerRead));
       for (const record of records) bytes += record.payload.length;
       if (bytes > pageBytesMax && items.length > 0) return { items, truncated: true };
       items.push(...records);
@@ -232,27 +392,28 @@ async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalR
   }
 }
 
-/** A clock that was set moves receipts within a segment by no more than that. */
-const clockSlackMicros = 3_600e6;
-
 /** Of segments that hold the time, each asked for its offsets once: a device may have a million records in it. */
 async function* keptBetween(
   find: () => Promise<Source[]>,
   start: number,
   stop: number,
 ): AsyncGenerator<JournalRecord> {
-  for (const source of await find()) {
-    const begun = source.segment.createdAt * 1000;
-    if (begun - clockSlackMicros >= stop) continue;
+  for (const source of reaching(await find(), { start, stop })) {
     const offsets = await source.offsets(0, source.count);
     for (let at = 0; at < offsets.length; at += rowsPerRead) {
-      const records = await readAt(source.segment, offsets.slice(at, at + rowsPerRead));
+      const records = await source.read(offsets.slice(at, at + rowsPerRead));
       for (const record of records) {
         if (record.receivedAt >= start && record.receivedAt < stop) yield record;
       }
     }
-    if (begun + clockSlackMicros < start) return;
   }
+}
+
+/** The sources that may hold records received in the span. */
+function reaching(sources: readonly Source[], { start, stop }: ReceivedSpan): Source[] {
+  return sources.filter(
+    ({ received }) => received === null || (received.oldest < stop && received.newest >= start),
+  );
 }
 
 /** Merges logs by id, newest first. */
@@ -285,13 +446,13 @@ async function listMatching(
   const items: JournalRecord[] = [];
   let count = 0;
   let looked = 0;
-  for (const source of sources) {
+  for (const source of query.received === undefined ? sources : reaching(sources, query.received)) {
     for (let skip = 0; skip < source.count; skip += readRows) {
       if (looked >= scanRowsMax) return { items, count, truncated: true };
       const offsets = await source.offsets(skip, Math.min(readRows, scanRowsMax - looked));
       looked += offsets.length;
       for (let at = 0; at < offsets.length; at += rowsPerRead) {
-        for (const record of await readAt(source.segment, offsets.slice(at, at + rowsPerRead))) {
+        for (const record of await source.read(offsets.slice(at, at + rowsPerRead))) {
           if (!matches(record)) continue;
           if (count >= from && items.length < query.limit) items.push(record);
           count++;

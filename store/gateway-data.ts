@@ -19,6 +19,7 @@ const listing: Listing = {
     deviceName: text("deviceName"),
     productID: { column: "p.productID", type: "text" },
     productIntID: integer("productIntID"),
+    deviceIntID: integer("id"),
   },
 };
 

@@ -1,8 +1,17 @@
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import { shortID } from "./ids.js";
 import { devicesShownMax } from "./products.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+} from "./table.js";
 
 /** Devices of one product, to be commanded together. */
 export interface Group {
@@ -21,9 +30,10 @@ export interface Group {
   readonly updateAt: number | null;
 }
 
+const memberCount = "(select count(*) from group_member m where m.groupIntID = r.id)";
+
 const listing: Listing = {
-  select: `r.*, p.productID, p.productName,
-    (select count(*) from group_member m where m.groupIntID = r.id) deviceCount`,
+  select: `r.*, p.productID, p.productName, ${memberCount} deviceCount`,
   from: "device_group r join product p on p.id = r.productIntID",
   filters: {
     groupName: text("groupName"),
@@ -33,6 +43,8 @@ const listing: Listing = {
     productName: { column: "p.productName", type: "text" },
     productIntID: integer("productIntID"),
     userIntID: integer("userIntID"),
+    deviceCount: { column: memberCount, type: "integer" },
+    ...stamps,
   },
 };
 
@@ -82,7 +94,8 @@ export async function updateGroup(
   id: number,
   input: Partial<Pick<Group, "groupName" | "description">>,
 ): Promise<Group> {
-  await db.write(updateStatements("device_group", actor, now, id, input));
+  const edit = differing(await getGroup(db, actor.tenant, id), input);
+  await db.write(updateStatements("device_group", actor, now, id, edit));
   return getGroup(db, actor.tenant, id);
 }
 

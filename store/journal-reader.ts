@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { peekRecord } from "./journal-record.js";
-import { readBufferBytes, readRecords, type Segment, segmentHeadBytes } from "./journal-segment.js";
+import { type Segment, segmentHeadBytes } from "./journal-segment.js";
+import { createSegmentWalk, type SegmentDamage, type SegmentWalk, walkBufferBytes } from "./journal-walk.js";
 
 export interface JournalBatch {
   readonly segment: Segment;
@@ -9,7 +10,6 @@ export interface JournalBatch {
   readonly offsets: readonly number[];
   /** Offset in the file of buffer byte 0. */
   readonly position: number;
-  readonly damagedBytes: number;
 }
 
 export interface JournalReader {
@@ -20,31 +20,41 @@ export interface JournalReader {
   close(): Promise<void>;
 }
 
-/**
- * Reads the committed records behind `afterID`, over segments as they come. `segments` is the journal's own list,
- * `committedID` its durable end.
- */
-export async function openJournalReader(
-  segments: readonly Segment[],
-  afterID: number,
-  committedID: () => number,
-): Promise<JournalReader> {
-  let segment: Segment | undefined;
-  let file: FileHandle | null = null;
-  let position = segmentHeadBytes;
-  let lastID = afterID;
-  const buffer = Buffer.allocUnsafeSlow(readBufferBytes);
+/** What a reader asks of the journal. */
+export interface ReaderSource {
+  /** The journal's own list. */
+  readonly segments: readonly Segment[];
+  /** Its durable end. */
+  readonly committedID: () => number;
+  readonly onDamage: (segment: Segment, damage: SegmentDamage) => void;
+}
 
-  /** The segment that holds the first record behind `lastID`, or the one after the present. */
+/** Reads the committed records behind `afterID`, over segments as they come, past what is damaged. */
+export async function openJournalReader(source: ReaderSource, afterID: number): Promise<JournalReader> {
+  const { segments, committedID, onDamage } = source;
+  let segment: Segment | undefined;
+  let walk: SegmentWalk | undefined;
+  let file: FileHandle | null = null;
+  let lastID = afterID;
+  const buffer = Buffer.allocUnsafeSlow(walkBufferBytes);
+
+  const following = (): Segment | undefined => segment && segments[segments.indexOf(segment) + 1];
+
+  /** To the segment that holds the first record behind `lastID`, or the one after the present. */
   async function advance(): Promise<boolean> {
     const next =
       segment === undefined
         ? (segments.findLast((one) => one.firstID <= lastID + 1) ?? segments[0])
-        : segments[segments.indexOf(segment) + 1];
+        : following();
     if (next === undefined) return false;
+    // What a follower has not had yet is never unlinked: somebody has taken away the segments before.
+    if (segment === undefined && lastID > 0 && next.afterID > lastID) {
+      onDamage(next, { position: 0, bytes: 0, lost: [lastID + 1, next.afterID] });
+    }
+    walk?.end(next.afterID);
     await file?.close();
     segment = next;
-    position = segmentHeadBytes;
+    walk = createSegmentWalk(next, buffer, (damage) => onDamage(next, damage));
     file = await open(next.path, "r");
     return true;
   }
@@ -52,25 +62,21 @@ export async function openJournalReader(
   async function next(): Promise<JournalBatch | null> {
     for (;;) {
       if (lastID >= committedID()) return null;
-      if (segment === undefined || file === null || position >= segment.bytes) {
+      // A later segment's first id voids what a failed commit left behind.
+      const before = following()?.firstID ?? Number.POSITIVE_INFINITY;
+      const read = file === null ? null : await walk?.next(file, before);
+      if (segment === undefined || walk === undefined || !read) {
         if (await advance()) continue;
         // The end of the newest segment is damaged: there is nothing more to hand out up to here.
+        walk?.end(committedID());
         lastID = committedID();
         return null;
       }
-      const from = position;
-      const read = await readRecords(file, segment, from, buffer);
-      position = read.next;
-      // A later segment's first id voids what a failed commit left behind.
-      const end = segments[segments.indexOf(segment) + 1]?.firstID ?? Number.POSITIVE_INFINITY;
-      const offsets = read.offsets.filter((at) => {
-        const { id } = peekRecord(buffer, at);
-        return id > lastID && id < end;
-      });
+      const offsets = read.offsets.filter((at) => peekRecord(buffer, at).id > lastID);
       const last = offsets.at(-1);
-      if (last === undefined && read.damagedBytes === 0) continue;
-      if (last !== undefined) lastID = peekRecord(buffer, last).id;
-      return { segment, buffer, offsets, position: from, damagedBytes: read.damagedBytes };
+      if (last === undefined) continue;
+      lastID = peekRecord(buffer, last).id;
+      return { segment, buffer, offsets, position: read.position };
     }
   }
 
@@ -84,4 +90,24 @@ export async function openJournalReader(
       file = null;
     },
   };
+}
+
+/** Walks one segment from its head to its durable end. Resolves with the walk as it ended. */
+export async function walkSegment(
+  segment: Segment,
+  beforeID: number,
+  onDamage: (damage: SegmentDamage) => void,
+  visit: (buffer: Buffer, at: number, position: number) => void,
+): Promise<SegmentWalk> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(walkBufferBytes, Math.max(segment.bytes, segmentHeadBytes)));
+  const walk = createSegmentWalk(segment, buffer, onDamage);
+  const file = await open(segment.path, "r");
+  try {
+    for (let read = await walk.next(file, beforeID); read; read = await walk.next(file, beforeID)) {
+      for (const at of read.offsets) visit(buffer, at, read.position + at);
+    }
+  } finally {
+    await file.close();
+  }
+  return walk;
 }

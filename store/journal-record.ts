@@ -62,25 +62,34 @@ export interface JournalRecord extends JournalInput {
 }
 
 /*
- * Layout, little endian: length u32 (of the body), crc32c u32 (of the body), then the body:
- * kind u8, flags u8, messageID u16, session u32, id f64, receivedAt f64, stamp f64, device f64,
- * connection f64, tenant u32, ip length u8, whether there is an extra u8, topic length u16, ip, topic,
- * (extra length u32, extra), payload.
+ * Layout, little endian: length u32 (of the body), check u32, then the body: kind u8, flags u8, messageID u16,
+ * session u32, id f64, receivedAt f64, stamp f64, device f64, connection f64, tenant u32, ip length u8, whether there
+ * is an extra u8, topic length u16, [head check u32], ip, topic, (extra length u32, extra), payload.
+ *
+ * With a salt (format 2) the head check is the CRC-32C of salt, length and head, and the check that of what follows,
+ * begun with the head check: that a head is genuine is known without its payload. Format 1 has no head check; its
+ * check is the CRC-32C of the body.
  */
 export const prefixBytes = 8;
 const bodyHeadBytes = 56;
+const headCheckBytes = 4;
+/** The shortest record. */
 export const recordHeadBytes = prefixBytes + bodyHeadBytes;
 const extraLengthBytes = 4;
 
-const flagBits = { qos: 0b11, dup: 0b100, retain: 0b1000, flag: 0b10000 } as const;
+const flagBits = { qos: 0b11, dup: 0b100, retain: 0b1000, flag: 0b10000, headCheck: 0b100000 } as const;
 
 /** An upper bound of a record's encoded size in bytes. */
 export function recordBytesMax(input: JournalInput): number {
   const extraBytes = input.extra === null ? 0 : extraLengthBytes + input.extra.length;
-  return recordHeadBytes + input.ip.length * 3 + input.topic.length * 3 + extraBytes + input.payload.length;
+  const headBytes = recordHeadBytes + headCheckBytes;
+  return headBytes + input.ip.length * 3 + input.topic.length * 3 + extraBytes + input.payload.length;
 }
 
-/** Writes the record at `at`; the caller made room (recordBytesMax). Returns the offset behind it. */
+/**
+ * Writes the record at `at`; the caller made room (recordBytesMax). `salt` is the segment's: what a sender cannot
+ * know, so that no payload passes for a record; 0 in format 1. Returns the offset behind it.
+ */
 export function encodeRecord(
   buffer: Buffer,
   at: number,
@@ -88,9 +97,10 @@ export function encodeRecord(
   id: number,
   receivedAt: number,
   stamp: number,
+  salt: number,
 ): number {
   const body = at + prefixBytes;
-  const tail = body + bodyHeadBytes;
+  const tail = body + bodyHeadBytes + (salt === 0 ? 0 : headCheckBytes);
   const ipBytes = buffer.write(input.ip, tail, "latin1");
   const topicBytes = buffer.write(input.topic, tail + ipBytes, "utf8");
   const payloadAt = writeExtra(buffer, tail + ipBytes + topicBytes, input.extra);
@@ -101,7 +111,8 @@ export function encodeRecord(
     input.qos |
     (input.dup ? flagBits.dup : 0) |
     (input.retain ? flagBits.retain : 0) |
-    (input.flag ? flagBits.flag : 0);
+    (input.flag ? flagBits.flag : 0) |
+    (salt === 0 ? 0 : flagBits.headCheck);
   buffer.writeUInt16LE(input.messageID, body + 2);
   buffer.writeUInt32LE(input.session, body + 4);
   buffer.writeDoubleLE(id, body + 8);
@@ -114,8 +125,33 @@ export function encodeRecord(
   buffer[body + 53] = input.extra === null ? 0 : 1;
   buffer.writeUInt16LE(topicBytes, body + 54);
   buffer.writeUInt32LE(end - body, at);
-  buffer.writeUInt32LE(crc32c(buffer, body, end), at + 4);
+  seal(buffer, at, end, salt);
   return end;
+}
+
+function seal(buffer: Buffer, at: number, end: number, salt: number): void {
+  const body = at + prefixBytes;
+  if (salt === 0) {
+    buffer.writeUInt32LE(crc32c(buffer, body, end), at + 4);
+    return;
+  }
+  const head = headCheckOf(buffer, at, salt);
+  buffer.writeUInt32LE(head, body + bodyHeadBytes);
+  buffer.writeUInt32LE(crc32c(buffer, body + bodyHeadBytes + headCheckBytes, end, head), at + 4);
+}
+
+function headCheckOf(buffer: Buffer, at: number, salt: number): number {
+  const body = at + prefixBytes;
+  return crc32c(buffer, body, body + bodyHeadBytes, crc32c(buffer, at, at + 4, salt));
+}
+
+/** Moves the whole records of `buffer`, of format 2, to a segment of another salt. */
+export function resealRecords(buffer: Buffer, salt: number): void {
+  for (let at = 0; at < buffer.length; ) {
+    const end = at + prefixBytes + buffer.readUInt32LE(at);
+    seal(buffer, at, end, salt);
+    at = end;
+  }
 }
 
 function writeExtra(buffer: Buffer, at: number, extra: Uint8Array | null): number {
@@ -130,7 +166,7 @@ export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
   const body = at + prefixBytes;
   const end = body + buffer.readUInt32LE(at);
   const flags = buffer[body + 1] as number;
-  const ipAt = body + bodyHeadBytes;
+  const ipAt = body + bodyHeadBytes + ((flags & flagBits.headCheck) === 0 ? 0 : headCheckBytes);
   const topicAt = ipAt + (buffer[body + 52] as number);
   const topicEnd = topicAt + buffer.readUInt16LE(body + 54);
   const hasExtra = buffer[body + 53] === 1;
@@ -157,15 +193,17 @@ export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
   };
 }
 
+export type RecordPeek = Readonly<
+  Record<"kind" | "id" | "device" | "tenant" | "receivedAt" | "stamp", number>
+>;
+
 /** Fields that an index needs, read without decoding the rest. */
-export function peekRecord(
-  buffer: Buffer,
-  at: number,
-): { kind: number; id: number; device: number; tenant: number; stamp: number } {
+export function peekRecord(buffer: Buffer, at: number): RecordPeek {
   const body = at + prefixBytes;
   return {
     kind: buffer[body] as number,
     id: buffer.readDoubleLE(body + 8),
+    receivedAt: buffer.readDoubleLE(body + 16),
     stamp: buffer.readDoubleLE(body + 24),
     device: buffer.readDoubleLE(body + 32),
     tenant: buffer.readUInt32LE(body + 48),
@@ -180,6 +218,22 @@ export function recordSize(buffer: Buffer, at: number, end: number): number {
 }
 
 /** True when the record at `at` is what was written. */
-export function isIntact(buffer: Buffer, at: number, size: number): boolean {
-  return crc32c(buffer, at + prefixBytes, at + size) === buffer.readUInt32LE(at + 4);
+export function isIntact(buffer: Buffer, at: number, size: number, salt: number): boolean {
+  const body = at + prefixBytes;
+  const check = buffer.readUInt32LE(at + 4);
+  if (salt === 0) return crc32c(buffer, body, at + size) === check;
+  if (!isGenuineHead(buffer, at, at + size, salt)) return false;
+  const head = buffer.readUInt32LE(body + bodyHeadBytes);
+  return crc32c(buffer, body + bodyHeadBytes + headCheckBytes, at + size, head) === check;
+}
+
+/**
+ * Format 2: whether length and head at `at` are what was written, whatever the payload is. Nobody who does not know
+ * the salt can make such a head. Bytes up to `end` are there.
+ */
+export function isGenuineHead(buffer: Buffer, at: number, end: number, salt: number): boolean {
+  const body = at + prefixBytes;
+  if (body + bodyHeadBytes + headCheckBytes > end) return false;
+  if (((buffer[body + 1] as number) & flagBits.headCheck) === 0) return false;
+  return buffer.readUInt32LE(body + bodyHeadBytes) === headCheckOf(buffer, at, salt);
 }

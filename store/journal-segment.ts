@@ -1,47 +1,98 @@
+import { randomInt } from "node:crypto";
 import { type FileHandle, open, readdir, rename, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { crc32c } from "./crc32c.js";
 import { StoreError } from "./errors.js";
-import { isIntact, recordSize } from "./journal-record.js";
+import { isIntact, peekRecord, recordSize } from "./journal-record.js";
+import { recordBytesLimit } from "./journal-scan.js";
 
 /** One file of the journal. `bytes` is its durable length: nothing behind it is ever read. */
-export interface Segment {
+export interface Segment extends SegmentHead {
   readonly path: string;
-  readonly firstID: number;
-  /** When it was begun, milliseconds. */
-  readonly createdAt: number;
   bytes: number;
 }
 
+export interface SegmentHead {
+  readonly firstID: number;
+  /** The last id before it; ids in between were never given, or are known to be lost. */
+  readonly afterID: number;
+  /** First id of the segment before it; 0 for the first one, null where that is not known. */
+  readonly previousID: number | null;
+  /** When it was begun, milliseconds. */
+  readonly createdAt: number;
+  /** What every checksum of its records begins with; 0 in format 1, where none has a salt. */
+  readonly salt: number;
+}
+
 const magic = "TIDEJRNL";
-const format = 1;
+const format = 2;
 export const segmentHeadBytes = 64;
+const suffix = ".journal";
 
-/** No record is larger: 256 KiB payload, 64 KiB topic, and room. */
-export const recordBytesLimit = 768 * 1024;
-
-const readStepBytes = 1024 * 1024;
-
-function encodeHead(firstID: number, createdAt: number): Buffer {
+/*
+ * The head, little endian: magic, format u32, salt u32, firstID f64, createdAt f64, afterID f64, previousID f64, zeros,
+ * crc32c u32. Format 1 has neither salt nor what follows createdAt. The name repeats what the records cannot be read without.
+ */
+function encodeHead({ firstID, afterID, previousID, createdAt, salt }: SegmentHead): Buffer {
   const head = Buffer.alloc(segmentHeadBytes);
   head.write(magic, 0, "latin1");
   head.writeUInt32LE(format, 8);
+  head.writeUInt32LE(salt, 12);
   head.writeDoubleLE(firstID, 16);
   head.writeDoubleLE(createdAt, 24);
+  head.writeDoubleLE(afterID, 32);
+  head.writeDoubleLE(previousID ?? 0, 40);
   head.writeUInt32LE(crc32c(head, 0, segmentHeadBytes - 4), segmentHeadBytes - 4);
   return head;
+}
+
+/** Null where the bytes are not a head as it was written. @throws StoreError INVALID for a newer format */
+function decodeHead(head: Buffer, path: string): SegmentHead | null {
+  const whole =
+    head.length === segmentHeadBytes &&
+    head.toString("latin1", 0, 8) === magic &&
+    head.readUInt32LE(segmentHeadBytes - 4) === crc32c(head, 0, segmentHeadBytes - 4);
+  if (!whole) return null;
+  const found = head.readUInt32LE(8);
+  if (found > format) throw new StoreError("INVALID", `cannot open the journal: ${path} has format ${found}`);
+  const firstID = head.readDoubleLE(16);
+  return {
+    firstID,
+    afterID: found === 1 ? firstID - 1 : head.readDoubleLE(32),
+    previousID: found === 1 ? null : head.readDoubleLE(40),
+    createdAt: head.readDoubleLE(24),
+    salt: found === 1 ? 0 : head.readUInt32LE(12),
+  };
+}
+
+function nameOf({ firstID, createdAt, salt }: SegmentHead): string {
+  return `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}-${salt.toString(36)}${suffix}`;
+}
+
+/** What the name of a file says where its head does not. Names of format 1 have no salt. */
+function headOfName(name: string): SegmentHead | null {
+  const found = /^(\d{16})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,7}))?\.journal$/.exec(name);
+  if (found === null) return null;
+  const firstID = Number(found[1]);
+  return {
+    firstID,
+    afterID: firstID - 1,
+    previousID: null,
+    createdAt: Number.parseInt(found[2] ?? "", 36),
+    salt: Number.parseInt(found[3] ?? "0", 36),
+  };
 }
 
 /** Makes a segment file and syncs it and its folder. The handle is open for writing. */
 export async function createSegment(
   dir: string,
-  firstID: number,
-  createdAt: number,
+  of: Omit<SegmentHead, "salt">,
 ): Promise<{ segment: Segment; file: FileHandle }> {
-  const path = join(dir, `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}.journal`);
+  const head = { ...of, salt: randomInt(1, 2 ** 32) };
+  const path = join(dir, nameOf(head));
   const file = await open(path, "wx+", 0o600);
   try {
-    await file.write(encodeHead(firstID, createdAt), 0, segmentHeadBytes, 0);
+    await file.write(encodeHead(head), 0, segmentHeadBytes, 0);
     await file.datasync();
     await syncFolder(dir);
   } catch (error) {
@@ -49,7 +100,7 @@ export async function createSegment(
     await unlink(path).catch(() => undefined);
     throw error;
   }
-  return { segment: { path, firstID, createdAt, bytes: segmentHeadBytes }, file };
+  return { segment: { path, ...head, bytes: segmentHeadBytes }, file };
 }
 
 export async function syncFolder(dir: string): Promise<void> {
@@ -62,17 +113,36 @@ export async function syncFolder(dir: string): Promise<void> {
 }
 
 /**
- * The segments of a folder, oldest first. A file whose head never reached the disk holds nothing and is put
- * aside, and so is one whose first commit failed, so that the next file began with the same id. @throws StoreError INVALID for a newer format
+ * The segments of a folder, oldest first. A file without a byte behind a head that never reached the disk goes; one
+ * whose first commit failed, so that the next file began with the same id, is put aside. A damaged head is told to
+ * `onDamage`, and what it said is taken from the name. @throws StoreError INVALID for a newer format
  */
-export async function listSegments(dir: string): Promise<Segment[]> {
-  const names = (await readdir(dir)).filter((name) => name.endsWith(".journal")).sort();
+export async function listSegments(
+  dir: string,
+  onDamage: (file: string, what: string, lostBytes: number) => void,
+): Promise<Segment[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith(suffix)).sort();
   const segments: Segment[] = [];
   for (const name of names) {
     const path = join(dir, name);
+    const { size } = await stat(path);
     const head = await readHead(path);
-    if (head === null) await rename(path, `${path}.void`);
-    else segments.push({ path, ...head, bytes: (await stat(path)).size });
+    if (head !== null) {
+      segments.push({ path, ...head, bytes: size });
+      continue;
+    }
+    const named = size <= segmentHeadBytes ? null : await headFromName(path);
+    if (named !== null) {
+      onDamage(path, "the head is damaged; the file's name says what it said", 0);
+      segments.push({ path, ...named, bytes: size });
+      continue;
+    }
+    if (size <= segmentHeadBytes) {
+      await unlink(path);
+      continue;
+    }
+    await rename(path, `${path}.void`);
+    onDamage(path, "neither head nor name says how to read it: put aside as .void", size);
   }
   segments.sort((a, b) => a.firstID - b.firstID || a.createdAt - b.createdAt);
   const isVoid = (segment: Segment, i: number) => segments[i + 1]?.firstID === segment.firstID;
@@ -80,139 +150,89 @@ export async function listSegments(dir: string): Promise<Segment[]> {
   return segments.filter((segment, i) => !isVoid(segment, i));
 }
 
-async function readHead(path: string): Promise<{ firstID: number; createdAt: number } | null> {
+async function readHead(path: string): Promise<SegmentHead | null> {
   const file = await open(path, "r");
   try {
     const head = Buffer.alloc(segmentHeadBytes);
     const { bytesRead } = await file.read(head, 0, segmentHeadBytes, 0);
-    const whole =
-      bytesRead === segmentHeadBytes &&
-      head.toString("latin1", 0, 8) === magic &&
-      head.readUInt32LE(segmentHeadBytes - 4) === crc32c(head, 0, segmentHeadBytes - 4);
-    if (!whole) return null;
-    if (head.readUInt32LE(8) > format) {
-      throw new StoreError("INVALID", `cannot open the journal: ${path} has format ${head.readUInt32LE(8)}`);
-    }
-    return { firstID: head.readDoubleLE(16), createdAt: head.readDoubleLE(24) };
+    return decodeHead(head.subarray(0, bytesRead), path);
   } finally {
     await file.close();
   }
 }
 
-/** Intact records of a file as (buffer, offset in buffer, size, offset in file), until `visit` says false. */
-export type RecordVisitor = (
-  buffer: Buffer,
-  at: number,
-  size: number,
-  position: number,
-) => boolean | undefined;
-
-/**
- * Walks a segment's records from `position` to its durable end, past damaged ones as readRecords does. Returns
- * the offset behind the last intact record: less than `segment.bytes` when the file ends in a torn one.
- */
-export async function scanSegment(segment: Segment, position: number, visit: RecordVisitor): Promise<number> {
-  const file = await open(segment.path, "r");
-  const buffer = Buffer.allocUnsafe(readStepBytes + recordBytesLimit);
-  let at = Math.max(position, segmentHeadBytes);
+/** The name is believed where it does not contradict the first record, if that one is intact. */
+async function headFromName(path: string): Promise<SegmentHead | null> {
+  const named = headOfName(basename(path));
+  if (named === null) return null;
+  const file = await open(path, "r");
   try {
-    while (at < segment.bytes) {
-      const want = Math.min(buffer.length, segment.bytes - at);
-      const { bytesRead } = await file.read(buffer, 0, want, at);
-      const taken = visitAll(buffer, bytesRead, at, visit);
-      at += taken.bytes;
-      if (taken.stopped || taken.bytes === 0) break;
-    }
+    const buffer = Buffer.alloc(recordBytesLimit);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, segmentHeadBytes);
+    const size = recordSize(buffer, 0, bytesRead);
+    const contradicts =
+      size > 0 && isIntact(buffer, 0, size, named.salt) && peekRecord(buffer, 0).id < named.firstID;
+    return contradicts ? null : named;
   } finally {
     await file.close();
   }
-  return at;
 }
 
-function visitAll(
-  buffer: Buffer,
-  end: number,
-  position: number,
-  visit: RecordVisitor,
-): { bytes: number; stopped: boolean } {
-  let at = 0;
-  for (;;) {
-    const intact = intactFrom(buffer, at, end);
-    if (intact === null) return { bytes: at, stopped: false };
-    at = intact.at + intact.size;
-    if (visit(buffer, intact.at, intact.size, position + intact.at) === false)
-      return { bytes: at, stopped: true };
-  }
-}
+const copyStepBytes = 1024 * 1024;
 
 /**
- * The next intact record that lengths lead to. Never looked for byte by byte: a payload may hold what looks
- * like a record.
+ * Cuts what follows the last intact record: the tail of a commit that never ended. All of it is first copied, and
+ * synced, beside the segment for a person to look at. Returns the copy's path. @throws where the disk cannot hold it
  */
-function intactFrom(buffer: Buffer, from: number, end: number): { at: number; size: number } | null {
-  for (let at = from; ; ) {
-    const size = recordSize(buffer, at, end);
-    if (size === 0) return null;
-    if (isIntact(buffer, at, size)) return { at, size };
-    at += size;
-  }
-}
-
-/**
- * Cuts what follows the last intact record: the tail of a commit that never ended. The cut bytes are kept
- * beside the segment for a person to look at. Returns how many there were.
- */
-export async function cutTornTail(segment: Segment, intactBytes: number): Promise<number> {
-  const torn = segment.bytes - intactBytes;
-  if (torn <= 0) return 0;
+export async function cutTail(segment: Segment, intactBytes: number): Promise<string> {
   const file = await open(segment.path, "r+");
+  let path: string;
   try {
-    const tail = Buffer.alloc(Math.min(torn, 16 * readStepBytes));
-    await file.read(tail, 0, tail.length, intactBytes);
-    const kept = await open(`${segment.path}.cut`, "w", 0o600);
-    await kept.write(tail).finally(() => kept.close());
+    path = await copyTail(file, intactBytes, segment.bytes, `${segment.path}.cut-${intactBytes}`);
     await file.truncate(intactBytes);
     await file.datasync();
   } finally {
     await file.close();
   }
   segment.bytes = intactBytes;
-  return torn;
+  return path;
 }
 
-/** What one read found: offsets of intact records in the buffer, and where to go on in the file. */
-export interface RecordsRead {
-  readonly offsets: number[];
-  readonly next: number;
-  /** Bytes of records that are not what was written, passed over. */
-  readonly damagedBytes: number;
-}
-
-/**
- * Reads whole records from `position` on, as many as the buffer holds. A damaged record is passed over where
- * its length still leads to an intact one; otherwise the rest of the segment is given up.
- */
-export async function readRecords(
-  file: FileHandle,
-  segment: Segment,
-  position: number,
-  buffer: Buffer,
-): Promise<RecordsRead> {
-  const want = Math.min(buffer.length, segment.bytes - position);
-  const { bytesRead } = await file.read(buffer, 0, want, position);
-  const offsets: number[] = [];
-  let at = 0;
-  let damagedBytes = 0;
-  for (;;) {
-    const size = recordSize(buffer, at, bytesRead);
-    if (size === 0) break;
-    if (isIntact(buffer, at, size)) offsets.push(at);
-    else damagedBytes += size;
-    at += size;
+async function copyTail(file: FileHandle, from: number, to: number, wanted: string): Promise<string> {
+  const { copy, path } = await openNew(wanted);
+  try {
+    const buffer = Buffer.alloc(Math.min(to - from, copyStepBytes));
+    for (let at = from; at < to; ) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, to - at), at);
+      if (bytesRead === 0) break;
+      await copy.writeFile(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    await copy.datasync();
+  } finally {
+    await copy.close();
   }
-  const stuck = at === 0 && bytesRead > 0;
-  if (stuck) return { offsets, next: segment.bytes, damagedBytes: segment.bytes - position };
-  return { offsets, next: position + at, damagedBytes };
+  return path;
 }
 
-export const readBufferBytes = readStepBytes + recordBytesLimit;
+/** A file of that name, or with a number behind it: what an earlier start has kept stays. */
+async function openNew(wanted: string): Promise<{ copy: FileHandle; path: string }> {
+  for (let n = 1; ; n++) {
+    const path = n === 1 ? wanted : `${wanted}-${n}`;
+    try {
+      return { copy: await open(path, "wx", 0o600), path };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** Unlinks a segment and what was cut from it. */
+export async function unlinkSegment(dir: string, segment: Segment): Promise<void> {
+  await unlink(segment.path);
+  const name = basename(segment.path);
+  for (const one of await readdir(dir)) {
+    if (one.startsWith(`${name}.cut`)) await unlink(join(dir, one));
+  }
+  await syncFolder(dir);
+}

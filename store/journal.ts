@@ -1,41 +1,31 @@
-import { type FileHandle, mkdir, open, statfs, unlink } from "node:fs/promises";
-import { StoreError } from "./errors.js";
+import { statfs } from "node:fs/promises";
+import type { Damage } from "./damage.js";
+import { asError, StoreError } from "./errors.js";
+import { type Batch, createBatches } from "./journal-batch.js";
 import { type JournalReader, openJournalReader } from "./journal-reader.js";
-import { encodeRecord, type JournalInput, peekRecord, recordBytesMax } from "./journal-record.js";
-import {
-  createSegment,
-  cutTornTail,
-  listSegments,
-  recordBytesLimit,
-  type Segment,
-  scanSegment,
-  segmentHeadBytes,
-  syncFolder,
-} from "./journal-segment.js";
+import { type JournalInput, type RecordPeek, recordBytesMax } from "./journal-record.js";
+import { journalDamage, recover } from "./journal-recover.js";
+import { recordBytesLimit } from "./journal-scan.js";
+import { type Segment, unlinkSegment } from "./journal-segment.js";
+import { createJournalWriter, type JournalWriterOptions } from "./journal-writer.js";
 
 /** Ids are node × 2^43 + sequence, so that nodes never meet and ids stay exact in a double. */
 export const idsPerNode = 2 ** 43;
 
-export interface JournalOptions {
-  readonly dir: string;
+export interface JournalOptions extends JournalWriterOptions {
   readonly node: number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly segmentBytesMax: number;
-  readonly segmentAgeMaxMs: number;
   /** Bytes appended and not committed; beyond it `full` asks the transports to stop reading. */
   readonly pendingBytesMax: number;
   /** Below this much free space nothing is taken. */
   readonly freeBytesMin: number;
   /** A record became durable, in order: (segment, record kind, offset, tenant, device). */
   readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;
-  readonly onSegmentClosed?: (segment: Segment) => void;
   /** After the acknowledgements of a commit, and when a stop or a resumption changes `stopped`. */
   readonly onCommit?: () => void;
   readonly onTrouble?: (error: Error) => void;
+  /** Something in the journal is not what was written; it has been passed over. */
+  readonly onDamage?: (damage: Damage) => void;
 }
-
-export type RecordPeek = ReturnType<typeof peekRecord>;
 
 /** An append-only log with group commit: a record is acknowledged once fdatasync has covered it. */
 export interface Journal {
@@ -47,8 +37,8 @@ export interface Journal {
   /** The id up to which everything is durable. */
   readonly committedID: number;
   readonly appendedID: number;
-  /** The newest server stamp, microseconds: about the time of the last record. */
-  readonly lastStamp: number;
+  /** Receipt of the last record, microseconds since 1970. */
+  readonly lastReceivedAt: number;
   readonly pendingBytes: number;
   /** True when transports must stop reading. */
   readonly full: boolean;
@@ -59,6 +49,11 @@ export interface Journal {
   read(afterID: number): Promise<JournalReader>;
   /** Resolves when there is something committed behind `id`, or at close. */
   waitFor(id: number): Promise<void>;
+  /**
+   * What was acknowledged up to these ids has had effects elsewhere: where the journal ends before one, records are
+   * lost, and new ids begin well above it. Before anything is appended. Returns whether that was so.
+   */
+  beginAbove(...ids: readonly number[]): Promise<boolean>;
   /** Unlinks a segment from the front; never the newest. */
   drop(segment: Segment): Promise<void>;
   /** How long commits took, for the histogram. */
@@ -66,60 +61,37 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-const bufferBytes = 1024 * 1024;
 const retryMs = 1000;
 const freeCheckMs = 1000;
-
-interface Pending {
-  buffers: Buffer[];
-  used: number;
-  bytes: number;
-  /** Offsets of the records in the chunks, chained: file offset is known only at commit. */
-  dones: (((id: number) => void) | undefined)[];
-  firstID: number;
-}
+/** Behind a lost end ids begin at a multiple of this: those of the lost records are not given again. */
+const idBlock = 2 ** 20;
+/** Of a batch whose segment is not there yet: it is sealed again for that. */
+const unknownSalt = 1;
 
 /**
  * Opens or makes the journal: cuts a torn tail, continues the ids, and reports the records of the newest
  * segment to `onRecord`. @throws StoreError INVALID for a newer format
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  await mkdir(options.dir, { recursive: true });
   const base = options.node * idsPerNode;
-  const segments = await listSegments(options.dir);
-  let lastID = base;
-  let lastStamp = 0;
-  const newest = segments.at(-1);
-  if (newest !== undefined) {
-    lastID = newest.firstID - 1;
-    lastStamp = newest.createdAt * 1000;
-    const intact = await scanSegment(newest, 0, (buffer, at, _size, position) => {
-      const record = peekRecord(buffer, at);
-      lastID = record.id;
-      lastStamp = Math.max(lastStamp, record.stamp);
-      options.onRecord?.(newest, position, record);
-    });
-    const cut = await cutTornTail(newest, intact);
-    if (cut > 0) options.onTrouble?.(new Error(`cut ${cut} bytes of an unfinished commit`));
-  }
-
-  let file: FileHandle | null = null;
-  if (newest !== undefined) file = await open(newest.path, "r+");
-  let nextID = lastID + 1;
-  let committedID = lastID;
-  let pending: Pending | null = null;
+  const recovered = await recover(options);
+  const { segments, stamps } = recovered;
+  let { lastReceivedAt } = recovered;
+  let committedID = recovered.lastID ?? base;
+  let nextID = committedID + 1;
+  const writer = createJournalWriter(options, recovered);
+  const createBatch = createBatches();
+  let pending: Batch | null = null;
   let pendingBytes = 0;
   let committing: Promise<void> | null = null;
   let stopped: string | null = null;
   let closing = false;
   let freeCheckedAt = 0;
   let waiters: { id: number; resolve: () => void }[] = [];
-  const pool: Buffer[] = [];
   const commitTimes: ((seconds: number, records: number) => void)[] = [];
 
   function append(input: JournalInput, done?: (id: number) => void): number {
-    const room = recordBytesMax(input);
-    if (room > recordBytesLimit) {
+    if (recordBytesMax(input) > recordBytesLimit) {
       throw new StoreError(
         "LIMIT",
         `cannot journal the message: it is larger than ${recordBytesLimit} bytes`,
@@ -127,20 +99,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     }
     const id = nextID++;
     const receivedAt = input.receivedAt ?? options.now() * 1000;
-    if (input.stamp === undefined) lastStamp = Math.max(receivedAt, lastStamp + 1);
-    pending ??= { buffers: [], used: bufferBytes, bytes: 0, dones: [], firstID: id };
-    if (pending.used + room > bufferBytes) {
-      const full = pending.buffers.at(-1);
-      if (full !== undefined) pending.buffers[pending.buffers.length - 1] = full.subarray(0, pending.used);
-      pending.buffers.push(pool.pop() ?? Buffer.allocUnsafeSlow(bufferBytes));
-      pending.used = 0;
-    }
-    const buffer = pending.buffers[pending.buffers.length - 1] as Buffer;
-    const end = encodeRecord(buffer, pending.used, input, id, receivedAt, input.stamp ?? lastStamp);
-    pending.bytes += end - pending.used;
-    pendingBytes += end - pending.used;
-    pending.used = end;
-    pending.dones.push(done);
+    if (input.receivedAt === undefined) lastReceivedAt = receivedAt;
+    const stamp = input.stamp ?? stamps.next(receivedAt);
+    pending ??= createBatch(id, segments.at(-1)?.salt || unknownSalt);
+    pendingBytes += pending.add(input, receivedAt, stamp, done);
     // Appends of this turn of the loop join the commit.
     if (committing === null)
       committing = new Promise<void>((resolve) => setImmediate(resolve)).then(commitAll);
@@ -151,60 +113,33 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     while (pending !== null) {
       const batch = pending;
       pending = null;
-      const last = batch.buffers.length - 1;
-      const views = batch.buffers.map((buffer, i) => (i === last ? buffer.subarray(0, batch.used) : buffer));
       const startedAt = performance.now();
-      const { segment, position } = await writeUntilKept(batch, views);
-      const lastOfBatch = batch.firstID + batch.dones.length - 1;
-      committedID = lastOfBatch;
+      const { segment, position } = await writeUntilKept(batch);
+      committedID = batch.lastID;
       pendingBytes -= batch.bytes;
-      for (const listener of commitTimes)
-        listener((performance.now() - startedAt) / 1000, batch.dones.length);
-      report(segment, position, views);
-      batch.dones.forEach((done, i) => {
-        done?.(batch.firstID + i);
-      });
-      for (const buffer of batch.buffers) recycle(buffer);
+      const records = batch.lastID - batch.firstID + 1;
+      for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
+      const { onRecord } = options;
+      if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
+      batch.settle();
       options.onCommit?.();
       wake();
     }
     committing = null;
   }
 
-  function report(segment: Segment, position: number, views: readonly Buffer[]): void {
-    if (options.onRecord === undefined) return;
-    let base = position;
-    for (const view of views) {
-      for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
-        options.onRecord(segment, base + at, peekRecord(view, at));
-      }
-      base += view.length;
-    }
-  }
-
-  function recycle(buffer: Buffer): void {
-    if (pool.length < 8) pool.push(Buffer.from(buffer.buffer, 0, bufferBytes));
-  }
-
   /** Holds the batch until a disk takes it; a failed file is never synced again. */
-  async function writeUntilKept(
-    batch: Pending,
-    views: Buffer[],
-  ): Promise<{ segment: Segment; position: number }> {
+  async function writeUntilKept(batch: Batch): Promise<{ segment: Segment; position: number }> {
     for (;;) {
       try {
         await checkFree(batch.bytes);
-        const segment = await writableSegment(batch.firstID);
-        const position = segment.bytes;
-        await writeAll(file as FileHandle, views, position);
-        await (file as FileHandle).datasync();
-        segment.bytes = position + batch.bytes;
+        const written = await writer.write(batch);
         setStopped(null);
-        return { segment, position };
+        return written;
       } catch (error) {
         if (closing) throw error;
-        setStopped(error instanceof Error ? error.message : String(error));
-        await abandon();
+        setStopped(asError(error).message);
+        await writer.abandon();
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
@@ -220,39 +155,20 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     }
   }
 
-  async function writableSegment(firstID: number): Promise<Segment> {
-    const current = segments.at(-1);
-    if (file !== null && current !== undefined) {
-      const young = options.now() - current.createdAt < options.segmentAgeMaxMs;
-      const empty = current.bytes === segmentHeadBytes;
-      if (current.bytes < options.segmentBytesMax && (young || empty)) return current;
-    }
-    const made = await createSegment(
-      options.dir,
-      firstID,
-      // Never before a stamp already given, so that stamps go on after it.
-      Math.ceil(Math.max(options.now(), lastStamp / 1000, (current?.createdAt ?? 0) + 1)),
-    );
-    await file?.close();
-    file = made.file;
-    if (current !== undefined && current.firstID === firstID) {
-      // Its first commit failed: the new file takes its place, so that a sick disk does not fill with heads.
-      segments.splice(-1, 1, made.segment);
-      await unlink(current.path).catch(() => undefined);
-      return made.segment;
-    }
-    segments.push(made.segment);
-    if (current !== undefined) options.onSegmentClosed?.(current);
-    return made.segment;
+  async function beginAbove(...ids: readonly number[]): Promise<boolean> {
+    // Ids of other nodes are not this journal's to follow.
+    const id = Math.max(0, ...ids.filter((one) => one < base + idsPerNode));
+    if (id < nextID) return false;
+    nextID = base + Math.ceil((id + 1 - base) / idBlock) * idBlock;
+    committedID = nextID - 1;
+    await writer.close();
+    await begin();
+    return true;
   }
 
-  /** Leaves the present file: what it durably holds stays, the failed tail is cut as far as the disk allows. */
-  async function abandon(): Promise<void> {
-    const current = segments.at(-1);
-    if (file === null || current === undefined) return;
-    await file.truncate(current.bytes).catch(() => undefined);
-    await file.close().catch(() => undefined);
-    file = null;
+  /** A disk that is full now takes it with the first commit. */
+  async function begin(): Promise<void> {
+    await writer.begin(nextID).catch((error: unknown) => setStopped(asError(error).message));
   }
 
   function setStopped(reason: string | null): void {
@@ -279,7 +195,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     freeCheckedAt = 0;
     const reason = await checkFree(0).then(
       () => null,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      (error: unknown) => asError(error).message,
     );
     if (committing === null && !closing) setStopped(reason);
   }
@@ -289,13 +205,13 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     closing = true;
     clearInterval(probing);
     await committing?.catch(() => undefined);
-    await file?.close();
-    file = null;
+    await writer.close();
     wake();
   }
 
   // The head of the first segment carries the first id, so that ids go on after a cut or an empty file.
-  if (newest === undefined) await writableSegment(nextID);
+  if (segments.length === 0) await begin();
+  if (recovered.lostThrough !== null) await beginAbove(recovered.lostThrough);
 
   return {
     append,
@@ -305,8 +221,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     get appendedID() {
       return nextID - 1;
     },
-    get lastStamp() {
-      return lastStamp;
+    get lastReceivedAt() {
+      return lastReceivedAt;
     },
     get pendingBytes() {
       return pendingBytes;
@@ -318,47 +234,30 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       return stopped;
     },
     segments,
-    read: (afterID) => openJournalReader(segments, afterID, () => committedID),
+    read: (afterID) =>
+      openJournalReader(
+        {
+          segments,
+          committedID: () => committedID,
+          onDamage: (segment, damage) => options.onDamage?.(journalDamage(segment, damage)),
+        },
+        afterID,
+      ),
     waitFor: (id) =>
       id < committedID || closing
         ? Promise.resolve()
         : new Promise((resolve) => {
             waiters.push({ id, resolve });
           }),
+    beginAbove,
     drop: async (segment) => {
       if (segment === segments.at(-1)) throw new StoreError("INVALID", "cannot drop the newest segment");
-      await unlink(segment.path);
+      await unlinkSegment(options.dir, segment);
       segments.splice(segments.indexOf(segment), 1);
-      await syncFolder(options.dir);
     },
     onCommitTime: (listener) => {
       commitTimes.push(listener);
     },
     close,
   };
-}
-
-async function writeAll(file: FileHandle, views: Buffer[], position: number): Promise<void> {
-  let left = views;
-  let at = position;
-  while (left.length > 0) {
-    const { bytesWritten } = await file.writev(left, at);
-    at += bytesWritten;
-    left = behind(left, bytesWritten);
-  }
-}
-
-/** What a short write left over. */
-function behind(views: Buffer[], written: number): Buffer[] {
-  let skip = written;
-  const left: Buffer[] = [];
-  for (const view of views) {
-    if (skip >= view.length) {
-      skip -= view.length;
-    } else {
-      left.push(skip === 0 ? view : view.subarray(skip));
-      skip = 0;
-    }
-  }
-  return left;
 }

@@ -8,11 +8,15 @@ export interface NameCondition {
   readonly value: string;
 }
 
-/** The product's name of each device that is still there. */
+/** The product's name of each device: the present one, after the product's deletion the last. */
 export async function productNames(db: Db, devices: readonly number[]): Promise<Map<number, string>> {
   const rows = await db.all<{ id: number; productName: string }>(
-    `select d.id, p.productName from device d join product p on p.id = d.productIntID
-     where d.id in (select value from json_each(?))`,
+    `with asked as (select value id from json_each(?1))
+     select d.id, p.productName from device d join product p on p.id = d.productIntID
+     where d.id in (select id from asked)
+     union all select d.id, coalesce(p.productName, d.productName) from departed_device d
+     left join product p on p.id = d.productIntID
+     where d.id in (select id from asked) and d.productName is not null`,
     [devices],
   );
   return new Map(rows.map((row) => [row.id, row.productName]));
@@ -29,7 +33,7 @@ export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<nu
 }
 
 /**
- * Record ids of the devices and gateways whose product the conditions name; at most `limit` + 1. `only`: of this
+ * Record ids of the devices and gateways, present or deleted, whose product the conditions name; at most `limit` + 1. `only`: of this
  * record alone, unless 0.
  */
 export async function deviceIDsByProducts(
@@ -39,13 +43,29 @@ export async function deviceIDsByProducts(
   only: number,
   limit: number,
 ): Promise<number[]> {
-  const where = conditions.map(({ like, value }) =>
-    like ? containing("p.productName", value) : { sql: "p.productName = ?", args: [value] },
+  const of = (name: string) =>
+    conditions.map(({ like, value }) =>
+      like ? containing(name, value) : { sql: `${name} = ?`, args: [value] },
+    );
+  const parts = [
+    {
+      from: "product p join device d on d.productIntID = p.id",
+      tenant: "p.tenant",
+      where: of("p.productName"),
+    },
+    {
+      from: "departed_device d left join product p on p.id = d.productIntID",
+      tenant: "d.tenant",
+      where: of("coalesce(p.productName, d.productName)"),
+    },
+  ];
+  const selects = parts.map(
+    ({ from, tenant: owner, where }) =>
+      `select d.id from ${from} where ${owner} = ? and ? in (0, d.id) and ${where.map(({ sql }) => sql).join(" and ")}`,
   );
-  const rows = await db.all<{ id: number }>(
-    `select d.id from product p join device d on d.productIntID = p.id
-     where p.tenant = ? and ? in (0, d.id) and ${where.map(({ sql }) => sql).join(" and ")} limit ?`,
-    [tenant, only, ...where.flatMap((one) => one.args ?? []), limit + 1],
-  );
+  const rows = await db.all<{ id: number }>(`${selects.join(" union all ")} limit ?`, [
+    ...parts.flatMap(({ where }) => [tenant, only, ...where.flatMap((one) => one.args ?? [])]),
+    limit + 1,
+  ]);
   return rows.map((row) => row.id);
 }

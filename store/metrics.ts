@@ -1,4 +1,4 @@
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
 
@@ -49,6 +49,15 @@ export function listMetrics(db: Db, tenant: number, request: PageRequest): Promi
   return listRows<Metric>(db, listing, tenant, request);
 }
 
+/** Those of the ids that are metrics of the tenant. */
+export async function existingMetrics(db: Db, tenant: number, ids: readonly number[]): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    "select id from metric where tenant = ? and id in (select value from json_each(?))",
+    [tenant, ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** @throws StoreError NOT_FOUND */
 export function getMetric(db: Db, tenant: number, id: number): Promise<Metric> {
   return getRow<Metric>(db, listing, tenant, id);
@@ -97,7 +106,8 @@ export async function updateMetric(
   id: number,
   input: MetricInput,
 ): Promise<Metric> {
-  await db.write(updateStatements("metric", actor, now, id, input));
+  const edit = differing(await getMetric(db, actor.tenant, id), input);
+  await db.write(updateStatements("metric", actor, now, id, edit));
   return getMetric(db, actor.tenant, id);
 }
 

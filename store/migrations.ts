@@ -2,6 +2,9 @@ import { StoreError } from "./errors.js";
 import { schema } from "./schema.js";
 import { controlSchema } from "./schema-control.js";
 import { dataSchema } from "./schema-data.js";
+import { departedSchema } from "./schema-departed.js";
+import { influxSchema } from "./schema-influx.js";
+import { removalsSchema } from "./schema-removals.js";
 import { resourcesSchema } from "./schema-resources.js";
 import type { Db, Statement } from "./sql.js";
 
@@ -9,7 +12,15 @@ import type { Db, Statement } from "./sql.js";
  * Ordered, append-only: entry n takes the schema from version n to n + 1. An entry that has been released is
  * never edited.
  */
-const migrations: readonly (readonly string[])[] = [schema, resourcesSchema, controlSchema, dataSchema];
+const migrations: readonly (readonly string[])[] = [
+  schema,
+  resourcesSchema,
+  controlSchema,
+  dataSchema,
+  removalsSchema,
+  influxSchema,
+  departedSchema,
+];
 
 export const schemaVersion = migrations.length;
 

@@ -1,6 +1,15 @@
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db, Statement } from "./db.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+} from "./table.js";
 
 /** A topic access rule for the devices that it is bound to. */
 export interface Policy {
@@ -35,6 +44,7 @@ const listing: Listing = {
     access: integer("access"),
     allow: integer("allow"),
     userIntID: integer("userIntID"),
+    ...stamps,
   },
 };
 
@@ -110,7 +120,8 @@ export async function updatePolicy(
   id: number,
   input: Partial<PolicyInput>,
 ): Promise<Policy> {
-  await db.write(updateStatements("policy", actor, now, id, input));
+  const edit = differing(await getPolicy(db, actor.tenant, id), input);
+  await db.write(updateStatements("policy", actor, now, id, edit));
   return getPolicy(db, actor.tenant, id);
 }
 

@@ -1,6 +1,16 @@
 import { type Actor, deleteStatements, insertStatements } from "./changes.js";
 import type { Db } from "./db.js";
-import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  never,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+} from "./table.js";
 
 /** Ties a code of a device's own record, such as its serial number, to the data point that reports it. */
 export interface ProductResource {
@@ -26,6 +36,8 @@ const listing: Listing = {
     dataPointIntID: integer("dataPointIntID"),
     dataPointName: { column: "d.dataPointName", type: "text" },
     productItemIntID: integer("productItemIntID"),
+    itemName: never("text"),
+    ...stamps,
   },
 };
 

@@ -1,7 +1,8 @@
-import { type Actor, deleteStatements, insertStatements, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import { shortID } from "./ids.js";
-import { getRow, type Listing, listRows, type Page, type PageRequest } from "./table.js";
+import { deleting } from "./referrers.js";
+import { getRow, type Listing, listRows, type Page, type PageRequest, stamps } from "./table.js";
 
 export interface Product {
   readonly id: number;
@@ -21,13 +22,19 @@ export interface Product {
   readonly dataStreamCount: number;
 }
 
+/** Its products have items in place of data points and streams. */
+const lwm2m = 3;
+const countOf = (table: string, further = "") =>
+  `(select count(*) from ${table} c where c.productIntID = r.id ${further})`;
+const unlessItems = (column: string) => `case r.cloudProtocol when ${lwm2m} then null else ${column} end`;
+
 const listing: Listing = {
   select: `r.*,
-    (select count(*) from device d where d.productIntID = r.id and d.kind = 'device') deviceCount,
-    (select count(*) from device d where d.productIntID = r.id and d.kind = 'gateway') gatewayCount,
-    (select count(*) from app_template a where a.productIntID = r.id) appCount,
-    (select count(*) from data_point p where p.productIntID = r.id) dataPointCount,
-    (select count(*) from data_stream s where s.productIntID = r.id) dataStreamCount`,
+    ${countOf("device", "and c.kind = 'device'")} deviceCount,
+    ${countOf("device", "and c.kind = 'gateway'")} gatewayCount,
+    ${countOf("app_template")} appCount,
+    ${countOf("data_point")} dataPointCount,
+    ${countOf("data_stream")} dataStreamCount`,
   from: "product r",
   filters: {
     productName: { column: "r.productName", type: "text" },
@@ -35,14 +42,31 @@ const listing: Listing = {
     description: { column: "r.description", type: "text" },
     cloudProtocol: { column: "r.cloudProtocol", type: "integer" },
     userIntID: { column: "r.userIntID", type: "integer" },
+    deviceCount: { column: countOf("device", "and c.kind = 'device'"), type: "integer" },
+    appCount: { column: countOf("app_template"), type: "integer" },
+    dataPointCount: { column: unlessItems(countOf("data_point")), type: "integer" },
+    dataStreamCount: { column: unlessItems(countOf("data_stream")), type: "integer" },
+    itemCount: { column: `case r.cloudProtocol when ${lwm2m} then 0 end`, type: "integer" },
+    ...stamps,
   },
+};
+/** Devices and gateways are counted together. */
+const everyKind: Listing = {
+  ...listing,
+  filters: { ...listing.filters, deviceCount: { column: countOf("device"), type: "integer" } },
 };
 
 export const productFilters = listing.filters;
 export const productIDs = { name: "product", column: "productID" } as const;
 
-export function listProducts(db: Db, tenant: number, request: PageRequest): Promise<Page<Product>> {
-  return listRows<Product>(db, listing, tenant, request);
+/** `withGateways`: the filter deviceCount counts them too. */
+export function listProducts(
+  db: Db,
+  tenant: number,
+  request: PageRequest,
+  withGateways: boolean,
+): Promise<Page<Product>> {
+  return listRows<Product>(db, withGateways ? everyKind : listing, tenant, request);
 }
 
 /** @throws StoreError NOT_FOUND */
@@ -104,7 +128,8 @@ export async function updateProduct(
   id: number,
   input: Partial<Pick<Product, "productName" | "description">>,
 ): Promise<Product> {
-  await db.write(updateStatements("product", actor, now, id, input));
+  const edit = differing(await getProduct(db, actor.tenant, id), input);
+  await db.write(updateStatements("product", actor, now, id, edit));
   return getProduct(db, actor.tenant, id);
 }
 
@@ -119,7 +144,12 @@ export async function removeProducts(
     sql: `delete from ${table} where tenant = ? and productIntID in (select value from json_each(?))`,
     args: [actor.tenant, ids],
   });
-  await db.write([
+  const statements = [
+    {
+      sql: `update departed_device set productName = (select productName from product where id = productIntID)
+        where tenant = ? and productIntID in (select value from json_each(?))`,
+      args: [actor.tenant, ids],
+    },
     owned("product_resource"),
     owned("alert_rule"),
     owned("app_template"),
@@ -127,5 +157,6 @@ export async function removeProducts(
     owned("data_stream"),
     owned("data_point"),
     ...deleteStatements("product", actor, now, ids),
-  ]);
+  ];
+  await deleting(db, { product: ids }, () => db.write(statements));
 }

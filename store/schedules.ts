@@ -1,6 +1,16 @@
 import { type Actor, deleteStatements, insertStatements } from "./changes.js";
 import type { Db, SqlValue } from "./db.js";
-import { integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import {
+  integer,
+  type Listing,
+  listRows,
+  never,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+  time,
+} from "./table.js";
 
 /** publishType: to whom a schedule publishes. */
 export const publishTypes = { device: 0, group: 1 } as const;
@@ -47,6 +57,13 @@ const listing: Listing = {
     username: text("createUser"),
     createUser: text("createUser"),
     userIntID: integer("userIntID"),
+    IntervalHour: never("integer"),
+    IntervalWeek: never("integer"),
+    crontabTime: time("crontabTime"),
+    crontab: text("crontab"),
+    // Bytes that are shown as text.
+    payload: { column: "r.payload", type: "text", where: "r.payload = cast(? as blob)" },
+    ...stamps,
   },
 };
 

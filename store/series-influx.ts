@@ -1,16 +1,35 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
-import { StoreError } from "./errors.js";
 import { bodyOf, pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
 import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
-import { deletePredicate, deleteRange } from "./influx/flux.js";
-import { encodeLines, timeMax } from "./influx/lines.js";
-import { aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { stillHolds } from "./influx/conflict-look.js";
+import {
+  type Bounds,
+  type ConflictsOptions,
+  mismatch,
+  openConflicts,
+  type ReadablePart,
+} from "./influx/conflicts.js";
+import { ForeignValue } from "./influx/csv.js";
+import type { InfluxState } from "./influx/health.js";
+import type { InfluxLedger } from "./influx/ledger.js";
+import { encodeLines } from "./influx/lines.js";
+import { aggregateIncrease, aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { removeDevices, whichHavePoints } from "./influx/removal.js";
 import { createRetention } from "./influx/retention.js";
 import { scanColumns } from "./influx/scan.js";
 import { settleLines } from "./influx/settle.js";
-import type { SeriesStore } from "./series.js";
+import type {
+  AggregateQuery,
+  Columns,
+  Latest,
+  Point,
+  ReadRange,
+  RefusedPoint,
+  SeriesRef,
+  SeriesStore,
+} from "./series.js";
 
 export interface InfluxSeriesOptions {
   readonly url: string;
@@ -20,33 +39,111 @@ export interface InfluxSeriesOptions {
   /** 0 to 999: the last three digits of the nanoseconds of the points that this node stamps. */
   readonly nodeNumber: number;
   readonly checkpoint: CheckpointPort;
-  /** Told each time that the server cannot serve. */
-  readonly onUnavailable?: (error: Error) => void;
+  readonly ledger: InfluxLedger;
+  /** Told when the server begins or ceases to serve, once each. */
+  readonly onState?: (state: InfluxState) => void;
+  /** The bucket has been made; `again`: it had gone, and its points with it. */
+  readonly onBucketMade?: (again: boolean) => void;
+  /** Something else has written a field with another type, or no longer has; `all` that are so now. */
+  readonly onConflict?: ConflictsOptions["onChange"];
   /** A request without an answer for so long is given up; default 30,000. */
   readonly timeoutMs?: number;
   /** Requests under way at once; default 16. */
   readonly connectionsMax?: number;
+  /** Looks so often whether the server serves us, also when nobody writes or asks; default 10,000. */
+  readonly probeMs?: number;
 }
+
+const nobody = (): void => {};
 
 /**
  * Opens even while the server is away: calls then reject with UNAVAILABLE until it is back. A bucket that is
- * missing is made, at open or by the first write, where the token may.
+ * missing is made, at open or by the first call, where the token may; but not in place of one that somebody else had
+ * made. Questions about a field that something else has written with another type reject with MISMATCH.
  */
 export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {
-  const { bucket, nodeNumber, timeoutMs = 30_000, connectionsMax = 16 } = options;
-  const client = createInfluxClient({ ...options, timeoutMs, connectionsMax });
+  const { bucket, nodeNumber, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
+  const { onState = nobody, onBucketMade = nobody, onConflict = nobody } = options;
+  const conflicts = await openConflicts({
+    ...{ bucket, ledger, onChange: onConflict, shardMicros: () => client.shardMicros },
+  });
+  const client = createInfluxClient({
+    ...{ ...options, timeoutMs, connectionsMax, onState },
+    onBucketMade: async (again) => {
+      onBucketMade(again);
+      await conflicts.cleared("bucket");
+    },
+  });
   const closed = new AbortController();
-  const removeBefore = createRetention(client, closed.signal);
+  const removeOld = createRetention(client, closed.signal);
   const tracker = createCheckpointTracker(options.checkpoint);
-  const watched = async <T>(call: Promise<T>): Promise<T> => {
+  const settle = async (points: readonly Point[]): Promise<RefusedPoint[]> => {
+    const { lines, refused } = encodeLines(points, nodeNumber);
+    refused.push(...(await settleLines(client.write, lines, nodeNumber)));
+    await conflicts.written(points, refused);
+    return refused;
+  };
+  /** Nobody is answered with what is not ours. */
+  async function named<T>(series: SeriesRef, ask: () => Promise<T>): Promise<T> {
     try {
-      return await call;
+      return await ask();
     } catch (error) {
-      if (error instanceof StoreError && error.code === "UNAVAILABLE") options.onUnavailable?.(error);
-      throw error;
+      throw error instanceof ForeignValue ? mismatch(bucket, series, error.heldAs) : error;
+    }
+  }
+  /** Nor with nothing where our points have been refused. @throws StoreError MISMATCH */
+  function whole(series: SeriesRef, range: Bounds): ReadablePart {
+    const part = conflicts.part(series, range, "newest");
+    if (part.conflict !== undefined) throw mismatch(bucket, series, part.conflict.heldAs);
+    return part;
+  }
+  /** So many points from one end are answered if they lie on this side of the nearest refused one. */
+  async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
+    const wanted = range.newest ?? range.oldest ?? Number.POSITIVE_INFINITY;
+    const from = range.oldest === undefined ? "newest" : "oldest";
+    const { start, stop, conflict } =
+      wanted === Number.POSITIVE_INFINITY ? whole(series, range) : conflicts.part(series, range, from);
+    const columns = await named(series, () => readColumns(client, bucket, series, { ...range, start, stop }));
+    if (conflict === undefined || columns.times.length >= wanted) return columns;
+    throw mismatch(bucket, series, conflict.heldAs);
+  }
+  /** The windows before the end of what can be read; `ask` need not answer those behind it. */
+  function windowed<Q extends AggregateQuery, T>(query: Q, ask: (query: Q) => Promise<T>): Promise<T> {
+    const { series, edges } = query;
+    const last = edges.at(-1) ?? 0;
+    const { stop } = whole(series, { start: edges[0], stop: last });
+    const cut = stop < last ? { edges: [...edges.filter((edge) => edge < stop), stop] } : {};
+    return named(series, () => ask({ ...query, ...cut }));
+  }
+  async function latest(series: readonly SeriesRef[]): Promise<Latest[]> {
+    const parts = series.map((one) => ({ one, ...conflicts.part(one, {}, "newest") }));
+    const answers = new Map<SeriesRef, Latest>();
+    for (const start of new Set(parts.map((part) => part.start))) {
+      const asked = parts.filter((part) => part.start === start);
+      const refs = asked.map(({ one }) => one);
+      const found = await latestPoints(client, bucket, refs, start);
+      for (const [i, { one, conflict }] of asked.entries()) {
+        const unknown = conflict && { error: mismatch(bucket, one, conflict.heldAs) };
+        answers.set(one, found[i] ?? unknown ?? null);
+      }
+    }
+    return series.map((one) => answers.get(one) ?? null);
+  }
+  // Away: each call will say so.
+  await client.probe().then(client.look).catch(nobody);
+  let isLooking = false;
+  /** One that waits for a server is not joined by a second. */
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      await client.probe();
+      await conflicts.look((conflict) => stillHolds(client, bucket, conflict));
+    } finally {
+      isLooking = false;
     }
   };
-  await watched(client.ensureBucket()).catch(() => {}); // away: each call will say so
+  const looking = setInterval(() => void look().catch(nobody), probeMs).unref();
 
   return {
     checkpoint: () => tracker.settled(),
@@ -54,8 +151,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       if (through > 0) tracker.begin(through);
       let succeeded = false;
       try {
-        const { lines, refused } = encodeLines(points, nodeNumber);
-        refused.push(...(await watched(settleLines(client.write, lines, nodeNumber))));
+        const refused = await settle(points);
         succeeded = true;
         return refused;
       } finally {
@@ -65,28 +161,55 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     async writeBatch(batch) {
       const body = bodyOf(batch);
       if (body === "") return [];
-      if (body !== null && (await watched(client.write(body))) === undefined) return [];
+      if (body !== null && (await client.write(body)) === undefined) {
+        if (conflicts.areKnown) await conflicts.written(pointsOfBatch(batch), []);
+        return [];
+      }
       // Some of the points will never be taken: point by point it is found out which. Writing again changes nothing.
       const points = pointsOfBatch(batch);
-      const { lines, refused } = encodeLines(points, nodeNumber);
-      refused.push(...(await watched(settleLines(client.write, lines, nodeNumber))));
-      return refusedPlaces(points, refused);
+      return refusedPlaces(points, await settle(points));
     },
     flush: () => tracker.persist(),
-    read: (series, range) => watched(readColumns(client, bucket, series, range)),
-    scan: (series, range, pointsMax) => scanColumns(client, bucket, series, range, pointsMax),
-    aggregate: (query) => watched(aggregateWindows(client, bucket, query)),
-    aggregateArithmetic: (query) => watched(aggregateArithmetic(client, bucket, query)),
-    extremes: (query) => watched(readExtremes(client, bucket, query)),
-    latest: (series) => watched(latestPoints(client, bucket, series)),
-    removeDevice: ({ productID, deviceID }) =>
-      watched(client.remove(deleteRange(timeMax + 1), deletePredicate(productID, deviceID))),
+    read,
+    scan: async function* (series, range, pointsMax) {
+      const { start, stop } = whole(series, range);
+      const pieces = scanColumns(client, bucket, series, { start, stop }, pointsMax);
+      for (;;) {
+        whole(series, range); // points may have been refused since the piece before
+        const piece = await named(series, () => pieces.next());
+        if (piece.done === true) return;
+        yield piece.value;
+      }
+    },
+    aggregate: async (query) => {
+      const values = await windowed(query, (part) =>
+        part.aggregate === "increase"
+          ? aggregateIncrease(client, bucket, part, read)
+          : aggregateWindows(client, bucket, part),
+      );
+      return padded(values, query);
+    },
+    aggregateArithmetic: async (query) => {
+      const answer = await windowed(query, (part) => aggregateArithmetic(client, bucket, part));
+      return answer && { ...answer, values: padded(answer.values, query) };
+    },
+    extremes: async (query) => {
+      const { start, stop } = whole(query.series, query);
+      return named(query.series, () => readExtremes(client, bucket, { ...query, start, stop }));
+    },
+    latest,
+    whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),
+    removeDevices: (devices) => removeDevices(client, devices),
     // InfluxDB cannot delete by field: the points stay unseen until retention or the device's deletion.
-    removeField: async () => {},
+    removeFields: async () => {},
     // Not the bucket's own retention: the bucket may be the operator's, with rules that are not ours to change.
-    removeBefore: (time) => watched(removeBefore(time)),
+    async removeBefore(time) {
+      await removeOld(time);
+      await conflicts.cleared("retention", time);
+    },
     async close() {
       closed.abort();
+      clearInterval(looking);
       try {
         await tracker.persist();
       } finally {
@@ -95,4 +218,9 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
   };
+}
+
+/** Empty windows at the end, up to as many as were asked for. */
+function padded(values: readonly (number | null)[], { edges }: AggregateQuery): (number | null)[] {
+  return Array.from({ length: Math.max(edges.length - 1, 0) }, (_, i) => values[i] ?? null);
 }

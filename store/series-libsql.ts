@@ -1,13 +1,16 @@
 import { mkdir } from "node:fs/promises";
-import { Worker } from "node:worker_threads";
+import { basename, join } from "node:path";
+import { type Transferable, Worker } from "node:worker_threads";
 import type { Arithmetic } from "./arithmetic.js";
+import type { Damage } from "./damage.js";
 import { packBatch, packColumns } from "./embedded/batch.js";
 import { type Caller, createCaller } from "./embedded/calls.js";
-import type { Part } from "./embedded/catalog.js";
+import type { Part } from "./embedded/catalog-schema.js";
 import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./embedded/columns.js";
 import { asStoreError } from "./embedded/failures.js";
+import type { Gap } from "./embedded/gaps.js";
 import { createHandles } from "./embedded/handles.js";
-import type { RemovedScope } from "./embedded/names.js";
+import { isStorable, nameOfDevice, type RemovedScope } from "./embedded/names.js";
 import type {
   LastPoint,
   SeriesInFiles,
@@ -21,6 +24,7 @@ import type {
   AggregateQuery,
   ArithmeticAnswer,
   Columns,
+  DeviceKey,
   ExtremesQuery,
   Point,
   PointBatch,
@@ -47,6 +51,13 @@ export interface LibsqlSeriesOptions {
    * now on, and the process must open the store anew and read the journal again from the checkpoint.
    */
   readonly onFailure?: (error: StoreError) => void;
+  /** Told of damage on disk: what is damaged is put aside, and the rest answered. */
+  readonly onDamage?: (damage: Damage) => void;
+  /**
+   * Points of this stretch were lost. It resolves once they have been written again as far as something still holds
+   * them; until then the store remembers the gap, over restarts too.
+   */
+  readonly onGap?: (gap: Gap) => Promise<void>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -57,9 +68,15 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   const { dir, readers: readersMax = 2 } = options;
   await mkdir(dir, { recursive: true });
   const handles = createHandles();
+  const readers = createReaders({
+    ...{ dir, threads: readersMax },
+    onFault: ({ path, chunk, fault }) => {
+      ask("suspect", { path, chunk, fault }).catch(() => undefined);
+    },
+  });
   let parts: readonly Part[] = [];
   let closed: Promise<void> | undefined;
-  const writer = await startWriter(
+  const starting = startWriter(
     {
       dir,
       memtablePointsMax: options.memtablePointsMax ?? 1_000_000,
@@ -68,15 +85,34 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     },
     {
       onParts: (now) => {
+        const gone = parts.filter((part) => !now.some((one) => one.path === part.path));
         parts = now;
+        if (gone.length > 0) void readers.forget(gone.map((part) => part.path));
+      },
+      onDamage: (damage) => options.onDamage?.(damage),
+      onGap: (gap) => {
+        if (options.onGap === undefined) return;
+        options.onGap(gap).then(
+          () => ask("endGap", gap.id).catch(() => undefined),
+          () => undefined,
+        );
       },
       onFailure: (error) => options.onFailure?.(error),
     },
   );
-  const readers = createReaders({ dir, threads: readersMax });
+  const writer = await starting.catch(async (error: unknown) => {
+    await readers.close();
+    throw error;
+  });
 
-  const ask: Caller<WriterCalls>["call"] = (name, args, more) =>
-    writer.caller.call(name, args, { ...more, prelude: handles.fresh() });
+  async function ask<N extends keyof WriterCalls & string>(
+    name: N,
+    args: WriterCalls[N]["args"],
+    more?: { transfer?: readonly Transferable[] },
+  ): Promise<WriterCalls[N]["answer"]> {
+    const { caller } = await starting;
+    return caller.call(name, args, { ...more, prelude: handles.fresh() });
+  }
 
   const partsIn = (start: number, stop: number): Part[] =>
     parts.filter((part) => part.stop > start && part.start < stop);
@@ -134,7 +170,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   async function aggregate(
     { series, edges, aggregate: name }: AggregateQuery,
     arithmetic: Arithmetic | null,
-  ): Promise<ArithmeticAnswer> {
+  ): Promise<ArithmeticAnswer | null> {
     const start = edges[0];
     const stop = edges.at(-1);
     const handle = handles.of(series);
@@ -183,8 +219,18 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     return series.map((ref) => points.get(ref) ?? null);
   }
 
-  async function remove(scope: RemovedScope): Promise<void> {
-    await ask("remove", scope);
+  async function remove(scopes: readonly RemovedScope[]): Promise<void> {
+    await ask("remove", scopes.filter(isStorable));
+  }
+
+  async function whichHavePoints(devices: readonly DeviceKey[]): Promise<boolean[]> {
+    const keys = devices
+      .filter(isStorable)
+      .map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID }));
+    const having = new Set(
+      (await ask("havePoints", keys)).map((index) => nameOfDevice(keys[index] as DeviceKey)),
+    );
+    return devices.map((device) => having.has(nameOfDevice(device)));
   }
 
   async function removeBefore(time: number): Promise<void> {
@@ -197,7 +243,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     try {
       await ask("close", null);
     } finally {
-      writer.stop();
+      // Its files are let go of as the thread ends.
+      await writer.stop();
       await readers.close();
     }
   }
@@ -210,25 +257,45 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
       await ask("flush", null);
     },
     read,
-    aggregate: async (query) => (await aggregate(query, null)).values,
+    aggregate: async (query) => {
+      const answer = await aggregate(query, null);
+      if (answer === null) throw new StoreError("CORRUPT", "cannot aggregate: values without arithmetic");
+      return answer.values;
+    },
     aggregateArithmetic: (query) => aggregate(query, query.arithmetic),
     extremes,
     scan,
     latest,
-    removeDevice: ({ tenant, productID, deviceID }) => remove({ tenant, productID, deviceID }),
-    removeField: ({ tenant, productID, field }) => remove({ tenant, productID, field }),
+    whichHavePoints,
+    removeDevices: (devices) =>
+      remove(devices.map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID }))),
+    removeFields: (fields) =>
+      remove(fields.map(({ tenant, productID, field }) => ({ tenant, productID, field }))),
     removeBefore,
     close: () => {
       closed ??= closeAll();
       return closed;
     },
+    files: {
+      list: () => ["catalog.db", ...parts.map((part) => part.path)].map((name) => join(dir, name)),
+      suspect: async (path, fault) => {
+        await ask("suspect", { path: basename(path), chunk: null, fault });
+      },
+    },
   };
+}
+
+interface WriterEvents {
+  readonly onParts: (parts: readonly Part[]) => void;
+  readonly onDamage: (damage: Damage) => void;
+  readonly onGap: (gap: Gap) => void;
+  readonly onFailure: (error: StoreError) => void;
 }
 
 async function startWriter(
   options: WriterOptions,
-  listeners: { onParts: (parts: readonly Part[]) => void; onFailure: (error: StoreError) => void },
-): Promise<{ caller: Caller<WriterCalls>; stop(): void }> {
+  listeners: WriterEvents,
+): Promise<{ caller: Caller<WriterCalls>; stop(): Promise<unknown> }> {
   const worker = new Worker(new URL("./embedded/writer.worker.js", import.meta.url), {
     workerData: options,
     resourceLimits: threadLimits,
@@ -239,6 +306,12 @@ async function startWriter(
     const caller = createCaller<WriterCalls>(worker, (message) => {
       const event = message as WriterEvent;
       if (event.event === "parts") return listeners.onParts(event.parts);
+      if (event.event === "damage") return listeners.onDamage(event.damage);
+      if (event.event === "gap") return listeners.onGap(event.gap);
+      if (event.event === "ended") {
+        fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
+        return void worker.terminate();
+      }
       if (event.event === "failed") {
         fail(new StoreError(event.code, event.message));
         return void worker.terminate();
@@ -254,10 +327,10 @@ async function startWriter(
       if (ready) listeners.onFailure(error);
       else reject(error);
     };
-    function stop(): void {
+    function stop(): Promise<unknown> {
       stopped = true;
       caller.fail(new StoreError("UNAVAILABLE", "cannot use series store: it is closed"));
-      void worker.terminate();
+      return worker.terminate();
     }
     worker.on("error", fail);
     worker.on("exit", (code) => fail(new Error(`exit code ${code}`)));

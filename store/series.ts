@@ -6,6 +6,7 @@
  */
 
 import type { Arithmetic } from "./arithmetic.js";
+import type { StoreError } from "./errors.js";
 
 /** What a series holds; fixed by its data point, never by a value (booleans are read as 1/0 by aggregates). */
 export type Kind = "number" | "boolean" | "text";
@@ -53,7 +54,7 @@ export type Aggregate = "max" | "min" | "mean" | "sum" | "increase" | "first" | 
 export interface AggregateQuery {
   readonly series: SeriesRef;
   /**
-   * Ascending window edges in microseconds, whole milliseconds: window i is [edges[i], edges[i + 1]).
+   * Ascending window edges in microseconds: window i is [edges[i], edges[i + 1]).
    * The first and the last edge clip: they need not lie on the calendar.
    */
   readonly edges: readonly number[];
@@ -86,6 +87,12 @@ export interface ExtremesQuery {
   readonly width: number;
 }
 
+/** The newest point of a series, null where there is none; or why the engine cannot tell which it is. */
+export type Latest =
+  | { readonly time: number; readonly value: number | string }
+  | { readonly error: StoreError }
+  | null;
+
 export type WindowUnit = "minute" | "hour" | "day" | "week" | "month" | "year";
 
 export interface RefusedPoint {
@@ -111,6 +118,11 @@ export interface RefusedAt {
   readonly index: number;
   readonly reason: string;
 }
+
+/** Names the series of one device. */
+export type DeviceKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID">;
+/** Names one series of every device of a product. */
+export type FieldKey = Pick<SeriesRef, "tenant" | "productID" | "field">;
 
 export interface SeriesStore {
   /** The journal id up to which every point is settled in this store; 0 when there is none. */
@@ -151,14 +163,30 @@ export interface SeriesStore {
    * earlier): what a drawn line shows of any number of points.
    */
   extremes(query: ExtremesQuery): Promise<Columns>;
-  /** The newest point of each series, null where there is none; same order as asked. */
-  latest(series: readonly SeriesRef[]): Promise<({ time: number; value: number | string } | null)[]>;
-  /** Removes every point of a device; restartable, safe to repeat. */
-  removeDevice(device: { tenant: number; productID: string; deviceID: string }): Promise<void>;
-  /** Removes every point of a field of a product where the engine can; a no-op where it cannot. */
-  removeField(field: { tenant: number; productID: string; field: string }): Promise<void>;
+  /** The newest point of each series, same order as asked. One that cannot be told leaves the others alone. */
+  latest(series: readonly SeriesRef[]): Promise<Latest[]>;
+  /**
+   * Which of the devices the store may hold points of, in their order, asked in one go. False is certain; true may
+   * also stand for points that are gone. A bounded number at once: some hundreds.
+   * @throws StoreError UNAVAILABLE
+   */
+  whichHavePoints(devices: readonly DeviceKey[]): Promise<boolean[]>;
+  /**
+   * Removes every point of the devices; restartable, safe to repeat. A bounded number at once: some hundreds.
+   * @throws StoreError UNAVAILABLE, then some may have gone
+   */
+  removeDevices(devices: readonly DeviceKey[]): Promise<void>;
+  /** Removes every point of fields of products where the engine can; a no-op where it cannot. */
+  removeFields(fields: readonly FieldKey[]): Promise<void>;
   /** Removes points older than `time`, in small steps. */
   removeBefore(time: number): Promise<void>;
   /** Flushes, then releases everything. */
   close(): Promise<void>;
+  /** The databases of an engine that keeps its own on disk. */
+  readonly files?: {
+    /** Their paths. */
+    list(): string[];
+    /** A check has found one damaged: what is sound in it is kept, and the rest told. */
+    suspect(path: string, fault: string): Promise<void>;
+  };
 }

@@ -1,3 +1,4 @@
+import { openOrRemake, putAside } from "./database-file.js";
 import { type Db, openDb, type SqlValue, type Statement } from "./db.js";
 
 /** The saved form of the MQTT sessions: a file beside the journal, whose state at one id it is. */
@@ -7,6 +8,8 @@ export interface SessionStore {
   savedID(): Promise<number>;
   /** All of it in one transaction. */
   save(rows: RowChanges, journalID: number): Promise<void>;
+  /** Puts the file aside, in which `fault` was found, and begins an empty one. */
+  remake(fault: string): Promise<void>;
   close(): void;
 }
 
@@ -113,10 +116,26 @@ const schema = [
   "create table if not exists saved (journalID integer not null) strict",
 ];
 
-export async function openSessionStore(path: string): Promise<SessionStore> {
-  const db = await openDb({ url: `file:${path}`, shared: false, migrates: false });
-  await db.write(schema.map((sql) => ({ sql })));
-  await addReceipts(db);
+/**
+ * Opens the file, made if missing. One that is damaged is put aside and begun anew, empty: `onDamage` is told of it,
+ * here and at each `remake`.
+ */
+export async function openSessionStore(
+  path: string,
+  onDamage: (fault: string, aside: string) => void,
+): Promise<SessionStore> {
+  const open = async (): Promise<Db> => {
+    const opened = await openDb({ url: `file:${path}`, shared: false, migrates: false });
+    try {
+      await opened.write(schema.map((sql) => ({ sql })));
+      await addReceipts(opened);
+      return opened;
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+  };
+  let db = await openOrRemake(path, open, onDamage);
 
   return {
     load: async () => ({
@@ -141,6 +160,12 @@ export async function openSessionStore(path: string): Promise<SessionStore> {
         { sql: "delete from saved" },
         { sql: "insert into saved (journalID) values (?)", args: [journalID] },
       ]);
+    },
+    remake: async (fault) => {
+      db.close();
+      const aside = await putAside(path);
+      db = await open();
+      onDamage(fault, aside);
     },
     close: () => db.close(),
   };

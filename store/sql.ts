@@ -6,7 +6,12 @@ export type SqlValue = string | number | boolean | null | Uint8Array | object;
 export interface Statement {
   readonly sql: string;
   readonly args?: readonly SqlValue[];
+  /** Rows that it writes, where they are known to be many: it shares no transaction with many others then. */
+  readonly rows?: number;
 }
+
+/** A condition of SQL with its arguments. */
+export type Condition = Required<Pick<Statement, "sql" | "args">>;
 
 /** An insert of values that happens only if the statement before it, in the same transaction, changed one row. */
 export function onlyIfChanged({ sql, args = [] }: Statement): Statement {

@@ -10,6 +10,7 @@ import {
   notFound,
   type Page,
   type PageRequest,
+  stamps,
   text,
 } from "./table.js";
 
@@ -36,7 +37,7 @@ export const subscriptionsMax = 10;
 const listing: Listing = {
   select: "r.id, r.topic, r.qos, r.createAt, r.updateAt",
   from: "subscription r",
-  filters: { topic: text("topic"), qos: integer("qos") },
+  filters: { topic: text("topic"), qos: integer("qos"), ...stamps },
 };
 
 export const subscriptionFilters = listing.filters;

@@ -1,10 +1,12 @@
 import { containing } from "./containing.js";
-import type { Db, SqlValue, Statement } from "./db.js";
+import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
+import { readInteger } from "./number-text.js";
 
 /** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 
-export type ColumnType = "text" | "integer" | "real" | "time";
+/** A time is a column of milliseconds since 1970; a boolean is 1 or 0. */
+export type ColumnType = "text" | "integer" | "real" | "time" | "boolean";
 
 /** One listable entity: where its rows come from and which fields a caller may filter by. */
 export interface Listing {
@@ -39,13 +41,21 @@ export const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as
 export const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 export const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
 
+export const time = (name: string) => ({ column: `r.${name}`, type: "time" }) as const;
+export const stamps = { createAt: time("createAt"), updateAt: time("updateAt") } as const;
+/** A field that is null in every row: nothing is equal to it. */
+export const never = (type: ColumnType) => ({ column: "null", type }) as const;
+
 /** Every list filters by the record id; no listing names it. */
 export const ownID = { id: integer("id") } as const;
 
 export interface Filter {
   readonly field: string;
   readonly like: boolean;
+  /** Of a time the first microsecond taken. */
   readonly value: string | number;
+  /** Of a time: the first microsecond not taken. */
+  readonly until?: number;
 }
 
 export interface PageRequest {
@@ -115,7 +125,7 @@ export function conditionOf(
   tenant: number,
   filters: readonly Filter[],
   scope: Statement,
-): Required<Statement> {
+): Condition {
   const parts: Statement[] = [
     { sql: "r.tenant = ?", args: [tenant] },
     { ...scope, sql: `(${scope.sql})` },
@@ -123,13 +133,23 @@ export function conditionOf(
   for (const filter of filters) {
     const found: FilterColumn | undefined = filter.field === "id" ? ownID.id : listing.filters[filter.field];
     if (found === undefined) continue;
-    const { column, where = `${column} = ?` } = found;
-    parts.push(filter.like ? containing(column, String(filter.value)) : { sql: where, args: [filter.value] });
+    parts.push(filterCondition(found, filter));
   }
   return {
     sql: parts.map((part) => part.sql).join(" and "),
     args: parts.flatMap((part) => part.args ?? []),
   };
+}
+
+export function filterCondition(
+  { column, where = `${column} = ?` }: FilterColumn,
+  { like, value, until }: Filter,
+): Statement {
+  if (until !== undefined) {
+    const bounds = [Number(value), until].map((micros) => Math.ceil(micros / 1000));
+    return { sql: `(${column} >= ? and ${column} < ?)`, args: bounds };
+  }
+  return like ? containing(column, String(value)) : { sql: where, args: [value] };
 }
 
 /** Whether a condition may speak of another table than the entity's own. */
@@ -233,7 +253,7 @@ export async function resolveIDs(
 }
 
 function isRecordID(text: string): boolean {
-  return /^[1-9]\d{0,15}$/.test(text) && Number(text) < 2 ** 53;
+  return (readInteger(text) ?? 0) > 0;
 }
 
 /** Stored JSON text → value; null stays null. */

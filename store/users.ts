@@ -1,5 +1,6 @@
-import { type Actor, changed, deleteStatements } from "./changes.js";
+import { type Actor, changed, deleteStatements, differing } from "./changes.js";
 import type { Db } from "./db.js";
+import { StoreError } from "./errors.js";
 import {
   getRow,
   insertInto,
@@ -7,6 +8,7 @@ import {
   listRows,
   type Page,
   type PageRequest,
+  stamps,
   updateRow,
 } from "./table.js";
 
@@ -29,6 +31,8 @@ const listing: Listing = {
   filters: {
     username: { column: "r.username", type: "text" },
     role: { column: "r.role", type: "text" },
+    tenantID: { column: "t.tenantID", type: "text" },
+    ...stamps,
   },
 };
 
@@ -64,7 +68,7 @@ export async function createUser(db: Db, actor: Actor, now: number, input: NewUs
   return getUser(db, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
-/** A new password or role ends the user's sessions. @throws StoreError REFERENCED for the last admin's role */
+/** A new password or another role ends the user's sessions. @throws StoreError REFERENCED for the last admin's role */
 export async function updateUser(
   db: Db,
   actor: Actor,
@@ -72,12 +76,14 @@ export async function updateUser(
   id: number,
   input: { readonly passwordHash?: string; readonly role?: Role },
 ): Promise<User> {
+  const edit = differing(await getUser(db, actor.tenant, id), input);
+  const isAnother = Object.keys(edit).length > 0;
   await db.write([
-    updateRow("user", actor.tenant, id, { ...input, updateAt: now }),
-    { sql: "delete from session where userIntID = ?", args: [id] },
+    updateRow("user", actor.tenant, id, { ...edit, updateAt: now }),
+    ...(isAnother ? [{ sql: "delete from session where userIntID = ?", args: [id] }] : []),
     changed(actor, now, "update", "user", id, {
-      ...(input.role === undefined ? {} : { role: input.role }),
-      ...(input.passwordHash === undefined ? {} : { password: "***" }),
+      ...(edit.role === undefined ? {} : { role: edit.role }),
+      ...(edit.passwordHash === undefined ? {} : { password: "***" }),
     }),
   ]);
   return getUser(db, actor.tenant, id);
@@ -85,5 +91,10 @@ export async function updateUser(
 
 /** Their sessions and API keys go with them. @throws StoreError REFERENCED if no admin would be left */
 export async function removeUsers(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
-  await db.write(deleteStatements("user", actor, now, ids));
+  try {
+    await db.write(deleteStatements("user", actor, now, ids));
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === "REFERENCED")) throw error;
+    throw new StoreError("REFERENCED", "cannot delete the user: the tenant must keep an admin");
+  }
 }

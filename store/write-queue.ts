@@ -31,7 +31,7 @@ export function createWriteQueue(run: Run): WriteQueue {
   function take(): Waiting[] {
     let statements = 0;
     const end = queue.findIndex((one) => {
-      statements += one.statements.length;
+      statements += one.statements.reduce((sum, { rows = 1 }) => sum + rows, 0);
       return statements > statementsMax;
     });
     const taken = end < 0 ? queue : queue.slice(0, Math.max(1, end));

@@ -7,6 +7,8 @@ import { join } from "node:path";
 export interface SmallDisk {
   readonly path: string;
   resize(bytes: number): void;
+  /** Nothing can be written until the returned function is called. Whoever has files open must have ended. */
+  readOnly(): () => void;
   close(): void;
 }
 
@@ -29,5 +31,14 @@ export function mountSmallDisk(bytes: number): SmallDisk | { readonly reason: st
     rmSync(path, { recursive: true, force: true });
   };
   process.once("exit", close);
-  return { path, resize: (size) => void run("mount", "-o", `remount,size=${size}`, path), close };
+  const remount = (option: string): void => void run("mount", "-o", `remount,${option}`, path);
+  return {
+    path,
+    resize: (size) => remount(`size=${size}`),
+    readOnly: () => {
+      remount("ro");
+      return () => remount("rw");
+    },
+    close,
+  };
 }

@@ -39,6 +39,37 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
   uvu: [],
 };
 
+/** Where the wall clock is asked, and what for. A duration that ends with the run takes Clock.monotonic. */
+const wallTime: readonly (readonly [place: string, what: string])[] = [
+  ["ingest/broker-access.ts", "certificates: valid today"],
+  ["ingest/consumers/lanes.ts", "records: quarantine"],
+  ["ingest/consumers/states.ts", "records: alerts"],
+  ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
+  ["ingest/transports/broker/inbound.ts", "expiry of what sessions keep of a message"],
+  ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],
+  ["ingest/transports/mqtt/connection.ts", "records: connectedAt"],
+  ["ingest/transports/mqtt/conversation.ts", "shown: topic $time"],
+  ["ingest/transports/mqtt/deliveries.ts", "expiry of messages"],
+  ["ingest/transports/mqtt/endpoint.ts", "certificates: valid still"],
+  ["ingest/transports/mqtt/inbound.ts", "expiry of what sessions keep of a message"],
+  ["src/clock-watch.ts", "to be held against the monotonic clock"],
+  ["src/control/", "records, ttl of commands, schedules"],
+  ["src/history/", "records, and bounds of the times of points"],
+  ["src/http/auth.ts", "expiry of API keys and sessions"],
+  ["src/log.ts", "shown"],
+  ["src/maintenance.ts", "retention"],
+  ["src/mqtt-listeners.ts", "certificates: their end"],
+  ["src/routes/", "records, expiry, and ranges of time"],
+  ["src/serve.ts", "retention"],
+  ["src/service/", "records, certificates, expiry of sessions"],
+  ["src/tasks/", "records and download links"],
+  ["src/tools.ts", "records and certificates"],
+  ["src/transfer/import-devices.ts", "records"],
+  ["store/database-file.ts", "shown: when a file was put aside"],
+  ["store/embedded/compact.ts", "whether a month has ended"],
+  ["store/journal", "receipt of records, and the age of segments"],
+];
+
 suite("structure", (test) => {
   test("the sources are found", () => {
     for (const folder of folders) assert.ok(inFolder(folder).length > 3, folder);
@@ -84,6 +115,25 @@ suite("structure", (test) => {
     assert.equal(readers, ["src/main.ts"]);
     const callers = inFolder("src").filter(({ text }) => /readConfig\(/.test(text));
     assert.equal(callers.map((source) => source.path).sort(), ["src/config.ts", "src/main.ts"]);
+  });
+
+  test("the wall clock of the machine is read in one place", () => {
+    const readers = Object.keys(directions)
+      .flatMap(inFolder)
+      .filter(({ text }) => /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/.test(text))
+      .map((source) => source.path);
+    assert.equal(readers, ["store/clock.ts"]);
+  });
+
+  test("wall time is for what is shown or outlives the run; every other duration is monotonic", () => {
+    const readers = Object.keys(directions)
+      .flatMap(inFolder)
+      .filter(({ text }) => /\bnow\(\)/.test(text.replaceAll("performance.now()", "")))
+      .map((source) => source.path);
+    const unlisted = readers.filter((path) => !wallTime.some(([place]) => path.startsWith(place)));
+    assert.equal(unlisted, [], "take Clock.monotonic, or say in this file why not");
+    const unused = wallTime.filter(([place]) => !readers.some((path) => path.startsWith(place)));
+    assert.equal(unused, []);
   });
 
   test("no default exports, no barrels, no utils, no import without its extension", () => {

@@ -5,6 +5,7 @@ import { connectAsync, type MqttClient } from "mqtt";
 import { readConfig } from "../src/config.js";
 import { createLogger } from "../src/log.js";
 import { type Service, serve } from "../src/serve.js";
+import { createSetClock, type SetClock } from "./clock.js";
 import { checkAnswer } from "./conformance/answers.js";
 import { assert, influxSuite, openTempDir, suite, type Test, until } from "./suite.js";
 
@@ -46,6 +47,8 @@ export interface World {
   /** The addresses of every listener, and what signals would ask of the process. */
   readonly service: Service;
   readonly dataDir: string;
+  /** The service's clock, which the suite may set. */
+  readonly clock: SetClock;
   /** The credentials of the first start. */
   readonly first: { readonly username: string; readonly password: string; readonly apiKey: string };
   /** A text or binary body goes as it is, anything else as JSON. */
@@ -115,6 +118,7 @@ interface Opened {
   readonly mqtt: string;
   readonly service: Service;
   readonly dataDir: string;
+  readonly clock: SetClock;
   readonly first: World["first"];
   close(): Promise<void>;
 }
@@ -122,16 +126,18 @@ interface Opened {
 async function open(environment: Readonly<Record<string, string>>): Promise<Opened> {
   const dir = await openTempDir();
   const troubles: unknown[] = [];
+  const clock = createSetClock();
   const ports = { HTTP_PORT: "0", MQTT_PORT: "0", ...listenersOff, FREE_BYTES_MIN: "0" };
   const config = readConfig({ DATA_DIR: dir.path, ...ports, ...environment });
-  const log = createLogger("error", (line) => troubles.push(line), Date.now);
-  const service: Service = await serve(config, log, (error) => troubles.push(error));
+  const log = createLogger("error", (line) => troubles.push(line), clock.now);
+  const service: Service = await serve(config, log, (error) => troubles.push(error), clock);
   const first = JSON.parse(await readFile(join(dir.path, "first-start.json"), "utf8")) as World["first"];
   return {
     http: service.http,
     mqtt: service.mqtt ?? "",
     service,
     dataDir: dir.path,
+    clock,
     first,
     close: async () => {
       await service.close();
@@ -155,6 +161,9 @@ function createWorld(service: () => Opened): World {
     },
     get dataDir() {
       return service().dataDir;
+    },
+    get clock() {
+      return service().clock;
     },
     get first() {
       return service().first;

@@ -18,6 +18,8 @@ import { followPresence } from "../watch/presence.js";
 import { scopesOf } from "../watch/scopes.js";
 import type { DeviceState } from "../watch/state.js";
 import { openEnvelopes } from "./envelopes.js";
+import { liesInRecord, type OnFailed } from "./failures.js";
+import type { Narrow } from "./narrowing.js";
 import { createOffline } from "./offline.js";
 import { isDecodable, isMessage, messageOf } from "./records.js";
 import { alertsConsumer, createStates } from "./states.js";
@@ -32,12 +34,16 @@ export interface AlertsOptions {
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
   readonly meter: Meter;
   /** How long a device may be away before that is an alert. */
   readonly offlineGraceMs: number;
   /** An entry of an envelope has come: its device was heard through the carrier, at a time in microseconds. */
   readonly onCarried: (device: number, carrier: number, receivedAt: number) => void;
   readonly onTrouble: (error: Error | null) => void;
+  readonly onFailed: OnFailed;
+  readonly narrow: Narrow;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
 }
@@ -80,6 +86,8 @@ export interface AlertsConsumer {
   ingestOf(device: number): Promise<DeviceIngest | undefined>;
   /** Writes at once what has been counted of these devices: what is then changed by hand is not undone by it. */
   settle(devices: readonly number[]): Promise<void>;
+  /** A message that was set aside has its effect now; it has been counted as a message already. */
+  replay(record: JournalRecord): Promise<void>;
   forget(change: Change): void;
   close(): Promise<void>;
 }
@@ -99,16 +107,12 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   const { journal, directory, db, node, plans } = options;
   await forgetDeparted(db);
   const from = await readCheckpoint(db, node, alertsConsumer);
-  if (from > journal.appendedID) {
-    throw new StoreError(
-      "CORRUPT",
-      `cannot start: alerts are at journal id ${from}, the journal ends at ${journal.appendedID}`,
-    );
-  }
   const diedAt = journal.appendedID;
   const stopper = createStopper();
   const envelopes = await openEnvelopes(db, journal, from, options.onCarried);
-  const states = createStates({ ...options, from, position: safePosition }, stopper);
+  const narrowing = options.narrow(from, journal.committedID);
+  const onSettled = narrowing.settled;
+  const states = createStates({ ...options, from, position: safePosition, onSettled }, stopper);
   const offline = createOffline(options, states, directory, await devicesOffline(db, node));
   /** Every record at or below it has been applied. */
   let position = from;
@@ -127,20 +131,31 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     const state = states.peek(device.id);
     if (state === undefined) return false;
     if (record.id <= state.journalID) return true;
-    if (isMessage(record)) {
-      const plan = plans.peek(device.product.id);
-      if (plan === undefined) return false;
-      applyMessage(state, plan, record, device, decoded);
-    } else if (record.kind === recordKinds.expanded) {
-      countRefused(state, "child", record.messageID);
-      if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
-    } else {
-      followPresence(state, record, diedAt);
-      offline.note(state);
+    const plan = isMessage(record) ? plans.peek(device.product.id) : null;
+    if (plan === undefined) return false;
+    try {
+      if (plan !== null) {
+        applyMessage(state, plan, record, device, decoded);
+      } else if (record.kind === recordKinds.expanded) {
+        countRefused(state, "child", record.messageID);
+        if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
+      } else {
+        followPresence(state, record, diedAt);
+        offline.note(state);
+      }
+    } catch (error) {
+      fail(record, error);
+      countRefused(state, "error", 1);
     }
     state.journalID = record.id;
     states.touch(state);
     return true;
+  }
+
+  /** It costs this record only: what it had brought about until then stays. */
+  function fail({ id, device }: JournalRecord, error: unknown): void {
+    count(options.meter.refused, "error", 1);
+    options.onFailed({ follower: "alerts", id, device, error: asError(error) });
   }
 
   function offer(
@@ -153,7 +168,10 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     if (following !== null || record.id <= position || stopper.stopped) return;
     const isGiven = decoded !== null || !deviceKinds.has(record.kind);
     const known = isGiven ? device : directory.peek(record.device);
-    const isReady = previousID <= position && (isGiven || known !== undefined);
+    const isReady =
+      previousID <= position &&
+      (isGiven || known !== undefined) &&
+      narrowing.pass(record.id, states.settledID);
     if (isReady && decoded?.outcome?.isEnvelope !== true && apply(record, known, decoded))
       position = record.id;
     else follow();
@@ -176,11 +194,13 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       let sliceEnd = performance.now() + sliceMs;
       for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
         const strangers = devicesIn(batch);
-        await patiently(() => states.loadAll(strangers));
+        await patiently(() => states.loadAll(strangers)).catch(unlessInRecord);
         for (const at of batch.offsets) {
           if (stopper.stopped) return;
           const record = decodeRecord(batch.buffer, at);
-          await take(record);
+          const isAside = await isSetAside(record);
+          if (stopper.stopped) return;
+          await takeOrFail(record, isAside);
           if (stopper.stopped) return;
           position = record.id;
           if (position === offeredID) return;
@@ -191,6 +211,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
         }
       }
       position = Math.max(position, reader.lastID);
+      if (narrowing.isNarrow) await states.rest();
     } finally {
       await reader.close();
     }
@@ -208,11 +229,40 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     return [...found.values()];
   }
 
-  async function take(record: JournalRecord): Promise<void> {
+  async function isSetAside(record: JournalRecord): Promise<boolean> {
+    if (narrowing.pass(record.id, states.settledID)) return false;
+    const entered = narrowing.enter(record, () => orStopped(settleAll()));
+    return (await orStopped(entered)) === false;
+  }
+
+  /** Also the entries that wait for the disk. */
+  async function settleAll(): Promise<void> {
+    await envelopes.written();
+    await states.rest();
+  }
+
+  async function takeOrFail(record: JournalRecord, isAside: boolean): Promise<void> {
+    try {
+      await take(record, isAside);
+    } catch (error) {
+      if (!liesInRecord(error)) throw error;
+      fail(record, error);
+      const state = states.peek(record.device);
+      if (state === undefined || record.id <= state.journalID) return;
+      countRefused(state, "error", 1);
+      state.journalID = record.id;
+      states.touch(state);
+    }
+  }
+
+  async function take(record: JournalRecord, isAside: boolean): Promise<void> {
     if (!deviceKinds.has(record.kind)) return;
-    const device = directory.peek(record.device) ?? (await patiently(() => directory.get(record.device)));
+    if (isAside && !isMessage(record)) return;
+    // One that is not to be looked into is counted where that needs nothing more.
+    const known = directory.peek(record.device);
+    const device = known ?? (isAside ? undefined : await patiently(() => directory.get(record.device)));
     if (device === undefined) return;
-    const decoded = isDecodable(record) ? decode(record, device) : null;
+    const decoded = isAside ? setAside : isDecodable(record) ? decode(record, device) : null;
     // The payload lies in the reader's buffer, which stays as it is until the next read.
     if (decoded?.outcome?.isEnvelope === true) {
       await patiently(() => orStopped(envelopes.expand(record)));
@@ -228,10 +278,15 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     const points: DecodedPoint[] = [];
     const refusals: Refusal[] = [];
     const rules = { ...options.rules(), asOfReceipt: false };
-    const outcome = decodePoints(device, messageOf(record), rules, points, (reason, by) =>
-      refusals.push({ reason, count: by }),
-    );
-    return { points, from: 0, outcome, refusals };
+    try {
+      const outcome = decodePoints(device, messageOf(record), rules, points, (reason, by) =>
+        refusals.push({ reason, count: by }),
+      );
+      return { points, from: 0, outcome, refusals };
+    } catch {
+      // The series consumer fails at it too, and tells of it.
+      return { points: [], from: 0, outcome: null, refusals: [...refusals, { reason: "error", count: 1 }] };
+    }
   }
 
   /** The metadata may be away for a while; any other error would come again for ever. */
@@ -248,10 +303,11 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     return undefined;
   }
 
-  function orStopped(work: Promise<void>): Promise<void> {
+  /** Undefined where it is stopped first. */
+  function orStopped<T>(work: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
-      void stopper.wait(() => undefined).then(resolve);
+      void stopper.wait(() => undefined).then(() => resolve(undefined));
     });
   }
 
@@ -272,6 +328,16 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     },
     ingestOf: states.ingestOf,
     settle: states.settle,
+    replay: async (record) => {
+      const device = await directory.get(record.device);
+      if (device === undefined || !isDecodable(record)) return;
+      const decoded = decode(record, device);
+      if (decoded.outcome?.isEnvelope === true) await envelopes.expand(record);
+      const state = await states.load(device.device);
+      applyDecoded(state, await plans.get(device.product.id), record, device, decoded);
+      states.touch(state);
+      await states.settle([device.id]);
+    },
     forget: (change) => {
       plans.forget(change);
       envelopes.forget(change);
@@ -282,9 +348,21 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       stopper.stop();
       await following;
       await states.close();
+      narrowing.close();
     },
   };
 }
+
+/** It comes again for the record that it lies in. */
+function unlessInRecord(error: unknown): void {
+  if (!liesInRecord(error)) throw error;
+}
+
+/** What is known of a record that is not to be looked into. */
+const setAside: Decoded = {
+  ...{ points: [], from: 0, outcome: null },
+  refusals: [{ reason: "set_aside", count: 1 }],
+};
 
 function applyMessage(
   state: DeviceState,
@@ -294,8 +372,19 @@ function applyMessage(
   decoded: Decoded | null,
 ): void {
   state.messages++;
-  state.lastAt = Math.max(state.lastAt ?? 0, record.receivedAt);
-  if (decoded === null) return;
+  // An entry has the receipt of its envelope, which may be older; other records come in order, whatever the clock says.
+  const { kind, receivedAt } = record;
+  state.lastAt = kind === recordKinds.entry ? Math.max(state.lastAt ?? 0, receivedAt) : receivedAt;
+  if (decoded !== null) applyDecoded(state, plan, record, device, decoded);
+}
+
+function applyDecoded(
+  state: DeviceState,
+  plan: WatchPlan,
+  record: JournalRecord,
+  device: DeviceEntry,
+  decoded: Decoded,
+): void {
   for (const { reason, count: by } of decoded.refusals) countRefused(state, reason, by);
   state.points += decoded.points.length - decoded.from;
   const discarded = decoded.outcome?.discarded ?? null;
@@ -303,7 +392,7 @@ function applyMessage(
   const from = discarded === null ? decoded.from : 0;
   if (plan.points.size === 0 && state.active.size + state.values.size === 0) return;
   evaluate(plan, state, {
-    id: record.id,
+    ...{ id: record.id, receivedAt: record.receivedAt },
     points,
     from,
     detail: detailOf(points, from),

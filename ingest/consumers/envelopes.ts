@@ -5,6 +5,7 @@ import type { Journal } from "../../store/journal.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
 import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
+import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
@@ -12,10 +13,12 @@ import { envelopeKey } from "../decode/points.js";
  * come, so that no entry is written twice.
  */
 export interface Envelopes {
-  /** Appends the entries; until they are on disk the envelope counts as open. */
+  /** Appends the entries; until they are on disk the envelope counts as open. @throws what lies in the record */
   expand(record: JournalRecord): Promise<void>;
   /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */
   readonly oldestOpenID: number;
+  /** Resolves when the entries of every envelope expanded so far are on disk. */
+  written(): Promise<void>;
   forget(change: Change): void;
 }
 
@@ -65,6 +68,16 @@ export async function openEnvelopes(
     }
   }
 
+  /** What fails half way is left at that: its entries are events, and nothing says that they are all there. */
+  async function expandOrForget(envelope: JournalRecord): Promise<void> {
+    try {
+      await expand(envelope);
+    } catch (error) {
+      progress.delete(envelope.id);
+      throw error;
+    }
+  }
+
   async function expand(envelope: JournalRecord): Promise<void> {
     const begun = progress.get(envelope.id) ?? { next: 0, done: false };
     if (begun.done) {
@@ -100,10 +113,13 @@ export async function openEnvelopes(
   }
 
   return {
-    expand,
+    expand: expandOrForget,
     get oldestOpenID() {
       const [oldest = Number.POSITIVE_INFINITY] = open;
       return oldest;
+    },
+    written: async () => {
+      while (open.size > 0) await new Promise<void>((resolve) => void waiting.add(resolve));
     },
     forget: (change) => {
       if (change.entity !== "device") return;
@@ -130,7 +146,7 @@ function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
  */
 function toPayload(entry: object): Buffer | null {
   try {
-    const payload = Buffer.from(JSON.stringify(entry));
+    const payload = Buffer.from(writeJson(entry));
     return payload.length <= payloadBytesMax ? payload : null;
   } catch {
     return null;
@@ -144,7 +160,7 @@ interface Entry {
 
 /** The entries in their order, null for what names no device. */
 export function entriesOf(payload: Uint8Array): (Entry | null)[] {
-  const parsed: unknown = JSON.parse(Buffer.from(payload).toString("utf8"));
+  const parsed = parseJson(Buffer.from(payload).toString("utf8"));
   const objects = Array.isArray(parsed) ? parsed : [parsed];
   return objects.flatMap((object: unknown) => {
     const entries = (object as Record<string, unknown> | null)?.[envelopeKey];
@@ -155,9 +171,7 @@ export function entriesOf(payload: Uint8Array): (Entry | null)[] {
 function toEntry(entry: unknown): Entry | null {
   if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return null;
   const { DeviceID, ...rest } = entry as Record<string, unknown>;
-  return typeof DeviceID === "string" || typeof DeviceID === "number"
-    ? { deviceID: String(DeviceID), rest }
-    : null;
+  return typeof DeviceID === "string" || isNumber(DeviceID) ? { deviceID: String(DeviceID), rest } : null;
 }
 
 async function readProgress(journal: Journal, afterID: number): Promise<Map<number, Progress>> {

@@ -1,6 +1,6 @@
 import type { Db } from "../../store/db.js";
 import { asError } from "../../store/errors.js";
-import { quarantine } from "../../store/quarantine.js";
+import { type PointSource, quarantine } from "../../store/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series.js";
 import { count, type Meter } from "../meter.js";
 import type { Stopper } from "./stopper.js";
@@ -18,6 +18,9 @@ export interface LanesOptions {
 
 const retryMs = { first: 200, longest: 10_000 } as const;
 
+/** Of a point of the batch: the message that it came with. */
+export type SourceOf = (point: Point) => PointSource | null;
+
 /** Writes batches in the order of each device, several at once. */
 export interface Lanes {
   /**
@@ -28,6 +31,7 @@ export interface Lanes {
     points: readonly Point[],
     through: number,
     settled: (refused: ReadonlySet<Point>) => void,
+    sourceOf: SourceOf,
   ): Promise<void>;
   idle(): Promise<void>;
 }
@@ -46,9 +50,10 @@ export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
     lane: (typeof lanes)[number],
     points: readonly Point[],
     through: number,
+    sourceOf: SourceOf,
   ): Promise<readonly RefusedPoint[]> {
     lane.queued++;
-    const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper));
+    const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper, sourceOf));
     const ended = written.finally(() => {
       lane.queued--;
       for (const wake of waiting) wake();
@@ -59,16 +64,17 @@ export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
   }
 
   return {
-    write: async (points, through, settled) => {
+    write: async (points, through, settled, sourceOf) => {
       const parts = split(points, lanes.length);
       // One lane cannot know how far the other is: of several, the checkpoint moves when all have written.
       const own = lanes.length === 1 ? through : 0;
-      const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own));
+      const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own, sourceOf));
       settling = Promise.all([Promise.all(all), settling]).then(async ([refused]) => {
         if (stopper.stopped) return;
-        if (own !== through) await writeUntilStored(options, [], through, stopper);
-        options.meter.pointsStored += points.length;
-        settled(new Set(refused.flat().map(({ point }) => point)));
+        if (own !== through) await writeUntilStored(options, [], through, stopper, () => null);
+        const not = new Set(refused.flat().map(({ point }) => point));
+        options.meter.pointsStored += points.length - not.size;
+        settled(not);
       });
       while (lanes.some((lane) => lane.queued > queuedWritesMax) && !stopper.stopped) {
         await stopper.wait((wake) => void waiting.add(wake));
@@ -98,6 +104,7 @@ async function writeUntilStored(
   points: readonly Point[],
   through: number,
   stopper: Stopper,
+  sourceOf: SourceOf,
 ): Promise<readonly RefusedPoint[]> {
   for (
     let pauseMs: number = retryMs.first;
@@ -110,7 +117,7 @@ async function writeUntilStored(
       if (points.length > 0) options.onTrouble(null);
       if (refused.length > 0) {
         count(options.meter.refused, "series", refused.length);
-        await quarantine(options.db, options.now(), refused);
+        await quarantine(options.db, options.now(), refused, ({ point }) => sourceOf(point));
       }
       return refused;
     } catch (error) {

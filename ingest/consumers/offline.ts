@@ -8,7 +8,8 @@ import type { States } from "./states.js";
 
 export interface OfflineOptions {
   readonly db: Db;
-  readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
   readonly offlineGraceMs: number;
   readonly onTrouble: (error: Error | null) => void;
 }
@@ -24,13 +25,13 @@ const lookMs = 1000;
 
 /** `left`: who was away when the last run ended; their time begins anew, for they could not come back before. */
 export function createOffline(
-  { db, now, offlineGraceMs, onTrouble }: OfflineOptions,
+  { db, monotonic, offlineGraceMs, onTrouble }: OfflineOptions,
   states: States,
   directory: Directory,
   left: readonly { readonly deviceIntID: number }[],
 ): Offline {
-  /** Device → when it is due, milliseconds; ascending, for the grace is the same for all. */
-  const due = new Map(left.map((one) => [one.deviceIntID, now() + offlineGraceMs]));
+  /** Device → when it is due, monotonic milliseconds; ascending, for the grace is the same for all. */
+  const due = new Map(left.map((one) => [one.deviceIntID, monotonic() + offlineGraceMs]));
   let looking = false;
 
   async function look(): Promise<void> {
@@ -38,7 +39,7 @@ export function createOffline(
     looking = true;
     try {
       for (const [id, at] of due) {
-        if (at > now()) break;
+        if (at > monotonic()) break;
         const device = await directory.get(id);
         const state = device && (await states.load(device.device));
         const name = (await deviceNames(db, [id])).get(id);
@@ -62,7 +63,7 @@ export function createOffline(
   return {
     note: (state) => {
       due.delete(state.id);
-      if (state.offlineSince !== null) due.set(state.id, now() + offlineGraceMs);
+      if (state.offlineSince !== null) due.set(state.id, monotonic() + offlineGraceMs);
     },
     close: () => clearInterval(timer),
   };

@@ -23,6 +23,8 @@ export interface StatesOptions {
   /** The checkpoint at start, and the id up to which everything has been applied and what follows from it is kept. */
   readonly from: number;
   readonly position: () => number;
+  /** Everything up to there has had its effect. */
+  readonly onSettled: (id: number) => void;
   readonly onTrouble: (error: Error | null) => void;
   readonly onFailure: (error: Error) => void;
 }
@@ -46,6 +48,8 @@ export interface States {
   settle(ids: readonly number[]): Promise<void>;
   readonly settledID: number;
   readonly savedID: number;
+  /** Writes all that has changed. */
+  rest(): Promise<void>;
   /** Writes what is left, if the metadata takes it. */
   close(): Promise<void>;
 }
@@ -134,6 +138,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       savedID = target;
     }
     settledID = Math.max(settledID, target);
+    options.onSettled(settledID);
     nextAt = performance.now() + Math.min(restMs.most, restMs.least + chosen.length * restMs.perDevice);
     if (states.size > statesMax) evict();
   }
@@ -245,6 +250,10 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       return (await findDeviceIngests(db, node, [id])).get(id);
     },
     settle,
+    rest: async () => {
+      while (running !== null) await running;
+      if (!failed) await start(flush(true));
+    },
     get settledID() {
       return isClean() ? options.position() : settledID;
     },

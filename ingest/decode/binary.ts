@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readBits } from "./bits.js";
 import type { Reason } from "./reasons.js";
+import { wholeOf } from "./whole.js";
 
 /** What a binary stream needs to know of a data point. */
 export interface BinaryPoint {
@@ -40,8 +41,7 @@ const readUnsigned: Read = (payload, from, bits) =>
 
 const readSigned: Read = (payload, from, bits) => {
   if (bits <= 48) return payload.readIntBE(at(from), bits >> 3);
-  const value = BigInt.asIntN(bits, BigInt(readBits(payload, from, bits)));
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  return wholeOf(BigInt.asIntN(bits, BigInt(readBits(payload, from, bits))));
 };
 
 const readFloat: Read = (payload, from, bits) =>

@@ -1,13 +1,15 @@
+import { wholeOf } from "./whole.js";
+
 /**
  * A big-endian whole number of 1 to 64 bits that begins at bit `from`, the highest bit of a byte being its first.
- * What a double cannot hold comes as decimal digits, so that rounding is seen where it happens.
+ * What no double holds is a bigint.
  */
-export function readBits(payload: Uint8Array, from: number, count: number): number | string {
+export function readBits(payload: Uint8Array, from: number, count: number): number | bigint {
   if (count <= 53) return Number(gather(payload, from, count));
   const high = count - 32;
   const value =
     BigInt(gather(payload, from, high)) * 4_294_967_296n + BigInt(gather(payload, from + high, 32));
-  return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString();
+  return wholeOf(value);
 }
 
 /** At most 53 bits. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { numberOf, wholeOf } from "./whole.js";
 
 /**
  * Reads CBOR (RFC 8949) as far as SenML needs it: numbers, texts, byte strings, booleans, arrays, maps, and decimal
@@ -40,9 +41,10 @@ function readItem(reader: Reader, depth: number): unknown {
   const info = first & 31;
   if (major === 7) return readSimple(reader, info);
   if (info === indefinite) return readIndefinite(reader, major, depth);
+  if (major < 2) return readWhole(reader, info, major === 1);
   const length = readLength(reader, info);
   if (length === null) return broken;
-  return (readers[major] as ReadMajor)(reader, length, depth);
+  return (readers[major - 2] as ReadMajor)(reader, length, depth);
 }
 
 const indefinite = 31;
@@ -58,12 +60,20 @@ function readLength(reader: Reader, info: number): number | null {
   return size < 8 ? reader.buffer.readUIntBE(from, size) : Number(reader.buffer.readBigUInt64BE(from));
 }
 
+/** A bigint where no double holds it. */
+function readWhole(reader: Reader, info: number, isNegative: boolean): unknown {
+  const from = reader.at;
+  const size = readLength(reader, info);
+  if (size === null) return broken;
+  if (size < Number.MAX_SAFE_INTEGER) return isNegative ? -1 - size : size;
+  const whole = reader.buffer.readBigUInt64BE(from);
+  return wholeOf(isNegative ? -1n - whole : whole);
+}
+
 type ReadMajor = (reader: Reader, length: number, depth: number) => unknown;
 
-/** By major type, 0 to 6. */
+/** By major type, 2 to 6. */
 const readers: readonly ReadMajor[] = [
-  (_reader, length) => length,
-  (_reader, length) => -1 - length,
   (reader, length) => {
     const part = slice(reader, length);
     return part === null ? broken : new ByteString(part);
@@ -117,8 +127,8 @@ function readTagged(reader: Reader, tag: number, depth: number): unknown {
   if (tag !== decimalFraction || value === broken) return value;
   if (!Array.isArray(value) || value.length !== 2) return broken;
   const [exponent, mantissa] = value as unknown[];
-  if (!Number.isInteger(exponent) || !Number.isInteger(mantissa)) return broken;
-  return Number(`${mantissa}e${exponent}`);
+  if (![exponent, mantissa].every((one) => typeof one === "bigint" || Number.isInteger(one))) return broken;
+  return numberOf(`${mantissa}e${exponent}`);
 }
 
 function readIndefinite(reader: Reader, major: number, depth: number): unknown {

@@ -1,3 +1,5 @@
+import { numberOf } from "./whole.js";
+
 /**
  * Most sensors send flat objects of numbers: `{"temp":21.5,"on":true}`, or `{"temp":{"value":21.5,"time":…}}`. These
  * are read from their bytes, without objects for JSON.parse to make. Whatever else a payload is, JSON.parse decides; so
@@ -7,11 +9,11 @@
 /** The members that were read, in their order; valid until the next call. */
 export const flat = {
   keys: new Array<string>(32).fill(""),
-  values: new Array<number | boolean>(32).fill(0),
+  values: new Array<number | bigint | boolean>(32).fill(0),
   /** Whether `times` speaks of these members: some are in the value form. */
   isTimed: false,
   /** Undefined where a member has no time of its own. */
-  times: new Array<number | boolean | undefined>(32).fill(undefined),
+  times: new Array<number | bigint | boolean | undefined>(32).fill(undefined),
 };
 
 const membersMax = 32;
@@ -138,7 +140,7 @@ const literals = [
   { bytes: Buffer.from("false"), value: false },
 ] as const;
 
-function readValue(payload: Buffer): number | boolean | null {
+function readValue(payload: Buffer): number | bigint | boolean | null {
   const first = payload[at];
   if (first !== 0x74 && first !== 0x66) return readNumber(payload);
   const { bytes, value } = literals[first === 0x74 ? 0 : 1];
@@ -152,7 +154,7 @@ const digitsMax = 15;
 const powers = Array.from({ length: digitsMax + 1 }, (_, exponent) => 10 ** exponent);
 
 /** JSON's numbers: short ones by their digits, others as JavaScript reads them. */
-function readNumber(payload: Buffer): number | null {
+function readNumber(payload: Buffer): number | bigint | null {
   const start = at;
   const isNegative = payload[at] === 0x2d;
   if (isNegative) at++;
@@ -171,7 +173,7 @@ function readNumber(payload: Buffer): number | null {
   const isShort = whole + decimals <= digitsMax;
   const exponent = readExponent(payload);
   if (exponent === null) return null;
-  if (!isShort || exponent) return Number(payload.toString("latin1", start, at));
+  if (!isShort || exponent) return numberOf(payload.toString("latin1", start, at));
   const size = decimals === 0 ? digits : digits / (powers[decimals] as number);
   return isNegative ? -size : size;
 }

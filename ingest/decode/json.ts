@@ -4,6 +4,7 @@ import type { Refuse } from "./reasons.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
 import { type LocalTime, readTime } from "./time.js";
+import { parseJson } from "./whole.js";
 
 export interface JsonContext extends SenmlContext {
   readonly local: LocalTime;
@@ -34,7 +35,7 @@ function parse(payload: Buffer): unknown {
   // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
   if (text.includes("\ufffd") && !isUtf8(payload)) return undefined;
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

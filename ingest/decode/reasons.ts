@@ -22,6 +22,8 @@ export const reasons = [
   "step", // a number between the data point's steps, stored as it is
   "series", // refused by the series store, see the quarantine
   "device", // the device is gone
+  "error", // the service failed at the message, see its log; the message is kept
+  "set_aside", // starts of the service ended while the message alone was in work; it can be replayed
   "child", // an entry for a device not carried by the sender, or blocked; or one too deep or large for an event
 ] as const;
 

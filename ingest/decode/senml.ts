@@ -1,6 +1,8 @@
 import { ByteString } from "./cbor.js";
 import type { Reason, Refuse } from "./reasons.js";
+import { decimalOf, nearest, sumOf } from "./rounding.js";
 import type { Sink } from "./sink.js";
+import { exactSum, isNumber } from "./whole.js";
 
 /**
  * SenML packs (RFC 8428), as JSON and as CBOR. A record names a data point by its `n`, by its whole name with the
@@ -16,8 +18,8 @@ interface Entry {
 interface Base {
   name: string;
   time: number;
-  value: number;
-  sum: number | null;
+  value: number | bigint;
+  sum: number | bigint | null;
 }
 
 export interface SenmlContext {
@@ -30,6 +32,8 @@ export interface SenmlContext {
 const versionMax = 10;
 /** Times below it, in seconds, count from now (RFC 8428 §4.5.3). */
 const relativeBelow = 2 ** 28;
+/** Beyond the times of the series store, in microseconds 2^53. */
+const secondsMax = 1e11;
 const valueLabels = ["v", "vs", "vb", "vd", "s"] as const;
 
 /** Whether a JSON array is a pack: its first record has a base name, or a name and a value. */
@@ -108,17 +112,17 @@ function readEntry(entry: Entry, base: Base, context: SenmlContext, take: Sink):
   if (value === undefined) return n === "" && entry.u === undefined ? null : "shape";
   const key = keyOf(base.name, n, context.knows);
   if (key === "") return "shape";
-  take(key, value, typeof t === "number" ? timeOf(base.time + t, context.receivedAt) : null);
+  take(key, value, isNumber(t) ? timeOf(base.time, Number(t), context.receivedAt) : null);
   return null;
 }
 
 /** Takes over the base values; false when one is of a wrong type. */
 function rebase(entry: Entry, base: Base): boolean {
   const { bn = base.name, bt = base.time, bv = base.value, bs = base.sum } = entry;
-  if (typeof bn !== "string" || typeof bt !== "number" || typeof bv !== "number") return false;
-  if (typeof bs !== "number" && bs !== null) return false;
+  if (typeof bn !== "string" || !isNumber(bt) || !isNumber(bv)) return false;
+  if (!isNumber(bs) && bs !== null) return false;
   base.name = bn;
-  base.time = bt;
+  base.time = Number(bt);
   base.value = bv;
   base.sum = bs;
   return true;
@@ -127,12 +131,12 @@ function rebase(entry: Entry, base: Base): boolean {
 /** The value, or the sum where there is no value; undefined for neither. */
 function recordValue(entry: Entry, base: Base): unknown {
   const { v, vs, vb, vd, s } = entry;
-  if (v !== undefined) return typeof v === "number" ? v + base.value : null;
+  if (v !== undefined) return isNumber(v) ? exactSum(v, base.value) : null;
   if (vs !== undefined) return typeof vs === "string" ? vs : null;
   if (vb !== undefined) return typeof vb === "boolean" ? vb : null;
   if (vd !== undefined) return dataOf(vd);
   if (s === undefined) return undefined;
-  return typeof s === "number" ? s + (base.sum ?? 0) : null;
+  return isNumber(s) ? exactSum(s, base.sum ?? 0) : null;
 }
 
 /** base64url without padding in JSON, bytes in CBOR. */
@@ -149,10 +153,14 @@ function keyOf(base: string, name: string, knows: SenmlContext["knows"]): string
   return knows(last) ? last : whole;
 }
 
-/** Microseconds; no time at all means now, which the server stamps. */
-function timeOf(seconds: number, receivedAt: number): number | null | undefined {
+/** Microseconds; no time at all means now, which the server stamps. The sum is that of the decimals. */
+function timeOf(base: number, offset: number, receivedAt: number): number | null | undefined {
+  const seconds = base + offset;
   if (seconds === 0) return undefined;
-  if (!Number.isFinite(seconds)) return null;
-  const micros = Math.round(seconds * 1e6) + (seconds < relativeBelow ? receivedAt : 0);
+  if (!(Math.abs(seconds) < secondsMax && Math.abs(base) < secondsMax)) return null;
+  const whole = Number.isInteger(base) && Number.isInteger(offset);
+  const sent = whole ? seconds * 1e6 : nearest(sumOf(decimalOf(base), decimalOf(offset)), 6);
+  if (sent === null) return null;
+  const micros = sent + (seconds < relativeBelow ? receivedAt : 0);
   return Math.abs(micros) < 2 ** 53 ? micros : null;
 }

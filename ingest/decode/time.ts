@@ -1,3 +1,5 @@
+import { type Decimal, decimalOf, microsOfFraction, nearest } from "./rounding.js";
+
 /** Reads the times that devices send. Pure; a text without an offset is read by `local`. */
 
 /** Wall-clock time → microseconds since 1970, or null; from the deployment's time zone. */
@@ -10,38 +12,50 @@ export interface WallTime {
   readonly hour: number;
   readonly minute: number;
   readonly second: number;
-  readonly microsecond: number;
 }
 
 const textForm =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?$/;
 
 /**
- * Microseconds since 1970, rounded, or null when unreadable. Numbers, also as digits: below 1e11 seconds, below
- * 1e14 milliseconds, below 1e17 microseconds, else nanoseconds; fractions kept. Text: ISO 8601 or
+ * The nearest microsecond since 1970, of two the later, or null when unreadable. Numbers, also as digits: below 1e11
+ * seconds, below 1e14 milliseconds, below 1e17 microseconds, else nanoseconds; fractions kept. Text: ISO 8601 or
  * `YYYY-MM-DD HH:MM:SS`.
  */
 export function readTime(value: unknown, local: LocalTime): number | null {
   if (typeof value === "number") return Number.isFinite(value) ? fromNumber(value) : null;
+  if (typeof value === "bigint") return fromDecimal({ digits: value, scale: 0 });
   if (typeof value !== "string") return null;
   const text = value.trim();
-  if (/^-?\d{17,19}$/.test(text)) return fromDigits(text);
-  if (/^-?\d+(\.\d+)?$/.test(text)) return fromNumber(Number(text));
-  return fromText(text, local);
+  const digits = decimalForm.exec(text);
+  return digits === null ? fromText(text, local) : fromDigits(digits);
 }
 
 function fromNumber(value: number): number | null {
   const size = Math.abs(value);
-  const micros = size < 1e11 ? value * 1e6 : size < 1e14 ? value * 1e3 : size < 1e17 ? value : value / 1e3;
-  return Math.abs(micros) < 2 ** 53 ? Math.round(micros) : null;
+  if (size >= 1e21) return null;
+  if (!Number.isInteger(value) || size >= 1e17) return fromDecimal(decimalOf(value));
+  const micros = size < 1e11 ? value * 1e6 : size < 1e14 ? value * 1e3 : value;
+  return Math.abs(micros) < 2 ** 53 ? micros : null;
 }
 
-/** Long digits are exact only as whole numbers. */
-function fromDigits(text: string): number | null {
-  const value = BigInt(text);
-  const size = value < 0n ? -value : value;
-  const micros = size < 100_000_000_000_000_000n ? value : value / 1000n;
-  return micros < 2n ** 53n && micros > -(2n ** 53n) ? Number(micros) : null;
+const decimalForm = /^(-?)0*(\d+)(?:\.(\d+))?$/;
+/** Longer ones are no times. */
+const digitsMax = 20;
+/** Further ones only tell whether a half is more than one. */
+const decimalsMax = 18;
+
+function fromDigits([, sign = "", whole = "", decimals = ""]: readonly string[]): number | null {
+  if (whole.length > digitsMax) return null;
+  const rest = /[1-9]/.test(decimals.slice(decimalsMax)) ? "1" : "";
+  const fraction = decimals.slice(0, decimalsMax) + rest;
+  return fromDecimal({ digits: BigInt(sign + whole + fraction), scale: fraction.length });
+}
+
+function fromDecimal(decimal: Decimal): number | null {
+  const whole = decimal.digits / 10n ** BigInt(decimal.scale);
+  const size = whole < 0n ? -whole : whole;
+  return nearest(decimal, size < 10n ** 11n ? 6 : size < 10n ** 14n ? 3 : size < 10n ** 17n ? 0 : -3);
 }
 
 function fromText(text: string, local: LocalTime): number | null {
@@ -55,11 +69,10 @@ function fromText(text: string, local: LocalTime): number | null {
     hour: Number(hour),
     minute: Number(minute),
     second: Number(second ?? 0),
-    microsecond: Math.round(Number(`0.${fraction ?? 0}`) * 1e6),
   };
   if (!isReal(wall)) return null;
-  if (offset === undefined) return local(wall);
-  return utcMicros(wall) - offsetMinutes(offset) * 60e6;
+  const seconds = offset === undefined ? local(wall) : utcMicros(wall) - offsetMinutes(offset) * 60e6;
+  return seconds === null ? null : seconds + microsOfFraction(fraction ?? "0");
 }
 
 function isReal(wall: WallTime): boolean {
@@ -80,7 +93,7 @@ export function utcMicros(wall: WallTime): number {
   const date = new Date(0);
   date.setUTCFullYear(wall.year, wall.month - 1, wall.day);
   date.setUTCHours(wall.hour, wall.minute, wall.second);
-  return date.getTime() * 1000 + wall.microsecond;
+  return date.getTime() * 1000;
 }
 
 function offsetMinutes(text: string): number {

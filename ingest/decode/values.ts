@@ -16,6 +16,7 @@ const refusedNumber: Converted = { reason: "number" };
 
 function toNumber(value: unknown): Converted {
   const number = typeof value === "string" ? fromNumberText(value) : value;
+  if (typeof number === "bigint") return { value: Number(number), rounded: true };
   if (typeof number !== "number") return typeof value === "string" ? refusedNumber : refusedType;
   if (!Number.isFinite(number)) return refusedNumber;
   return Math.abs(number) > Number.MAX_SAFE_INTEGER && isRounded(value, number)
@@ -62,6 +63,7 @@ function toBoolean(value: unknown): Converted {
 }
 
 function toText(value: unknown): Converted {
+  if (typeof value === "bigint") return { value: String(value) };
   if (typeof value === "number") return Number.isFinite(value) ? { value: String(value) } : refusedNumber;
   return typeof value === "string" ? bounded(value.toWellFormed()) : refusedType;
 }

@@ -10,7 +10,8 @@ import type { SessionState } from "./state.js";
 export interface Session {
   readonly clientID: string;
   readonly entry: DeviceEntry;
-  /** Token that it authenticated with; another one throws it out. */
+  /** What it authenticated with; when the device has another, it is thrown out. */
+  readonly username: string;
   readonly token: string;
   /** Certificate that it proved itself with; null where none was asked for. */
   readonly certificate: ClientCertificate | null;

@@ -1,10 +1,15 @@
+import { isDamage } from "../../store/database-faults.js";
+import { asError, StoreError } from "../../store/errors.js";
 import type { Journal } from "../../store/journal.js";
 import type { JournalReader } from "../../store/journal-reader.js";
-import { decodeRecord, type JournalRecord } from "../../store/journal-record.js";
+import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import type { SessionStore } from "../../store/session-store.js";
+import type { OnFailed } from "../consumers/failures.js";
+import type { Narrow, Narrowing } from "../consumers/narrowing.js";
 import type { Meter } from "../meter.js";
-import { createChanges } from "./changes.js";
+import { createChanges, type Marked } from "./changes.js";
 import { createHeldReceipts, type HeldReceipts, takeUpReceipts } from "./held-receipts.js";
+import { readMessageExtra } from "./record-extras.js";
 import { replay } from "./replay.js";
 import { loadSpaces, rowsOf } from "./saved-form.js";
 import { createSpaces, type Spaces } from "./spaces.js";
@@ -20,16 +25,74 @@ export interface SavedSpaces {
    * there have settled elsewhere is then on disk as well, for they will not be read again.
    */
   save(stored?: () => Promise<void>): Promise<void>;
+  /** Begins a new file in place of one in which `fault` was found: the next save writes the whole state. */
+  remake(fault: string): Promise<void>;
 }
 
-/** Rebuilds the sessions from their saved form and the journal behind it. */
-export async function openSpaces(store: SessionStore, journal: Journal, meter: Meter): Promise<SavedSpaces> {
+/** What a replay is told of, and asks, about single records. */
+export interface ReplayGuard {
+  readonly onFailed: OnFailed;
+  readonly narrow: Narrow;
+}
+
+/**
+ * Rebuilds the sessions from their saved form and the journal behind it; from all that the journal keeps, where
+ * the saved form cannot be read. A record that cannot be replayed is passed
+ * over, and told to the guard; one that has ended starts is not replayed.
+ */
+export async function openSpaces(
+  store: SessionStore,
+  journal: Journal,
+  meter: Meter,
+  { onFailed, narrow }: ReplayGuard,
+): Promise<SavedSpaces> {
   const changes = createChanges();
-  const spaces = createSpaces(changes, meter, await loadSpaces(store));
+  const loaded = await loadSpaces(store).catch(async (error: unknown) => {
+    // A text in it that is no JSON has been damaged as well.
+    if (!isDamage(error) && !(error instanceof SyntaxError)) throw error;
+    await store.remake(asError(error).message);
+    return [];
+  });
+  const spaces = createSpaces(changes, meter, loaded);
   let savedID = await store.savedID();
   const held = createHeldReceipts();
   takeUpReceipts(held, spaces);
-  await replayBehind(await journal.read(savedID), (record) => replay(spaces, record, held));
+  const narrowing = narrow(savedID, journal.committedID);
+  await replayBehind(await journal.read(savedID), narrowing, (record) => {
+    try {
+      replay(spaces, record, held);
+    } catch (error) {
+      onFailed({ follower: "sessions", id: record.id, device: record.device, error: asError(error) });
+    }
+  });
+
+  narrowing.settled(journal.committedID);
+  narrowing.close();
+
+  /** Whether the file lacks what has not changed since. */
+  let isNew = false;
+
+  async function save(stored?: () => Promise<void>): Promise<void> {
+    // A change follows its record's commit within the same turn: the state is that of what is committed.
+    const journalID = journal.committedID;
+    if (journalID === savedID && !isNew) return;
+    const marked = changes.take();
+    try {
+      const rows = rowsOf(spaces, isNew ? everything(spaces) : marked);
+      await stored?.();
+      await store.save(rows, journalID);
+      savedID = journalID;
+      isNew = false;
+    } catch (error) {
+      changes.putBack(marked);
+      throw error;
+    }
+  }
+
+  async function remake(fault: string): Promise<void> {
+    await store.remake(fault);
+    isNew = true;
+  }
 
   return {
     spaces,
@@ -38,26 +101,55 @@ export async function openSpaces(store: SessionStore, journal: Journal, meter: M
       return savedID;
     },
     save: async (stored) => {
-      // A change follows its record's commit within the same turn: the state is that of what is committed.
-      const journalID = journal.committedID;
-      if (journalID === savedID) return;
-      const marked = changes.take();
       try {
-        const rows = rowsOf(spaces, marked);
-        await stored?.();
-        await store.save(rows, journalID);
-        savedID = journalID;
+        await save(stored);
       } catch (error) {
-        changes.putBack(marked);
-        throw error;
+        if (!isDamage(error)) throw error;
+        await remake(asError(error).message);
+        await save(stored);
       }
     },
+    remake,
   };
 }
 
-async function replayBehind(reader: JournalReader, apply: (record: JournalRecord) => void): Promise<void> {
+/** The whole state as if all of it had changed. */
+function everything(spaces: Spaces): Marked {
+  const all = [...spaces.all()];
+  const states = all.flatMap((space) => [...space.sessions.values()]);
+  return {
+    sessions: new Set(states),
+    messages: new Map(states.map((state) => [state, new Set(state.outgoing.keys())])),
+    retained: new Map(all.map((space) => [space.device, new Set(space.retained.keys())])),
+    wills: new Map(all.map((space) => [space.device, new Set(space.wills.map((will) => will.connection))])),
+  };
+}
+
+/**
+ * Hands a device's message that was passed over at a start to its other sessions, as it would come now. Other records
+ * say what a session was at their time, which has gone by. @throws StoreError INVALID for these
+ */
+export function publishLate(spaces: Spaces, record: JournalRecord): void {
+  if (record.kind !== recordKinds.uplink) {
+    throw new StoreError("INVALID", "cannot replay it: it says what a session was at its time; give it up");
+  }
+  const { device, session, topic, payload, qos, retain, flag, extra, receivedAt: at } = record;
+  const { properties } = readMessageExtra(extra);
+  if (!flag) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
+}
+
+async function replayBehind(
+  reader: JournalReader,
+  narrowing: Narrowing,
+  apply: (record: JournalRecord) => void,
+): Promise<void> {
+  // What is applied is in memory at once: before a record nothing is left to settle.
+  const rest = () => Promise.resolve();
   for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
-    for (const at of batch.offsets) apply(decodeRecord(batch.buffer, at));
+    for (const at of batch.offsets) {
+      const record = decodeRecord(batch.buffer, at);
+      if (narrowing.pass(record.id, record.id - 1) || (await narrowing.enter(record, rest))) apply(record);
+    }
   }
   await reader.close();
 }

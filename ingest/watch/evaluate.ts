@@ -1,5 +1,5 @@
 import type { ReportedColumn } from "../../store/device-ingest.js";
-import type { DecodedPoint } from "../decode/points.js";
+import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
 import { ownMap } from "../shared-empty.js";
 import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./plan.js";
 import type { Scope } from "./scopes.js";
@@ -7,6 +7,8 @@ import { type Countable, countOn, type DeviceState, type PointState, raise, reco
 
 /** One message as it is evaluated; its id is that of the journal. */
 export interface Observation extends Countable {
+  /** Microseconds since 1970. */
+  readonly receivedAt: number;
   /** Its points begin at `from` in `points`. */
   readonly points: readonly DecodedPoint[];
   readonly from: number;
@@ -77,7 +79,7 @@ function evaluateInstant(
     const point = points[at] as DecodedPoint;
     const watch = plan.points.get(point.series.dataPointIntID);
     if (watch === undefined || (message.isDiscarded && watch.fault === null)) continue;
-    if (!use(state, watch, point)) continue;
+    if (!use(state, watch, point, message.receivedAt)) continue;
     checkFault(state, message, watch, point);
     if (message.isDiscarded) continue;
     checkLimits(state, message, watch, point);
@@ -95,17 +97,25 @@ function touch(rule: RuleWatch): void {
   touched.push(rule);
 }
 
+/** No message can say so late a time: the clock has been ahead, and has been set back since. */
+const isOfWrongClock = (time: number, receivedAt: number): boolean => time > receivedAt + aheadMaxMicros;
+
 /** Makes it the newest value used; false when there is a newer one. */
-function use(state: DeviceState, watch: PointWatch, { time, value }: DecodedPoint): boolean {
+function use(
+  state: DeviceState,
+  watch: PointWatch,
+  { time, value }: DecodedPoint,
+  receivedAt: number,
+): boolean {
   const number = typeof value === "string" ? Number.NaN : Number(value);
   const last: PointState | undefined = state.values.get(watch.id);
   if (last === undefined) {
     state.values = ownMap(state.values).set(watch.id, { time, value: number, previous: Number.NaN });
     return true;
   }
-  if (time < last.time) return false;
+  if (time < last.time && !isOfWrongClock(last.time, receivedAt)) return false;
   // A second point of the same time takes the place of the first.
-  if (time > last.time) last.previous = last.value;
+  if (time !== last.time) last.previous = last.value;
   last.time = time;
   last.value = number;
   return true;
@@ -216,7 +226,8 @@ function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, t
   }
   if (watch.durationMicros > 0) {
     const before = state.since.get(watch.id);
-    const since = before?.version === watch.version ? before : { time, version: watch.version };
+    const goesOn = before?.version === watch.version && !isOfWrongClock(before.time, message.receivedAt);
+    const since = goesOn ? before : { time, version: watch.version };
     if (since !== before) state.since = ownMap(state.since).set(watch.id, since);
     if (time - since.time < watch.durationMicros) return;
   }
@@ -230,6 +241,9 @@ const toMillis = (micros: number): number => Math.floor(micros / 1000);
 
 const detailValuesMax = 200;
 const detailCharactersMax = 1024;
+
+const shownText = (text: string, isPlace: boolean): unknown =>
+  isPlace ? JSON.parse(text) : text.slice(0, detailCharactersMax);
 
 /** A message's values by dataPointID, made once and when they are asked for; of several of one, the last. */
 export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
@@ -247,7 +261,7 @@ function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Recor
     const { series, value } = points[at] as DecodedPoint;
     const generation = series.field.indexOf("~");
     const dataPointID = generation < 0 ? series.field : series.field.slice(0, generation);
-    detail[dataPointID] = typeof value === "string" ? value.slice(0, detailCharactersMax) : value;
+    detail[dataPointID] = typeof value === "string" ? shownText(value, series.isPlace) : value;
   }
   return detail;
 }

@@ -8,6 +8,7 @@ import {
   type Prepared,
   without,
 } from "./mosquitto.js";
+import type { Unwritten } from "./placeholders.js";
 
 /** What a file has got. */
 export interface WrittenConfig {
@@ -16,6 +17,7 @@ export interface WrittenConfig {
   readonly roles: number;
   /** User names of devices that cannot enter, because the name is already another's. */
   readonly leftOut: readonly string[];
+  readonly unwritten: Unwritten;
 }
 
 /**
@@ -25,16 +27,16 @@ export interface WrittenConfig {
 export async function writeMosquittoConfig(file: string, ours: Prepared): Promise<WrittenConfig> {
   const there = await readFile(file, "utf8").catch(unlessMissing);
   const whole = there === null || there.trim() === "" ? ours : mergeInto(parse(file, there), ours);
-  const { config, leftOut } = whole;
+  const { config, leftOut, unwritten } = whole;
   await replace(file, `${JSON.stringify(config, null, 2)}\n`);
-  return { file, clients: config.clients.length, roles: config.roles.length, leftOut };
+  return { file, clients: config.clients.length, roles: config.roles.length, leftOut, unwritten };
 }
 
 /**
  * What is there keeps its clients, groups, roles and defaults. Devices choose their user names: one that is another
  * client's, or stands in a group, would enter with rights that were never meant for it.
  */
-export function mergeInto(there: DynamicSecurity, { config, leftOut }: Prepared): Prepared {
+export function mergeInto(there: DynamicSecurity, { config, leftOut, unwritten }: Prepared): Prepared {
   const tidemark = config.clients.filter(isTidemark);
   const own = new Set(tidemark.map(({ username }) => username));
   const others = (there.clients ?? []).filter((one) => !own.has(one.username) && !isDevice(one));
@@ -52,6 +54,7 @@ export function mergeInto(there: DynamicSecurity, { config, leftOut }: Prepared)
       roles: [...(there.roles ?? []).filter((role) => !isOurs(role)), ...config.roles],
     },
     leftOut: [...leftOut, ...devices.leftOut],
+    unwritten,
   };
 }
 

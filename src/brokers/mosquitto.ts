@@ -4,6 +4,7 @@ import { covers, inboxAlias, inboxTopic } from "../../ingest/topics.js";
 import { branchOf, ownFilter, sharedFilter } from "../../ingest/transports/broker/topics.js";
 import type { BrokerDevice } from "../../store/broker-devices.js";
 import type { PolicyRule } from "../../store/device-access.js";
+import { hasPlaceholder, type Unwritten, withoutPlaceholders } from "./placeholders.js";
 
 /** The file of Mosquitto's dynamic security plugin, as version 2 reads and writes it; it may hold more keys. */
 export interface DynamicSecurity {
@@ -18,6 +19,7 @@ export interface Prepared {
   readonly config: DynamicSecurity;
   /** User names of devices that cannot enter, because the name is already another's. */
   readonly leftOut: readonly string[];
+  readonly unwritten: Unwritten;
 }
 
 type AclKind = "publishClientSend" | "publishClientReceive";
@@ -75,8 +77,13 @@ export async function dynamicSecurity(
   const byPassword: DynamicClient[] = [];
   const certified = new Map<string, DynamicClient>();
   const roles: DynamicRole[] = [confined, roleOfTidemark];
-  for await (const some of devices) {
-    roles.push(...some.map(roleOf));
+  const nameless: BrokerDevice[] = [];
+  const policies = new Map<number, Unwritten["policies"][number]>();
+  const unsaid: Unsaid = ({ id, topic }) => void policies.set(id, { id, topic });
+  for await (const all of devices) {
+    nameless.push(...all.filter(isUnwritable));
+    const some = all.filter((device) => !isUnwritable(device));
+    roles.push(...some.map((device) => roleOf(device, unsaid)));
     byPassword.push(...(await clientsOf(some)));
     for (const client of some.flatMap(certifiedOf)) {
       const known = certified.get(client.username);
@@ -98,8 +105,20 @@ export async function dynamicSecurity(
       roles,
     },
     leftOut,
+    unwritten: {
+      devices: nameless.map(({ deviceID, deviceUsername }) => ({ deviceID, deviceUsername })),
+      policies: [...policies.values()],
+    },
   };
 }
+
+/** A name that the broker would put another client's in for. */
+function isUnwritable({ deviceID, deviceUsername, commonNames }: BrokerDevice): boolean {
+  return [deviceID, deviceUsername, ...commonNames].some(hasPlaceholder);
+}
+
+/** Is told of a rule that cannot be written as it is. */
+type Unsaid = (rule: PolicyRule) => void;
 
 /** Parts the clients whose names are free from those that must stay out. */
 export function without(taken: ReadonlySet<string>, clients: readonly DynamicClient[]) {
@@ -149,19 +168,25 @@ function certifiedOf({ id, blocked, commonNames }: BrokerDevice): DynamicClient[
   return commonNames.map((username) => ({ username, roles: [named(`device:${id}`)] }));
 }
 
-function roleOf(device: BrokerDevice): DynamicRole {
+function roleOf(device: BrokerDevice, unsaid: Unsaid): DynamicRole {
   const { up, down } = branchOf(device.deviceID);
   return {
     rolename: named(`device:${device.id}`).rolename,
     acls: [
-      ...aclsOf("publishClientSend", up, device, actions.publish),
-      ...aclsOf("publishClientReceive", down, device, actions.subscribe),
+      ...aclsOf("publishClientSend", up, device, actions.publish, unsaid),
+      ...aclsOf("publishClientReceive", down, device, actions.subscribe, unsaid),
       { acltype: "subscribePattern", topic: `${down}#`, priority: 0, allow: true },
     ],
   };
 }
 
-function aclsOf(acltype: AclKind, branch: string, device: BrokerDevice, action: number): Acl[] {
+function aclsOf(
+  acltype: AclKind,
+  branch: string,
+  device: BrokerDevice,
+  action: number,
+  unsaid: Unsaid,
+): Acl[] {
   const rules = device.rules.filter(({ access }) => access === action || access === actions.both);
   const allows = rules.filter(({ allow }) => allow === 1);
   const acls = new Map<string, Acl>();
@@ -171,13 +196,23 @@ function aclsOf(acltype: AclKind, branch: string, device: BrokerDevice, action: 
     if (!acls.has(topic)) acls.set(topic, { acltype, topic, priority, allow });
   };
   for (const rule of rules) {
-    if (rule.allow !== 1) for (const filter of filtersOf(rule, device)) add(filter, false, priorities.deny);
+    if (rule.allow !== 1) {
+      for (const filter of writable(rule, device, unsaid)) add(filter, false, priorities.deny);
+    }
   }
   for (const rule of allows) {
-    for (const filter of filtersOf(rule, device)) add(filter, true, priorities.allow);
+    for (const filter of writable(rule, device, unsaid)) add(filter, true, priorities.allow);
   }
   if (allows.length === 0) add("#", true, priorities.open);
   return [...acls.values()];
+}
+
+/** The same without what the broker would put names in for: never less denied, never more allowed than is said. */
+function writable(rule: PolicyRule, device: BrokerDevice, unsaid: Unsaid): string[] {
+  const filters = filtersOf(rule, device);
+  if (!filters.some(hasPlaceholder)) return filters;
+  unsaid(rule);
+  return rule.allow === 1 ? [] : filters.map(withoutPlaceholders);
 }
 
 /**

@@ -75,9 +75,13 @@ function filesOf(task: Task): string[] {
   return [(task.input as HistoryImportInput).upload, `import-state-${task.id}.json`, errorsName(task)];
 }
 
-async function readState(path: string): Promise<ImportState | null> {
-  const text = await readFile(path, "utf8").catch(() => null);
-  return text === null ? null : (JSON.parse(text) as ImportState);
+/** How far an import had got; null where that is not known: from its beginning it stores the same again. */
+export async function readState(path: string): Promise<ImportState | null> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as ImportState;
+  } catch {
+    return null;
+  }
 }
 
 /** Written whole under another name first: a kill leaves the old state or the new one. */

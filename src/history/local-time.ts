@@ -3,8 +3,5 @@ import type { Zone } from "../../query/zone.js";
 
 /** Reads wall-clock times in a zone. */
 export function localTimeIn(place: Zone): LocalTime {
-  return (wall) => {
-    const micros = utcMicros(wall);
-    return place.fromWall(Math.floor(micros / 1000)) * 1000 + (((micros % 1000) + 1000) % 1000);
-  };
+  return (wall) => place.fromWall(utcMicros(wall) / 1000) * 1000;
 }

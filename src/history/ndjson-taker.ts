@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { parseJson } from "../../ingest/decode/whole.js";
 import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./bounds.js";
 import {
   isKept,
@@ -97,7 +98,7 @@ function parse(bytes: Buffer): Row | string {
   if (text.includes("\ufffd") && !isUtf8(bytes)) return "is not UTF-8";
   if (text.trim() === "") return "";
   try {
-    const row = JSON.parse(text) as unknown;
+    const row = parseJson(text);
     if (typeof row === "object" && row !== null && !Array.isArray(row)) {
       return Object.keys(row).length > columnsMax ? `more than ${columnsMax} columns` : (row as Row);
     }

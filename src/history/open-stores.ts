@@ -1,10 +1,11 @@
-import { join } from "node:path";
 import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
+import { systemClock } from "../../store/clock.js";
 import type { Db } from "../../store/db.js";
 import type { SeriesStore } from "../../store/series.js";
 import { listTenants } from "../../store/tenants.js";
 import type { Config } from "../config.js";
-import { lockDataDir } from "../lock.js";
+import { endTool, lockDataDir } from "../lock.js";
+import { createLogger } from "../log.js";
 import { openMetadata } from "../metadata.js";
 import { openSeries } from "../service/series.js";
 
@@ -21,14 +22,19 @@ export async function withStores<T>(
   tenantName: string | undefined,
   action: (stores: OpenStores) => Promise<T>,
 ): Promise<T> {
-  const lock = await lockDataDir(join(config.dataDir, "lock.db"));
+  const lock = await lockDataDir(config.dataDir, { onLost: endTool });
   try {
     const db = await openMetadata(config);
     try {
       const tenant = await tenantOf(db, tenantName);
       let failure: Error | null = null;
-      const series = await openSeries(config, db, (error) => {
-        failure = error;
+      const series = await openSeries(config, db, {
+        fatal: (error) => {
+          failure = error;
+        },
+        log: createLogger("warn", (line) => process.stderr.write(line), systemClock.now),
+        note: () => undefined,
+        onDamage: ({ file, what }) => process.stderr.write(`tidemark: damage: ${file}: ${what}\n`),
       });
       try {
         return await action({ db, series, refs: createSeriesRefs(), tenant });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { OnFailed } from "../../ingest/consumers/failures.js";
 import type { DecodeRules } from "../../ingest/decode/points.js";
 import type { Directory } from "../../ingest/directory.js";
 import { count, type Meter } from "../../ingest/meter.js";
@@ -32,13 +33,16 @@ export interface RedecodeKindDeps {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  readonly onFailed: OnFailed;
+  /** Messages that must not be looked into. */
+  readonly isAside: (id: number) => boolean;
 }
 
 const retryMs = { first: 500, longest: 10_000 } as const;
 
 /** Writes only what is missing, so that a restart begins anew. */
 export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
-  const { events, series, directory, gate, meter, now, rules, db } = deps;
+  const { events, series, directory, gate, meter, now, rules, onFailed, isAside, db } = deps;
   return {
     resumes: true,
     lane: "history",
@@ -67,10 +71,10 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
         }
 
         return redecode({
-          ...{ events, series, device, start, stop, rules, signal },
+          ...{ events, series, device, start, stop, rules, onFailed, isAside, signal },
           refused: async (points) => {
             count(meter.refused, "series", points.length);
-            await quarantine(db, now(), points);
+            await quarantine(db, now(), points, null);
           },
           guarded: (points, write) =>
             gate.run(async () => {

@@ -98,6 +98,8 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   });
   stop = () => void worker.terminate();
   signal.addEventListener("abort", stop, { once: true });
+  // An abort that came before is not told again.
+  if (signal.aborted) stop();
   const answer = (message: ToImport) => worker.postMessage(message);
   let ended = false;
 

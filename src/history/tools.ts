@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createGunzip } from "node:zlib";
 import { zone } from "../../query/zone.js";
+import { systemClock } from "../../store/clock.js";
 import { createCatalog } from "../catalog.js";
 import type { Config } from "../config.js";
 import { streamOriginal } from "../routes/data-export.js";
@@ -144,7 +145,9 @@ async function importHere(
     }
     return await withStores(config, tenantName, async ({ tenant, ...stores }) => {
       const oldest = () =>
-        config.pointRetentionDays === 0 ? 0 : (Date.now() - config.pointRetentionDays * 86_400_000) * 1000;
+        config.pointRetentionDays === 0
+          ? 0
+          : (systemClock.now() - config.pointRetentionDays * 86_400_000) * 1000;
       const last = await runImport(
         { ...stores, gate: createHistoryGate() },
         {
@@ -155,7 +158,7 @@ async function importHere(
             from: null,
             signal: stopping.signal,
           },
-          ...{ errorsPath: join(dir, "errors.csv"), bounds: boundsOf({ oldest, now: Date.now }) },
+          ...{ errorsPath: join(dir, "errors.csv"), bounds: boundsOf({ oldest, now: systemClock.now }) },
           saved: async ({ line }) => tell(`line ${line}`),
         },
       );
@@ -175,7 +178,14 @@ async function exportHere(
   output: () => NodeJS.WritableStream,
 ): Promise<undefined> {
   await withStores(config, tenantName, async ({ db, series, refs, tenant }) => {
-    const deps = { db, series, refs, catalog: createCatalog(db), zone: zone(config.timezone), now: Date.now };
+    const deps = {
+      db,
+      series,
+      refs,
+      catalog: createCatalog(db),
+      zone: zone(config.timezone),
+      now: systemClock.now,
+    };
     const request = new Request("http://localhost/", { headers });
     const { body } = await streamOriginal(deps, tenant, query, request, format);
     if (body instanceof ReadableStream) await pipeline(Readable.fromWeb(body as never), output());

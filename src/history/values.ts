@@ -32,6 +32,7 @@ function ofType(type: number, value: unknown, local: LocalTime): Converted {
 
 function isNumeric(value: unknown): boolean {
   return (
+    typeof value === "bigint" ||
     (typeof value === "number" && Number.isFinite(value)) ||
     (typeof value === "string" && /^-?\d{1,16}(\.\d{1,6})?$/.test(value))
   );

@@ -2,8 +2,9 @@ import { createHmac, randomBytes } from "node:crypto";
 import { createBackOff } from "../../ingest/back-off.js";
 import { findApiKey } from "../../store/api-keys.js";
 import type { Actor } from "../../store/changes.js";
+import type { Clock } from "../../store/clock.js";
 import type { Db } from "../../store/db.js";
-import { hashGenerated, verifySecret } from "../../store/secrets.js";
+import { equalText, hashGenerated, isSlow, verifySecret } from "../../store/secrets.js";
 import { findSession } from "../../store/sessions.js";
 import type { Role } from "../../store/users.js";
 import { ApiError } from "./errors.js";
@@ -42,43 +43,92 @@ export function mayCall(role: Role, access: Access): boolean {
   return access === "public" || granted[role].has(access);
 }
 
+/** Whose credentials are no longer what they were: those of a user, one API key, or one session by its token's hash. */
+export type Forgotten =
+  | { readonly user: number }
+  | { readonly apiKey: number }
+  | { readonly session: string };
+
 export interface Authenticator {
   /** @throws ApiError AUTH_FAILED, LOGIN_REQUIRED, TOO_MANY_REQUESTS */
   caller(authorization: string | undefined, address: string): Promise<Caller>;
-  /** Forgets every remembered credential: a user, a key or a session has changed. */
-  forget(): void;
+  /** Forgets these remembered credentials, and nobody else's. */
+  forget(of: Forgotten): void;
   readonly failures: Backoff;
+}
+
+/** A secret that a person chose, and the slow hash of it that the metadata have. */
+export interface ChosenSecret {
+  readonly appSecret: string;
+  readonly secretHash: string;
 }
 
 const rememberedMs = 60_000;
 const rememberedMax = 10_000;
 
-export function createAuthenticator(db: Db, now: () => number): Authenticator {
-  const cacheKey = randomBytes(32);
-  const remembered = new Map<string, { caller: Caller; until: number }>();
-  const failures = createBackoff(now);
-  const underWay = new Map<string, Promise<{ caller: Caller; until: number }>>();
-  /** Moves when everything is forgotten: what was being verified meanwhile is not remembered. */
-  let generation = 0;
+interface Verified {
+  readonly caller: Caller;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+  /** Its own end, milliseconds since 1970; infinite without one. */
+  readonly expiresAt: number;
+  /** The API key, or the session, that it was verified by. */
+  readonly apiKey: number | null;
+  readonly session: string | null;
+}
 
-  async function verify(authorization: string, address: string): Promise<{ caller: Caller; until: number }> {
+interface Verifying {
+  readonly verified: Promise<Verified>;
+  /** What was to be forgotten meanwhile: it may have been read before. */
+  readonly missed: Forgotten[];
+}
+
+/** `chosen`: a slow hash that this process need not compute again. */
+export function createAuthenticator(
+  db: Db,
+  { now, monotonic }: Clock,
+  chosen: ChosenSecret | null = null,
+): Authenticator {
+  const processKey = randomBytes(32);
+  const keyed = (text: string) => createHmac("sha256", processKey).update(text).digest("base64");
+  const remembered = new Map<string, Verified>();
+  const underWay = new Map<string, Verifying>();
+  const failures = createBackoff(monotonic);
+  /** Slow hash → keyed hash of the secret that it was found to be of. */
+  const proven = new Map<string, string>();
+  if (chosen !== null) proven.set(chosen.secretHash, keyed(chosen.appSecret));
+
+  /** No slow hash is computed twice for one secret: requests do not wait for it. */
+  async function isRight(secret: string, hash: string): Promise<boolean> {
+    const known = proven.get(hash);
+    if (known !== undefined) return equalText(known, keyed(secret));
+    const right = await verifySecret(secret, hash);
+    if (right && isSlow(hash)) proven.set(hash, keyed(secret));
+    return right;
+  }
+
+  async function verify(authorization: string, address: string): Promise<Verified> {
     const key = apiKeyOf(authorization);
-    if (key === null) return fromSession(authorization.replace(/^Bearer\s+/i, ""));
+    if (key === null) return fromSession(bearerOf(authorization));
     const backoffKey = `${address} ${key.appID}`;
     failures.attempt(backoffKey);
     const found = await findApiKey(db, key.appID);
-    const right = found !== undefined && (await verifySecret(key.appSecret, found.secretHash));
+    const right = found !== undefined && (await isRight(key.appSecret, found.secretHash));
     if (!right || (found.expiresAt !== null && found.expiresAt <= now())) throw denied();
     failures.succeeded(backoffKey);
-    const { tenant, tenantID, userIntID, username, role } = found;
+    const { tenant, tenantID, userIntID, username } = found;
     return {
-      caller: { tenant, tenantID, userIntID, username, role },
-      until: Math.min(now() + rememberedMs, found.expiresAt ?? Number.POSITIVE_INFINITY),
+      caller: { tenant, tenantID, userIntID, username, role: lowerOf(found.role, found.userRole) },
+      until: monotonic() + rememberedMs,
+      expiresAt: found.expiresAt ?? Number.POSITIVE_INFINITY,
+      apiKey: found.id,
+      session: null,
     };
   }
 
-  async function fromSession(token: string): Promise<{ caller: Caller; until: number }> {
-    const found = await findSession(db, hashGenerated(token));
+  async function fromSession(token: string): Promise<Verified> {
+    const session = hashGenerated(token);
+    const found = await findSession(db, session);
     if (found === undefined) throw denied();
     if (found.expiresAt <= now()) {
       throw new ApiError("LOGIN_REQUIRED", "the session has expired, log in again", { token: "expired" });
@@ -86,35 +136,64 @@ export function createAuthenticator(db: Db, now: () => number): Authenticator {
     const { tenant, tenantID, userIntID, username, role } = found;
     return {
       caller: { tenant, tenantID, userIntID, username, role },
-      until: Math.min(now() + rememberedMs, found.expiresAt),
+      until: monotonic() + rememberedMs,
+      expiresAt: found.expiresAt,
+      apiKey: null,
+      session,
     };
+  }
+
+  function remember(digest: string, verified: Verified): void {
+    const [oldest] = remembered.keys();
+    if (remembered.size >= rememberedMax && oldest !== undefined) remembered.delete(oldest);
+    remembered.set(digest, verified);
+  }
+
+  /** Requests that come together with one credential are verified once. */
+  function verifyOnce(digest: string, authorization: string, address: string): Verifying {
+    const missed: Forgotten[] = [];
+    const verified = verify(authorization, address).then(
+      (found) => {
+        underWay.delete(digest);
+        if (!missed.some((of) => isOf(found, of))) remember(digest, found);
+        return found;
+      },
+      (error: unknown) => {
+        underWay.delete(digest);
+        throw error;
+      },
+    );
+    const verifying = { verified, missed };
+    underWay.set(digest, verifying);
+    return verifying;
   }
 
   return {
     failures,
-    forget: () => {
-      generation++;
-      remembered.clear();
+    forget: (of) => {
+      for (const [digest, verified] of remembered) if (isOf(verified, of)) remembered.delete(digest);
+      for (const { missed } of underWay.values()) missed.push(of);
     },
     caller: async (authorization, address) => {
       if (authorization === undefined) throw denied();
-      const digest = createHmac("sha256", cacheKey).update(authorization).digest("base64");
+      const digest = keyed(authorization);
       const known = remembered.get(digest);
-      if (known !== undefined && known.until > now()) return known.caller;
-      const began = generation;
-      // Requests that come together with one credential are verified once.
-      let verifying = underWay.get(digest);
-      if (verifying === undefined) {
-        verifying = verify(authorization, address).finally(() => underWay.delete(digest));
-        underWay.set(digest, verifying);
-      }
-      const verified = await verifying;
-      if (began !== generation) return verified.caller;
-      if (remembered.size >= rememberedMax) remembered.clear();
-      remembered.set(digest, verified);
-      return verified.caller;
+      if (known !== undefined && known.until > monotonic() && known.expiresAt > now()) return known.caller;
+      remembered.delete(digest);
+      const { verified } = underWay.get(digest) ?? verifyOnce(digest, authorization, address);
+      return (await verified).caller;
     },
   };
+}
+
+function isOf({ caller, apiKey, session }: Verified, of: Forgotten): boolean {
+  if ("user" in of) return caller.userIntID === of.user;
+  return "apiKey" in of ? apiKey === of.apiKey : session === of.session;
+}
+
+/** A key may do what the lower of its own and its user's role may. */
+function lowerOf(one: Role, other: Role): Role {
+  return granted[one].size < granted[other].size ? one : other;
 }
 
 function denied(): ApiError {
@@ -124,6 +203,11 @@ function denied(): ApiError {
     { token: "missing or wrong" },
     { "WWW-Authenticate": "Bearer" },
   );
+}
+
+/** The token of `Bearer <token>`. */
+export function bearerOf(authorization: string): string {
+  return authorization.replace(/^Bearer\s+/i, "");
 }
 
 /** `Basic base64(appID:appSecret)` or `Bearer appID:appSecret`; null for a session's bearer token. */
@@ -149,8 +233,8 @@ export interface Backoff {
 
 const freeFailures = 5;
 
-export function createBackoff(now: () => number): Backoff {
-  const failures = createBackOff(now, freeFailures);
+export function createBackoff(monotonic: () => number): Backoff {
+  const failures = createBackOff(monotonic, freeFailures);
   return {
     attempt: (key) => {
       const leftMs = failures.attempt(key);

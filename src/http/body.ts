@@ -2,16 +2,21 @@ import { ApiError } from "./errors.js";
 
 export const jsonBytesMax = 1024 * 1024;
 
-/** The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger */
+/** The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger, BAD_REQUEST when cut */
 export async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
   const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the body is larger than ${bytesMax} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("BAD_REQUEST", "the body is broken or incomplete");
   }
   return Buffer.concat(chunks);
 }

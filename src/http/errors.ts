@@ -13,10 +13,13 @@ export const errorStatus = {
   DATA_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   NOT_ACCEPTABLE: 406,
+  REQUEST_TIMEOUT: 408,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  EXPECTATION_FAILED: 417,
   FORMAT_INVALID: 422,
   TOO_MANY_REQUESTS: 429,
+  HEADERS_TOO_LARGE: 431,
   INTERNAL_ERROR: 500,
   SERVICE_UNAVAILABLE: 503,
 } as const;
@@ -38,6 +41,7 @@ export class ApiError extends Error {
 
 const storeCodes: Readonly<Record<StoreErrorCode, ErrorCode>> = {
   UNAVAILABLE: "SERVICE_UNAVAILABLE",
+  MISMATCH: "SERVICE_UNAVAILABLE",
   CONFLICT: "DATA_EXISTED",
   REFERENCED: "REFERENCED_ERROR",
   NOT_FOUND: "DATA_NOT_FOUND",
@@ -56,18 +60,22 @@ export function toApiError(error: unknown): ApiError {
   const errorCode = storeCodes[error.code];
   if (errorCode === "INTERNAL_ERROR") return new ApiError(errorCode, "the service failed; the log has it");
   if (errorCode === "SERVICE_UNAVAILABLE") {
-    return new ApiError(
-      errorCode,
-      "the service cannot do this now, try again later",
-      {},
-      {
-        "Retry-After": retryAfterSeconds,
-      },
-    );
+    const headers = { "Retry-After": retryAfterSeconds };
+    if (error.code === "MISMATCH") return new ApiError(errorCode, error.message, error.fields, headers);
+    return new ApiError(errorCode, "the service cannot do this now, try again later", {}, headers);
   }
   return new ApiError(errorCode, error.message, error.fields);
 }
 
 export function invalid(errors: Readonly<Record<string, string>>): ApiError {
   return new ApiError("PARAMETER_INVALID", `invalid: ${Object.keys(errors).join(", ")}`, errors);
+}
+
+/** Status, headers and body of an error, for any way of writing an answer. */
+export function failureOf({ errorCode, message, errors, headers }: ApiError) {
+  return {
+    status: errorStatus[errorCode],
+    headers: { "Content-Type": "application/json; charset=utf-8", ...headers },
+    body: JSON.stringify({ errorCode, message, errors }),
+  };
 }

@@ -1,12 +1,14 @@
 import { z } from "@hono/zod-openapi";
+import { readInteger, readNumber } from "../../store/number-text.js";
+import { inWords, meant } from "../words.js";
 import { ApiError, invalid } from "./errors.js";
 
-/** Field types of request bodies. Numeric text is accepted for every integer and float. */
-
-const numericText = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+/** Field types of request bodies and of rows of an import. Numeric text is accepted for every integer and float. */
 
 const toNumber = (value: unknown): unknown =>
-  typeof value === "string" && numericText.test(value) ? Number(value) : value;
+  typeof value === "string" ? (readNumber(value) ?? value) : value;
+const toInteger = (value: unknown): unknown =>
+  typeof value === "string" ? (readInteger(value) ?? value) : value;
 
 /** How a schema behind a preprocessor is documented, which its generator cannot see. */
 interface NumberDocument {
@@ -24,7 +26,7 @@ function documented<Schema extends z.ZodType>(schema: Schema, document: NumberDo
 }
 
 export function integer(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER) {
-  const schema = z.preprocess(toNumber, z.number().int().min(min).max(max));
+  const schema = z.preprocess(toInteger, z.number().int().min(min).max(max));
   return documented(schema, {
     type: "integer",
     ...(min > Number.MIN_SAFE_INTEGER ? { minimum: min } : {}),
@@ -38,7 +40,7 @@ export function float(min = -Number.MAX_VALUE, max = Number.MAX_VALUE) {
 /** One of some codes. */
 export function code(...values: readonly number[]) {
   const schema = z.preprocess(
-    toNumber,
+    toInteger,
     z.number().refine((value) => values.includes(value), `must be one of ${values.join(", ")}`),
   );
   return documented(schema, { type: "integer", enum: [...values] });
@@ -124,7 +126,7 @@ const wrongFieldsMax = 100;
 
 /** Validates with every wrong field named, up to a hundred. @throws ApiError PARAMETER_INVALID, BAD_REQUEST for a body that is no object */
 export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: inWords });
   if (parsed.success) return parsed.data;
   const errors: Record<string, string> = {};
   for (const issue of parsed.error.issues.flatMap(meant).slice(0, wrongFieldsMax)) {
@@ -132,18 +134,6 @@ export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unkno
     errors[issue.path.join(".")] ??= issue.message;
   }
   throw invalid(errors);
-}
-
-type Issue = z.core.$ZodIssue;
-
-/** Of what may have several forms: what is wrong with the one that lacks the fewest fields. */
-function meant(issue: Issue): Issue[] {
-  if (issue.code !== "invalid_union") return [issue];
-  const lacking = (form: readonly Issue[]): number =>
-    form.filter(({ message }) => message.endsWith("received undefined")).length;
-  const [nearest] = issue.errors.toSorted((a, b) => lacking(a) - lacking(b));
-  if (nearest === undefined) return [issue];
-  return nearest.flatMap((inner) => meant({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 /** Body fields that `refuseChanged` looks at; whatever they hold is read. */

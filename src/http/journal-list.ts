@@ -1,10 +1,10 @@
 import type { Db } from "../../store/db.js";
 import { deviceNames } from "../../store/device-names.js";
 import type { Log } from "../../store/event-postings.js";
-import type { EventLog } from "../../store/events.js";
+import type { EventLog, ReceivedSpan } from "../../store/events.js";
 import type { JournalRecord } from "../../store/journal-record.js";
 import { productNames } from "../../store/log-names.js";
-import type { Filter, Page, PageRequest } from "../../store/table.js";
+import { type Filter, type Page, type PageRequest, stamps, time } from "../../store/table.js";
 import type { LogRow } from "../views/events.js";
 import { rowFilters, scopeOf } from "./log-scope.js";
 
@@ -22,7 +22,17 @@ export interface JournalLists {
   list(tenant: number, listing: JournalListing, request: PageRequest, parent: number): Promise<Page<LogRow>>;
 }
 
-const byID: RecordTests = { id: (record, { value }) => record.id === value };
+const receivedIn = ({ receivedAt }: JournalRecord, { value, until = 0 }: Filter): boolean =>
+  receivedAt >= Number(value) && receivedAt < until;
+
+/** What every record is filtered by: its id, and its time of receipt by the names that it is shown under. */
+const common: RecordTests = {
+  id: (record, { value }) => record.id === value,
+  msgTime: receivedIn,
+  createAt: receivedIn,
+  updateAt: () => false,
+};
+export const commonFilters = { msgTime: time("msgTime"), ...stamps } as const;
 
 /** Devices whose records are looked up by the index; beyond it every record is looked at. */
 const devicesMax = 1000;
@@ -30,7 +40,7 @@ const devicesMax = 1000;
 export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
   return {
     list: async (tenant, { logs, tests: own, withProducts = false }, request, parent) => {
-      const tests = { ...byID, ...own };
+      const tests = { ...common, ...own };
       const { devices: scope, truncated } = await scopeOf(db, tenant, request.filters, parent);
       const many = scope !== null && scope.length > devicesMax ? new Set(scope) : null;
       const filters = rowFilters(request.filters).filter(({ field }) => field in tests);
@@ -41,12 +51,21 @@ export function journalLists({ db, events }: { readonly db: Db; readonly events:
       const found = await events.list({
         ...{ log: logs, tenant, page, limit },
         devices: many === null ? scope : null,
+        ...receivedOf(filters),
         ...(many === null && filters.length === 0 ? {} : { matches: passes }),
       });
       const items = await withNames(db, found.items, withProducts);
       return { ...found, items, truncated: found.truncated || truncated };
     },
   };
+}
+
+/** The times that all the filters on them leave. */
+function receivedOf(filters: readonly Filter[]): { received?: ReceivedSpan } {
+  const times = filters.filter(({ until, field }) => until !== undefined && common[field] === receivedIn);
+  if (times.length === 0) return {};
+  const start = Math.max(...times.map(({ value }) => Number(value)));
+  return { received: { start, stop: Math.min(...times.map(({ until = 0 }) => until)) } };
 }
 
 async function withNames(

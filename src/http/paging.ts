@@ -1,5 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import type { Filter, Listing, Page, PageRequest } from "../../store/table.js";
+import { readRequestTime } from "../../query/time-text.js";
+import { type Zone, zone } from "../../query/zone.js";
+import { StoreError } from "../../store/errors.js";
+import { readInteger, readNumber } from "../../store/number-text.js";
+import type { ColumnType, Filter, Listing, Page, PageRequest } from "../../store/table.js";
 import { ApiError, invalid } from "./errors.js";
 import type { Answer } from "./route.js";
 
@@ -7,63 +11,176 @@ export const pageLimitDefault = 10;
 export const pageLimitMax = 1000;
 export const idsMax = 1000;
 
-type Filters = Listing["filters"];
+/** What a list may be asked by. */
+export interface ListFields {
+  readonly filters: Listing["filters"];
+  /** Further spellings of a filter. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** The field, one of the filters, whose times `startTime` and `endTime` bound. */
+  readonly range?: string;
+}
 
-/** Query parameters of a list: pages, `<field>` and, for texts, `<field>_like`. */
-export function listQuery(filters: Filters, aliases: Readonly<Record<string, string>> = {}) {
+const rangeNames = ["startTime", "endTime"] as const;
+
+const equalTo: Readonly<Record<ColumnType, string>> = {
+  ...{ text: "equal to (text)", integer: "equal to (integer)", real: "equal to (real)" },
+  time: "equal to the second (time; the forms of startTime)",
+  boolean: "true or false",
+};
+
+/** The filters that are parameters by their own names, with their `_like` where they have one. */
+function parametersOf({ filters, range }: ListFields) {
+  return Object.entries(filters)
+    .filter(([field]) => range === undefined || rangeNames.every((name) => name !== field))
+    .map(([field, { type, where }]) => ({ field, type, like: type === "text" && where === undefined }));
+}
+
+const parameter = (description: string, example?: string) =>
+  z
+    .string()
+    .optional()
+    .openapi({ description, ...(example === undefined ? {} : { example }) });
+
+/** Query parameters of a list: pages, `<field>`, for texts `<field>_like`, and of logs a range of times. */
+export function listQuery(fields: ListFields) {
   const shape: Record<string, z.ZodType> = {
-    _page: z.string().optional().openapi({ description: "page number, from 1", example: "1" }),
-    _limit: z
-      .string()
-      .optional()
-      .openapi({ description: `page size, at most ${pageLimitMax}`, example: "10" }),
+    _page: parameter("page number, from 1", "1"),
+    _limit: parameter(`page size, at most ${pageLimitMax}`, "10"),
   };
-  for (const [field, { type, where }] of Object.entries(filters)) {
-    shape[field] = z
-      .string()
-      .optional()
-      .openapi({ description: `equal to (${type})` });
-    if (type === "text" && where === undefined)
-      shape[`${field}_like`] = z.string().optional().openapi({ description: "contains" });
+  for (const { field, type, like } of parametersOf(fields)) {
+    shape[field] = parameter(equalTo[type]);
+    if (like) shape[`${field}_like`] = parameter("contains");
   }
-  for (const alias of Object.keys(aliases)) shape[alias] = z.string().optional();
+  for (const alias of Object.keys(fields.aliases ?? {})) shape[alias] = z.string().optional();
+  if (fields.range !== undefined) {
+    const forms = "YYYY-MM-DD HH:MM:SS in timezone, ISO 8601 with offset, or milliseconds";
+    shape.startTime = parameter(`of ${fields.range}, included; ${forms}`);
+    shape.endTime = parameter(`of ${fields.range}, not included; the same forms`);
+    shape.timezone = parameter("IANA time zone of the times asked for; absent: the deployment's");
+  }
   return z.object(shape);
 }
 
-/** @throws ApiError PARAMETER_INVALID naming each wrong parameter */
+/** `place`: where wall times are, unless a list with a range is asked for another zone. @throws ApiError PARAMETER_INVALID naming each wrong parameter */
 export function pageRequest(
   query: Readonly<Record<string, unknown>>,
-  filters: Filters,
-  aliases: Readonly<Record<string, string>> = {},
+  fields: ListFields,
+  place: Zone,
 ): PageRequest {
   const errors: Record<string, string> = {};
-  const read = (parameter: string): string | undefined => {
-    const value = query[parameter];
+  const read = (name: string): string | undefined => {
+    const value = query[name];
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   const page = wholeNumber(read("_page"), 1, 1, 2 ** 31, "_page", errors);
   const limit = wholeNumber(read("_limit"), pageLimitDefault, 1, pageLimitMax, "_limit", errors);
   const found: Filter[] = [];
-  for (const [field, { type, where }] of Object.entries(filters)) {
+  const note = <T>(action: () => T): T | undefined => noting(errors, action);
+  const zoneAsked = fields.range === undefined ? undefined : read("timezone");
+  const times = (zoneAsked === undefined ? undefined : note(() => zone(zoneAsked))) ?? place;
+  for (const { field, type, like } of parametersOf(fields)) {
     const equal = read(field);
-    if (equal !== undefined) {
-      const value = type === "text" ? equal : Number(equal);
-      if (typeof value === "number" && !isNumeric(equal, type)) errors[field] = `must be of type ${type}`;
-      found.push({ field, like: false, value });
-    }
-    const like = type === "text" && where === undefined ? read(`${field}_like`) : undefined;
-    if (like !== undefined) found.push({ field, like: true, value: like });
+    const value = equal === undefined ? undefined : note(() => valuesOf(equal, type, field, times));
+    if (value !== undefined) found.push({ field, like: false, ...value });
+    const part = like ? read(`${field}_like`) : undefined;
+    if (part !== undefined) found.push({ field, like: true, value: part });
   }
-  for (const [alias, field] of Object.entries(aliases)) {
+  for (const [alias, field] of Object.entries(fields.aliases ?? {})) {
     const value = read(alias);
     if (value !== undefined) found.push({ field, like: alias.endsWith("_like"), value });
+  }
+  if (fields.range !== undefined) {
+    const bounds = rangeNames.map((name) => {
+      const text = read(name);
+      return text === undefined ? undefined : note(() => readRequestTime(text, times, name));
+    });
+    const [value = Number.MIN_SAFE_INTEGER, until = Number.MAX_SAFE_INTEGER] = bounds;
+    if (value >= until) errors.endTime = "the range must end after it starts";
+    if (bounds.some((bound) => bound !== undefined)) {
+      found.push({ field: fields.range, like: false, value, until });
+    }
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   return { page, limit, filters: found };
 }
 
-function isNumeric(text: string, type: string): boolean {
-  return type === "integer" ? /^-?\d{1,16}$/.test(text) : text.trim() !== "" && Number.isFinite(Number(text));
+/** What `action` answers; where it refuses its input, that is noted. */
+function noting<T>(errors: Record<string, string>, action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== "INVALID") throw error;
+    Object.assign(errors, error.fields);
+    return undefined;
+  }
+}
+
+const secondMicros = 1_000_000;
+const booleans: ReadonlyMap<string, number> = new Map([
+  ...([
+    ["true", 1],
+    ["1", 1],
+  ] as const),
+  ...([
+    ["false", 0],
+    ["0", 0],
+  ] as const),
+]);
+const readers = {
+  integer: readInteger,
+  real: readNumber,
+  boolean: (text: string) => booleans.get(text) ?? null,
+} as const;
+
+/** What a text equals, as the field's type has it. @throws StoreError INVALID */
+function valuesOf(
+  text: string,
+  type: ColumnType,
+  field: string,
+  place: Zone,
+): Pick<Filter, "value" | "until"> {
+  if (type === "text") return { value: text };
+  if (type === "time") {
+    // Answers show whole seconds, and what is shown is what is asked for.
+    const value = Math.floor(readRequestTime(text, place, field) / secondMicros) * secondMicros;
+    return { value, until: value + secondMicros };
+  }
+  const value = readers[type](text);
+  if (value !== null) return { value };
+  throw new StoreError("INVALID", `cannot read ${field}`, { [field]: `must be of type ${type}` });
+}
+
+/** The fields of a list's items, in whichever form they are shown. */
+function fieldsOf(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
+  return schema instanceof z.ZodUnion ? schema.options.flatMap((one) => fieldsOf(one as z.ZodType)) : [];
+}
+
+/**
+ * Parameters that speak of a field which is no filter: of what the items show, what is not in `filters`, and the
+ * `secret` fields. (`_like` of a field that filters and is no text is a parameter that does not exist.)
+ */
+export function refusedParameters(
+  fields: ListFields,
+  items: z.ZodType,
+  secret: readonly string[] = [],
+): ReadonlySet<string> {
+  const known = new Set(Object.keys(listQuery(fields).shape));
+  const unfiltered = [...fieldsOf(items), ...secret].filter((field) => !known.has(field));
+  return new Set(unfiltered.flatMap((field) => [field, `${field}_like`]));
+}
+
+/** @throws ApiError PARAMETER_INVALID naming each parameter that cannot be a filter */
+export function refuseParameters(url: string, refused: ReadonlySet<string>): void {
+  const wrong = [...new URL(url).searchParams].filter(([name, value]) => value !== "" && refused.has(name));
+  if (wrong.length > 0) throw invalid(Object.fromEntries(wrong.map(([name]) => [name, refusal(name)])));
+}
+
+function refusal(name: string): string {
+  const label = /^(\w+)Label(_like)?$/.exec(name)?.[1];
+  return label === undefined
+    ? `cannot filter by ${name}`
+    : `cannot filter by ${name}: filter by the code, ${label}`;
 }
 
 /** A whole number parameter within bounds; a wrong one is noted in `errors`. */
@@ -76,8 +193,8 @@ export function wholeNumber(
   errors: Record<string, string>,
 ): number {
   if (text === undefined) return absent;
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
+  const value = readInteger(text);
+  if (value !== null && value >= min && value <= max) return value;
   errors[parameter] = `must be a whole number from ${min} to ${max}`;
   return absent;
 }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Zone } from "../../query/zone.js";
 import type { Db } from "../../store/db.js";
 import {
   type IDTable,
@@ -12,7 +13,16 @@ import { type ViewContext, viewContext } from "../views/context.js";
 import type { Stamp } from "../views/time.js";
 import type { Caller } from "./auth.js";
 import type { ErrorCode } from "./errors.js";
-import { idsQuery, idTexts, listQuery, only, pageAnswer, pageRequest } from "./paging.js";
+import {
+  idsQuery,
+  idTexts,
+  listQuery,
+  only,
+  pageAnswer,
+  pageRequest,
+  refusedParameters,
+  refuseParameters,
+} from "./paging.js";
 import { type Route, route, type Variant } from "./route.js";
 import { idParams, pageOf } from "./schemas.js";
 
@@ -44,10 +54,14 @@ interface Named {
 type IDs = IDTable | ((variant: Variant) => IDTable);
 
 export interface ListSpec<Row> extends Named, Schemas {
-  /** Beside the record id; none at all: the list is taken as it is. */
+  /** Beside the record id. What the items show beyond them is refused as a filter. */
   readonly filters: Listing["filters"];
   /** Further spellings of a filter. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** The field, one of the filters, whose times `startTime` and `endTime` bound. */
+  readonly range?: string;
+  /** Fields of the record that nobody may look for, shown or not. */
+  readonly secret?: readonly string[];
   /** Where the path names the record that the list belongs to. */
   readonly parent?: IDs;
   /** `parent` is the record id of the path, 0 without one. */
@@ -80,7 +94,14 @@ export interface ResourceRoutes {
   find(asking: Asking, ids: IDs, text: string): Promise<number>;
 }
 
-export function resourceRoutes({ db, stamp }: { readonly db: Db; readonly stamp: Stamp }): ResourceRoutes {
+export interface ResourceDeps {
+  readonly db: Db;
+  readonly stamp: Stamp;
+  /** The deployment's. */
+  readonly zone: Zone;
+}
+
+export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoutes {
   const resolve = (asking: Asking, ids: IDs, texts: readonly string[]) =>
     resolveIDs(db, typeof ids === "function" ? ids(asking.variant) : ids, asking.caller.tenant, texts);
   const find = async (asking: Asking, ids: IDs, text: string) => only(await resolve(asking, ids, [text]));
@@ -90,19 +111,24 @@ export function resourceRoutes({ db, stamp }: { readonly db: Db; readonly stamp:
   return {
     find,
     list: <Row>(spec: ListSpec<Row>) => {
-      const { aliases = {} } = spec;
-      const filters = Object.keys(spec.filters).length === 0 ? {} : { ...ownID, ...spec.filters };
-      const page = pageOf(spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]));
+      const { aliases = {}, range } = spec;
+      const fields = {
+        ...{ filters: { ...ownID, ...spec.filters }, aliases },
+        ...(range === undefined ? {} : { range }),
+      };
+      const item = spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]);
+      const refused = refusedParameters(fields, item, spec.secret);
       return route({
         ...named(spec),
         access: spec.access ?? "read",
         shape: {
           ...(spec.parent === undefined ? {} : { params: idParams }),
-          query: listQuery(filters, aliases),
+          query: listQuery(fields),
         },
-        answer: { status: 200, schema: page },
+        answer: { status: 200, schema: pageOf(item) },
         handle: async (input) => {
-          const request = pageRequest(input.query, filters, aliases);
+          refuseParameters(input.request.url, refused);
+          const request = pageRequest(input.query, fields, zone);
           const rows = await spec.list(input, request, await parentOf(input, spec.parent, input.params));
           const context = viewContext(stamp, input);
           return pageAnswer(rows, request, (row) => spec.view(row, context));

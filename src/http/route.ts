@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import type { Logger } from "../log.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
 import { readJsonBody } from "./body.js";
-import { ApiError, type ErrorCode, errorStatus, toApiError } from "./errors.js";
+import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 
 /** What a handler answers; the frame adds the headers that every answer carries. */
@@ -133,9 +133,18 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
     address,
     request: context.req.raw,
     params: params && parseWith(params, context.req.param()),
-    query: query && parseWith(query, context.req.query()),
+    query: query && parseWith(query, singleValues(context, query)),
     body: body && parseWith(body, await readJsonBody(context.req.raw)),
   } as never);
+}
+
+/** The parameters of the query. @throws ApiError PARAMETER_INVALID for a known one that is given more than once */
+function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record<string, string>> {
+  const repeated = Object.entries(context.req.queries()).filter(
+    ([name, values]) => values.length > 1 && Object.hasOwn(shape, name),
+  );
+  if (repeated.length === 0) return context.req.query();
+  throw invalid(Object.fromEntries(repeated.map(([name]) => [name, "is given more than once"])));
 }
 
 async function identify(
@@ -209,9 +218,6 @@ function respond(answer: Answer): Response {
 }
 
 function respondError(error: ApiError): Response {
-  const { errorCode, message, errors, headers } = error;
-  return new Response(JSON.stringify({ errorCode, message, errors }), {
-    status: errorStatus[errorCode],
-    headers: { "Content-Type": json, ...headers },
-  });
+  const { status, headers, body } = failureOf(error);
+  return new Response(body, { status, headers });
 }

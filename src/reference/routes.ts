@@ -36,7 +36,9 @@ export function referenceRoutes(make: () => object): Route[] {
       path: "/openapi.json",
       summary: "This interface as OpenAPI 3.1",
       type: "application/json; charset=utf-8",
-      schema: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }).openapi("OpenApi"),
+      schema: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }).openapi("OpenApi", {
+        example: { openapi: "3.1.0", paths: {} },
+      }),
       file: documentFile(make),
     }),
     serve({

@@ -6,7 +6,7 @@ export const introduction = `IoT device management and telemetry: products, devi
 
 **Ids.** An id in a path or in \`ids\` is a record id (integer), or else the string id of the record.
 
-**Lists.** \`_page\` from 1, \`_limit\` up to 1,000, newest first. \`<field>=\` is equality, \`<field>_like=\` contains, whatever the case. An empty value is no filter; unknown parameters are ignored.
+**Lists.** \`_page\` from 1, \`_limit\` up to 1,000, newest first. \`<field>=\` is equality, \`<field>_like=\` contains, whatever the case. An empty value is no filter; unknown parameters are ignored; a known one that is given twice is 400.
 
 **Values.** Timestamps are \`YYYY-MM-DD HH:MM:SS\` in the deployment's time zone; \`updateAt\` is null until the first edit; a field without a value is null. Integers and floats of a body may come as numeric text. Fields ending in \`Label\` are display texts.
 
@@ -14,7 +14,7 @@ export const introduction = `IoT device management and telemetry: products, devi
 
 **Deletes.** \`ids\` holds one id, or several separated by commas: all of them or none.
 
-**Errors.** A method that a path does not take is 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`; a path that is none is 404 \`DATA_NOT_FOUND\`, naming \`url\`. Both bodies are \`Error\`.`;
+**Errors.** A method that a path does not take is 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`; a path that is none is 404 \`DATA_NOT_FOUND\`, naming \`url\`. What cannot be read as a request is answered before its path is looked at: 400 \`BAD_REQUEST\`, 408 \`REQUEST_TIMEOUT\`, 413 \`PAYLOAD_TOO_LARGE\`, 417 \`EXPECTATION_FAILED\` or 431 \`HEADERS_TOO_LARGE\`. All bodies are \`Error\`.`;
 
 export const tagTexts: Readonly<Record<string, string>> = {
   Service: "Health, the clock, metrics, this reference.",
@@ -54,10 +54,13 @@ export const errorText: Readonly<Record<ErrorCode, string>> = {
   DATA_NOT_FOUND: "there is no such record",
   METHOD_NOT_ALLOWED: "the path does not take the method",
   NOT_ACCEPTABLE: "the answer has another type than `Accept` names",
+  REQUEST_TIMEOUT: "the request did not come in time",
   PAYLOAD_TOO_LARGE: "the body is too large",
   UNSUPPORTED_MEDIA_TYPE: "the body has another type than documented",
+  EXPECTATION_FAILED: "`Expect` may be `100-continue` only",
   FORMAT_INVALID: "the content has the wrong shape",
   TOO_MANY_REQUESTS: "too many failed attempts; try again after `Retry-After` seconds",
+  HEADERS_TOO_LARGE: "the address and headers of the request are larger than 64 KiB",
   INTERNAL_ERROR: "the service failed; its log has the `X-Request-Id`",
   SERVICE_UNAVAILABLE: "not now; try again after `Retry-After` seconds",
 };

@@ -68,6 +68,7 @@ function routesOf(deps: AppDeps, state: AlertState): Route[] {
       tag,
       summary: `List ${state} alerts`,
       filters: alertFilters,
+      range: "startTime",
       schema,
       list: ({ caller }, request) => listAlerts(db, caller.tenant, state, request),
       view,

@@ -59,6 +59,7 @@ export function apiKeyRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "List API keys",
       filters: apiKeyFilters,
+      secret: ["appSecret"],
       schema,
       list: ({ caller }, request) => listApiKeys(db, caller.tenant, request),
       view,
@@ -105,7 +106,7 @@ export function apiKeyRoutes(deps: AppDeps): Route[] {
       errors: [],
       remove: async ({ caller }, ids) => {
         await removeApiKeys(db, caller, now(), ids);
-        authenticator.forget();
+        for (const apiKey of ids) authenticator.forget({ apiKey });
       },
     }),
   ];

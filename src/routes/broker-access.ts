@@ -6,9 +6,12 @@ import type { AppDeps } from "../deps.js";
 import { type Caller, isDeployment, requireDeployment } from "../http/auth.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
+import { int } from "../http/schemas.js";
 
 const tag = "Brokers";
 const charactersMax = 65_535;
+/** Of what is left out: the answer has all of it. */
+const namedMax = 20;
 
 /** EMQX writes `undefined` for what a client has not given, or leaves it empty. */
 const said = z
@@ -18,22 +21,35 @@ const said = z
 
 const authBody = z
   .object({ username: said, password: said, clientid: said, peerhost: said, cert_common_name: said })
-  .openapi("BrokerAuth", {
-    example: { username: "gh-1", password: "…", clientid: "gh-1", peerhost: "192.0.2.7" },
-  });
-const aclBody = z.object({ username: said, action: said, topic: said }).openapi("BrokerAcl", {
-  example: { username: "gh-1", action: "publish", topic: "devices/gh-1/up/climate" },
-});
+  .openapi("BrokerAuth");
+const aclBody = z.object({ username: said, action: said, topic: said }).openapi("BrokerAcl");
 const result = z.enum(["allow", "deny"]);
 const mosquitto = z
   .object({
     config: z.looseObject({}),
     leftOut: z.array(z.string()).openapi({ description: "user names that are already another's" }),
+    unwritten: z
+      .object({
+        devices: z.array(z.object({ deviceID: z.string(), deviceUsername: z.string() })),
+        policies: z.array(z.object({ id: int, topic: z.string() })),
+      })
+      .openapi({ description: "names and topics with %c or the like, which a broker puts names in for" }),
   })
-  .openapi("MosquittoDynamicSecurity");
+  .openapi("MosquittoDynamicSecurity", {
+    example: {
+      config: {
+        defaultACLAccess: {
+          ...{ publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: true },
+        },
+        ...{ clients: [], groups: [], roles: [] },
+      },
+      leftOut: [],
+      unwritten: { devices: [], policies: [] },
+    },
+  });
 
 /** The forms that EMQX 5 calls. A denial is a 200 as well: any other status is no answer to it. */
-export function brokerAccessRoutes({ brokerAccess, config, devices, now }: AppDeps): Route[] {
+export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: AppDeps): Route[] {
   const tenantOf = (caller: Caller): number | null => (isDeployment(caller) ? null : caller.tenant);
   const told = (allowed: boolean) => (allowed ? "allow" : "deny");
   return [
@@ -88,7 +104,13 @@ export function brokerAccessRoutes({ brokerAccess, config, devices, now }: AppDe
         if (own === null) {
           throw new ApiError("PARAMETER_INVALID", "the service has no BROKER_USERNAME and BROKER_PASSWORD");
         }
-        return { status: 200, body: await dynamicSecurity(brokerDevices(devices, now()), own) };
+        const made = await dynamicSecurity(brokerDevices(devices, now()), own);
+        for (const [part, all] of Object.entries(made.unwritten)) {
+          if (all.length === 0) continue;
+          const msg = `broker: ${part} with placeholders in their names or topics are left out of its rules`;
+          log.warn(msg, { [part]: all.slice(0, namedMax), count: all.length });
+        }
+        return { status: 200, body: made };
       },
     }),
   ];

@@ -50,6 +50,7 @@ export function certBindingRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "List the certificates bound to a device",
       filters: certFilters,
+      secret: ["key"],
       schema: certItem,
       parent: anyDeviceIDs,
       list: ({ caller }, request, device) => listCertsOfDevice(db, caller.tenant, request, device),

@@ -50,6 +50,7 @@ export function certRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "List certificates",
       filters: certFilters,
+      secret: ["key"],
       schema: certItem,
       list: ({ caller }, request) => listCerts(db, caller.tenant, request),
       view: certListed,

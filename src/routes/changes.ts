@@ -42,6 +42,7 @@ export function changeRoutes(deps: AppDeps): Route[] {
       tag: "Callers",
       summary: "Who changed what, when",
       filters: changeFilters,
+      range: "at",
       schema,
       list: ({ caller }, request) => listChanges(deps.db, caller.tenant, request),
       view,

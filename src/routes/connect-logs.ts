@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { anyDeviceIDs } from "../../store/devices.js";
 import { logs } from "../../store/event-postings.js";
 import type { JournalRecord } from "../../store/journal-record.js";
-import { type Filter, integer, type Page, text } from "../../store/table.js";
+import { type Filter, integer, type Page, stamps, text } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { journalLists, type RecordTests, textTest } from "../http/journal-list.js";
 import { type ListSpec, resourceRoutes } from "../http/resource.js";
@@ -18,9 +18,13 @@ const filters = {
   keepAlive: integer("keepAlive"),
   connectStatus: integer("connectStatus"),
   deviceStatus: integer("deviceStatus"),
+  tenantID: text("tenantID"),
+  ...stamps,
 };
 
 const hasStatus = (record: JournalRecord, { value }: Filter) => connectStatuses[record.kind] === value;
+const isTenant = (tenantID: string, { like, value }: Filter): boolean =>
+  like ? tenantID.toLowerCase().includes(String(value).toLowerCase()) : tenantID === value;
 const tests: RecordTests = {
   IP: textTest((record) => record.ip),
   keepAlive: (record, { value }) => record.messageID === value,
@@ -53,12 +57,19 @@ const wanted = { A: [logs.connects], B: [logs.connects, logs.denials] } as const
 export function connectLogRoutes(deps: AppDeps): Route[] {
   const routes = resourceRoutes(deps);
   const lists = journalLists(deps);
-  const shared: Pick<ListSpec<OwnedRow>, "tag" | "filters" | "schema" | "schemaB" | "list" | "view"> = {
+  const shared: Pick<
+    ListSpec<OwnedRow>,
+    "tag" | "filters" | "range" | "schema" | "schemaB" | "list" | "view"
+  > = {
     tag: "Logs",
     filters,
+    range: "createAt",
     schema: ofA,
     schemaB: ofB,
     list: async ({ caller, variant }, request, parent): Promise<Page<OwnedRow>> => {
+      // All of a caller's rows are of its tenant.
+      const isOwn = (filter: Filter) => filter.field !== "tenantID" || isTenant(caller.tenantID, filter);
+      if (!request.filters.every(isOwn)) return { items: [], count: 0 };
       const page = await lists.list(caller.tenant, { logs: wanted[variant], tests }, request, parent);
       return { ...page, items: page.items.map((row) => ({ ...row, tenantID: caller.tenantID })) };
     },

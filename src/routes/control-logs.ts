@@ -9,7 +9,7 @@ import {
 } from "../../store/control-logs.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/devices.js";
 import { groupIDs } from "../../store/groups.js";
-import { integer, type Page, type PageRequest, text } from "../../store/table.js";
+import type { Page, PageRequest } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { rowFilters, scopeOf } from "../http/log-scope.js";
 import { type Asking, resourceRoutes } from "../http/resource.js";
@@ -19,6 +19,7 @@ import { controlLogListed, gatewayControlLogListed, groupControlLogListed } from
 import { payloadContains } from "../views/events.js";
 
 const tag = "Logs";
+const range = "createAt";
 
 const common = z.object({
   id: int,
@@ -33,23 +34,24 @@ const common = z.object({
 });
 const ofDevice = common.extend({ deviceIntID: int, deviceName: textOrNull }).openapi("ControlLog");
 const ofGroup = common.extend({ groupID: z.string(), groupName: z.string() }).openapi("GroupControlLog");
-const ofGateway = z
-  .object({
-    id: int,
+const ofGateway = common
+  .omit({ publishUser: true })
+  .extend({
     deviceIntID: int,
     payload: z.union([z.record(z.string(), z.unknown()), z.string()]).openapi({
       description: "the object where the text is a JSON object: channel, func, kbid, message, object",
     }),
     createUser: textOrNull,
-    createAt: stampText,
   })
   .openapi("GatewayControlLog");
 
-const gatewayFilters = {
-  payload: controlLogFilters.payload,
-  deviceIntID: integer("deviceIntID"),
-  createUser: text("publishUser"),
-};
+const {
+  publishUser: createUser,
+  deviceID: _,
+  deviceName: _gatewayName,
+  ...sharedFilters
+} = controlLogFilters;
+const gatewayFilters = { ...sharedFilters, createUser };
 
 export function controlLogRoutes(deps: AppDeps): Route[] {
   const { db } = deps;
@@ -72,6 +74,7 @@ export function controlLogRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Downlink messages to every device",
       filters: controlLogFilters,
+      range,
       schema: ofDevice,
       list,
       view: controlLogListed,
@@ -81,6 +84,7 @@ export function controlLogRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Downlink messages to one device",
       filters: controlLogFilters,
+      range,
       parent: anyDeviceIDs,
       schema: ofDevice,
       list,
@@ -91,6 +95,7 @@ export function controlLogRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Downlink messages to one gateway",
       filters: gatewayFilters,
+      range,
       parent: gatewayIDs,
       schema: ofGateway,
       list: (asking, request, parent) => {
@@ -106,6 +111,7 @@ export function controlLogRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Downlink messages to one group",
       filters: groupControlLogFilters,
+      range,
       parent: groupIDs,
       schema: ofGroup,
       list: (_asking, request, parent) => listGroupControlLogs(db, parent, request, payloadContains),

@@ -4,11 +4,12 @@ import { type Fill, fills } from "../../query/fill.js";
 import { resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
 import type { DataPoint } from "../../store/data-points.js";
-import type { Metric } from "../../store/metrics.js";
+import type { Db } from "../../store/db.js";
+import { existingMetrics, type Metric } from "../../store/metrics.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { type Layout, layouts } from "../history/bounds.js";
-import { invalid } from "../http/errors.js";
+import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/paging.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
 
@@ -27,7 +28,7 @@ export const dataQuery = z.object({
   deviceID: parameter("string id of the device or gateway", "weather-1"),
   deviceIntID: parameter("record id of the device or gateway"),
   metricType: parameter("1 formula, 2 aggregate; absent: all"),
-  metricIntID: parameter("record id of one metric"),
+  metricIntID: parameter("record id of one metric; one of another product answers nothing"),
   time_unit: parameter(`one of ${timeUnits.join(", ")}`, "day"),
   startTime: parameter("included; YYYY-MM-DD HH:MM:SS in timezone, ISO 8601 with offset, or milliseconds"),
   endTime: parameter("not included; the same forms"),
@@ -48,7 +49,7 @@ export const chartQuery = dataQuery.extend({
 });
 export const originalQuery = chartQuery.extend({
   maxPoints: parameter(
-    `thins each series to so many points that keep its line (LTTB), ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range`,
+    `thins each series to so many points that keep its line (LTTB), from 4 on its lowest and highest among them; ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range`,
     "2000",
   ),
   layout: parameter(
@@ -91,7 +92,16 @@ export async function readChartQuery(
   query: ChartQuery,
 ): Promise<AskedChart> {
   const { deviceID, deviceIntID, groupID, ...asked } = readParameters(deps, query);
+  if (asked.metricIntID !== null) await checkMetric(deps.db, tenant, asked.metricIntID);
   return { ...asked, ...(await findDevices(deps, tenant, { deviceID, deviceIntID, groupID })) };
+}
+
+/** @throws ApiError DATA_NOT_FOUND where the tenant has no such metric */
+async function checkMetric(db: Db, tenant: number, id: number): Promise<void> {
+  const found = await existingMetrics(db, tenant, [id]);
+  if (found.length === 0) {
+    throw new ApiError("DATA_NOT_FOUND", "cannot find the metric", { metricIntID: "unknown" });
+  }
 }
 
 type Parameters = DataQuery & Partial<ChartQuery>;

@@ -1,6 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicName } from "../../ingest/topics.js";
-import { type DataPoint, dataPointsOf } from "../../store/data-points.js";
+import {
+  type DataPoint,
+  dataPointFilters,
+  dataPointsOf,
+  dataPointsOfStream,
+} from "../../store/data-points.js";
 import {
   createDataStream,
   type DataStream,
@@ -120,16 +125,10 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
       path: "/api/v1/data_streams/{id}/data_points",
       tag,
       summary: "The data points of a stream, in its order",
-      filters: {},
+      filters: dataPointFilters,
       parent: dataStreamIDs,
       schema: dataPointListedSchema,
-      list: async ({ caller }, request, id) => {
-        const stream = await getDataStream(db, caller.tenant, id);
-        const points = await dataPointsOf(db, stream.productIntID);
-        const members = stream.dataPoints.flatMap((id) => points.find((point) => point.id === id) ?? []);
-        const from = (request.page - 1) * request.limit;
-        return { items: members.slice(from, from + request.limit), count: members.length };
-      },
+      list: ({ caller }, request, id) => dataPointsOfStream(db, caller.tenant, request, id),
       view: dataPointListed,
     }),
     route({

@@ -6,6 +6,7 @@ import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import { anyDeviceIDs } from "../../store/devices.js";
+import { StoreError } from "../../store/errors.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError } from "../http/errors.js";
@@ -173,17 +174,23 @@ function createEventText({ catalog, live }: AppDeps, { device, write }: Feed): E
 async function* missed(deps: AppDeps, feed: Feed, eventText: EventText): AsyncGenerator<string> {
   const { subscription, last } = feed;
   if (last === null) return;
-  const events = subscription.missed ?? (await fromStore(deps, feed.device, last.time));
+  const untold: string[] = [];
+  const events = subscription.missed ?? (await fromStore(deps, feed.device, last.time, untold));
+  for (const why of untold) yield `: ${why.replaceAll(/[\r\n]/g, " ")}\n\n`;
   for (let from = 0; from < events.length; from += eventsPerChunkMax) {
     yield await eventText(events.slice(from, from + eventsPerChunkMax));
   }
 }
 
-/** The newest points behind a time; one that is being stored meanwhile may come twice. */
+/**
+ * The newest points behind a time; one that is being stored meanwhile may come twice. A data point of which the store
+ * cannot tell them goes to `untold`, and the feed on without them.
+ */
 async function fromStore(
   { catalog, series, refs }: AppDeps,
   device: DeviceRef,
   time: number,
+  untold: string[],
 ): Promise<LiveEvent[]> {
   const { points } = await catalog.model(device.productIntID);
   const reported = points.filter((point) => point.dataTransType !== issueOnly);
@@ -191,9 +198,15 @@ async function fromStore(
   const events: LiveEvent[] = [];
   for (const { field, pointDataType } of reported) {
     const ref = refs.of(device, { field, kind: kindOf(pointDataType) });
-    const { times, values } = await series.read(ref, { ...boundsOf({ start: time + 1 }), newest });
-    // Numbered 0: who breaks off here asks the store again.
-    for (const [i, at] of times.entries()) events.push({ number: 0, field, time: at, value: values[i] ?? 0 });
+    try {
+      const { times, values } = await series.read(ref, { ...boundsOf({ start: time + 1 }), newest });
+      // Numbered 0: who breaks off here asks the store again.
+      for (const [i, at] of times.entries())
+        events.push({ number: 0, field, time: at, value: values[i] ?? 0 });
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === "MISMATCH")) throw error;
+      untold.push(error.message);
+    }
   }
   return events.sort((a, b) => a.time - b.time);
 }

@@ -6,7 +6,7 @@ import { deviceFilters } from "../../store/devices.js";
 import { ownID } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { fileAnswer } from "../http/file-answer.js";
-import { listQuery, pageRequest } from "../http/paging.js";
+import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { receiveFile } from "../http/upload.js";
 import { statusUrl } from "../tasks/runner.js";
@@ -15,6 +15,7 @@ import { columnNames } from "../transfer/device-columns.js";
 import { fileTypes, formatNames, formats } from "../transfer/formats.js";
 import { devicesExport, devicesImport, type ExportInput, type ImportInput } from "../transfer/kinds.js";
 import type { Cell } from "../transfer/table-file.js";
+import { deviceListedSchema, deviceListedSchemaB } from "./device-schemas.js";
 import { typeAsCode } from "./devices.js";
 
 const tag = "Devices";
@@ -30,9 +31,10 @@ const form = z.object({
   file: z.string().openapi({ format: "binary", description: "xlsx or csv, with the columns of the export" }),
 });
 
-const filters = { ...ownID, ...deviceFilters };
+const fields = { filters: { ...ownID, ...deviceFilters }, aliases };
+const refused = refusedParameters(fields, z.union([deviceListedSchema, deviceListedSchemaB]), ["token"]);
 
-export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
+export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[] {
   const watch = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
 
   return [
@@ -43,11 +45,13 @@ export function devicesTransferRoutes({ tasks }: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Write devices to a file, as a task; the filters of the list apply",
-      shape: { query: listQuery(filters, aliases).extend({ format }) },
+      shape: { query: listQuery(fields).extend({ format }) },
       answer: { status: 202, schema: accepted },
       errors: ["RESOURCE_LIMITED"],
-      handle: async ({ caller, variant, query }) => {
-        const wanted = typeAsCode(pageRequest(query, filters, aliases));
+      handle: async ({ caller, variant, query, request }) => {
+        refuseParameters(request.url, refused);
+        const wanted = typeAsCode(pageRequest(query, fields, zone));
+        await devices.settlePresence?.();
         const input: ExportInput = {
           filters: wanted.filters,
           codesB: variant === "B",

@@ -8,6 +8,7 @@ import {
   listEveryDevice,
   removeDevices,
 } from "../../store/devices.js";
+import { readInteger } from "../../store/number-text.js";
 import type { PageRequest } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
@@ -49,6 +50,7 @@ export function deviceRoutes(deps: AppDeps): Route[] {
       summary:
         "List devices; parentDevice= and gateway= list what hangs below, groupID= the members of a group",
       filters: deviceFilters,
+      secret: ["token"],
       aliases: { deviceType_like: "deviceType" },
       schema: deviceListedSchema,
       schemaB: deviceListedSchemaB,
@@ -122,10 +124,9 @@ export function deviceRoutes(deps: AppDeps): Route[] {
 export function typeAsCode(request: PageRequest): PageRequest {
   const filters = request.filters.map((filter) => {
     if (filter.field !== "deviceType" || !filter.like) return filter;
-    if (!/^-?\d{1,16}$/.test(String(filter.value))) {
-      throw invalid({ deviceType_like: "must be of type integer" });
-    }
-    return { field: "deviceType", like: false, value: Number(filter.value) };
+    const value = readInteger(String(filter.value));
+    if (value === null) throw invalid({ deviceType_like: "must be of type integer" });
+    return { field: "deviceType", like: false, value };
   });
   return { ...request, filters };
 }

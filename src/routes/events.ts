@@ -3,7 +3,7 @@ import { anyDeviceIDs, gatewayIDs } from "../../store/devices.js";
 import { logs } from "../../store/event-postings.js";
 import { text } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
-import { journalLists, type RecordTests, textTest } from "../http/journal-list.js";
+import { commonFilters, journalLists, type RecordTests, textTest } from "../http/journal-list.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
@@ -16,13 +16,16 @@ import {
 } from "../views/events.js";
 
 const tag = "Logs";
+const range = "createAt";
 
 const ownFilters = {
   deviceID: text("deviceID"),
   topic: text("topic"),
   payload: text("payload"),
   IP: text("ip"),
-};
+  refused: { column: "refused", type: "boolean" },
+  ...commonFilters,
+} as const;
 const filters = { deviceName: text("deviceName"), ...ownFilters };
 const accountFilters = { ...filters, productName: text("productName") };
 const gatewayFilters = { gatewayName: text("gatewayName"), ...ownFilters };
@@ -31,6 +34,7 @@ const tests: RecordTests = {
   topic: textTest((record) => record.topic),
   IP: textTest((record) => record.ip),
   payload: (record, { like, value }) => payloadContains(record.payload, like, String(value)),
+  refused: (record, { value }) => (record.flag ? 1 : 0) === value,
 };
 
 const common = z.object({
@@ -58,6 +62,7 @@ export function eventRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Uplink messages of every device",
       filters: accountFilters,
+      range,
       schema: event,
       schemaB: accountEventB,
       list: ({ caller, variant }, request, parent) =>
@@ -69,6 +74,7 @@ export function eventRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Uplink messages of one device",
       filters,
+      range,
       parent: anyDeviceIDs,
       schema: event,
       list: ({ caller }, request, parent) => list(caller.tenant, listing, request, parent),
@@ -79,6 +85,7 @@ export function eventRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Uplink messages of one gateway",
       filters: gatewayFilters,
+      range,
       parent: gatewayIDs,
       schema: gatewayEvent,
       list: ({ caller }, request, parent) => list(caller.tenant, listing, request, parent),

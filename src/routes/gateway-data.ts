@@ -11,7 +11,7 @@ import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
-import { int, stampOrNull } from "../http/schemas.js";
+import { int, newestErrorSchema, stampOrNull } from "../http/schemas.js";
 import { type DeviceData, deviceData, type Gauged } from "../views/gateway-data.js";
 
 /** Newest values in one answer: each is a look into the series store. */
@@ -30,6 +30,7 @@ const schema = z
         dataPointName: z.string(),
         time: stampOrNull,
         value: z.union([z.number(), z.string(), z.boolean(), z.array(z.number()), z.null()]),
+        error: newestErrorSchema,
       }),
     ),
   })
@@ -41,7 +42,8 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
     resourceRoutes(deps).list<DeviceData>({
       path: "/api/v1/gateways/{id}/devices_data",
       tag: "Gateways",
-      summary: "The newest value of each data point that the devices of a gateway report",
+      summary:
+        "The newest value of each data point that the devices of a gateway report, their children left out",
       filters: carriedDeviceFilters,
       parent: carrierIDs,
       schema,

@@ -89,6 +89,7 @@ export function gatewayRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "List gateways",
       filters: gatewayFilters,
+      secret: ["token"],
       schema: gatewayListedSchema,
       list: ({ caller }, request) => listGateways(devices, caller.tenant, request),
       view: gatewayListed,

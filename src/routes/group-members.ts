@@ -33,6 +33,7 @@ export function groupMemberRoutes(deps: AppDeps): Route[] {
       summary: "Devices of a group, in the form of Variant B",
       parent: groupIDs,
       filters: deviceFilters,
+      secret: ["token"],
       schema: deviceListedSchemaB,
       list: async ({ caller }, request, id) => {
         const { groupID } = await getGroup(db, caller.tenant, id);
@@ -74,11 +75,11 @@ export function groupMemberRoutes(deps: AppDeps): Route[] {
       access: "read",
       tag,
       summary: "Devices of the group's product that are not in it, to choose from; the newest first",
-      shape: { params: idParams, query: listQuery(boundFilters) },
+      shape: { params: idParams, query: listQuery({ filters: boundFilters }) },
       answer: { status: 200, schema: z.array(choice) },
       handle: async (input) => {
         const query = { ...input.query, _limit: input.query._limit || String(pageLimitMax) };
-        const request = pageRequest(query, boundFilters);
+        const request = pageRequest(query, { filters: boundFilters }, deps.zone);
         const group = await routes.find(input, groupIDs, input.params.id);
         return { status: 200, body: await notJoined(db, input.caller.tenant, request, group) };
       },

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { type DeviceIngest, ingestElsewhere } from "../../store/device-ingest.js";
 import { anyDeviceIDs } from "../../store/devices.js";
+import { pointsRefused } from "../../store/quarantine.js";
 import type { AppDeps } from "../deps.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
@@ -33,8 +34,12 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
         const own = await deps.ingestOf(id);
         const all = [...(own ? [own] : []), ...(await ingestElsewhere(db, config.nodeNumber, id))];
-        const { lastAt, ...counts } = sumOf(all);
-        return { status: 200, body: { ...counts, lastAt: stamp(lastAt) } };
+        const { lastAt, points, refused, messages } = sumOf(all);
+        // Counted as they were decoded; what the series store has not taken then is none.
+        const notStored = await pointsRefused(db, id);
+        if (notStored > 0) refused.series = notStored;
+        const body = { messages, points: Math.max(0, points - notStored), refused, lastAt: stamp(lastAt) };
+        return { status: 200, body };
       },
     }),
   ];

@@ -51,7 +51,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
   const { db } = deps;
   return [
     dictCodeRoute(),
-    selectRoute({
+    selectRoute(deps, {
       name: "products",
       summary: "Products, by productID",
       filters: selectionFilters.products,
@@ -59,7 +59,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       select: async ({ caller }, request) =>
         (await selectProducts(db, caller.tenant, request)).map(productSelection),
     }),
-    selectRoute({
+    selectRoute(deps, {
       name: "devices",
       summary: "Devices, by deviceID; in Variant B gateways too",
       filters: selectionFilters.devices,
@@ -67,7 +67,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       select: async ({ caller, variant }, request) =>
         (await selectDevices(db, caller.tenant, request, variant === "B")).map(deviceSelection),
     }),
-    selectRoute({
+    selectRoute(deps, {
       name: "data_points",
       summary: "Data points, by record id; of a stream alone by dataPointID",
       filters: selectionFilters.dataPoints,
@@ -79,7 +79,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
         return points.map((point) => dataPointSelection(point, form));
       },
     }),
-    selectRoute({
+    selectRoute(deps, {
       name: "data_streams",
       summary: "Data streams, by record id",
       filters: selectionFilters.dataStreams,
@@ -87,7 +87,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       select: async ({ caller }, request) =>
         (await selectDataStreams(db, caller.tenant, request)).map(selection),
     }),
-    selectRoute({
+    selectRoute(deps, {
       name: "metric_data_points",
       summary: "Data points with numbers, by record id",
       filters: selectionFilters.metricDataPoints,
@@ -112,18 +112,25 @@ interface SelectSpec {
 }
 
 /** An array of at most 1,000 rows, newest first; filters and `_limit` as those of a list. */
-function selectRoute({ name, summary, filters, further = {}, item, select }: SelectSpec): Route {
+function selectRoute(
+  { zone }: Pick<AppDeps, "zone">,
+  { name, summary, filters, further = {}, item, select }: SelectSpec,
+): Route {
   return route({
     method: "get",
     path: `/api/v1/platform_select/${name}`,
     access: "read",
     tag,
     summary,
-    shape: { query: listQuery(filters).extend(further) },
+    shape: { query: listQuery({ filters }).extend(further) },
     answer: { status: 200, schema: z.array(item) },
     handle: async (input) => {
       const query: Readonly<Record<string, unknown>> = input.query;
-      const request = pageRequest({ ...query, _limit: query._limit || String(pageLimitMax) }, filters);
+      const request = pageRequest(
+        { ...query, _limit: query._limit || String(pageLimitMax) },
+        { filters },
+        zone,
+      );
       return { status: 200, body: await select(input, request, query) };
     },
   });

@@ -138,12 +138,12 @@ function fromDevice(deps: AppDeps): Route[] {
       access: "write",
       tag,
       summary: "Bind policies to a device; answers a page of the device's policies",
-      shape: { params: idParams, query: listQuery({}), body: bindPolicies },
+      shape: { params: idParams, query: listQuery({ filters: {} }), body: bindPolicies },
       answer: { status: 201, schema: pageOf(policyListedSchema) },
       errors: ["DATA_NOT_FOUND"],
       handle: async (input) => {
         const { caller, body } = input;
-        const request = pageRequest(input.query, {});
+        const request = pageRequest(input.query, { filters: {} }, deps.zone);
         const device = await routes.find(input, anyDeviceIDs, input.params.id);
         const owners = await resolveIDs(db, policyIDs, caller.tenant, body.ids ?? []);
         await bind(db, caller, now(), policyDevices, { owners, devices: [device] });

@@ -94,7 +94,7 @@ export function productRoutes(deps: AppDeps): Route[] {
       schema: listed,
       schemaB: listedB,
       list: async (asking, request) => {
-        const page = await listProducts(db, asking.caller.tenant, request);
+        const page = await listProducts(db, asking.caller.tenant, request, asking.variant === "B");
         const items = await withDevices(asking, page.items);
         return { ...page, items, truncated: items.some(productTruncated) };
       },

@@ -4,6 +4,7 @@ import { hashChosen, hashGenerated, verifySecret } from "../../store/secrets.js"
 import { createSession, removeSession } from "../../store/sessions.js";
 import { findUser } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
+import { bearerOf } from "../http/auth.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
@@ -62,9 +63,9 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       summary: "End the session of this token",
       answer: { status: 204 },
       handle: async ({ request }) => {
-        const token = (request.headers.get("authorization") ?? "").replace(/^Bearer\s+/i, "");
-        await removeSession(db, hashGenerated(token));
-        authenticator.forget();
+        const session = hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
+        await removeSession(db, session);
+        authenticator.forget({ session });
         return { status: 204 };
       },
     }),

@@ -106,7 +106,7 @@ export function userRoutes(deps: AppDeps): Route[] {
           ...(body.password === undefined ? {} : { passwordHash: await hashChosen(body.password) }),
         });
         // The change feed tells other processes; this one knows before it answers.
-        authenticator.forget();
+        authenticator.forget({ user: id });
         return { status: 200, body: view(edited, deps) };
       },
     }),
@@ -118,7 +118,7 @@ export function userRoutes(deps: AppDeps): Route[] {
       ids: userIDs,
       remove: async ({ caller }, ids) => {
         await removeUsers(db, caller, now(), ids);
-        authenticator.forget();
+        for (const user of ids) authenticator.forget({ user });
       },
     }),
   ];

@@ -5,13 +5,19 @@ import {
   startSeriesConsumer,
 } from "../../ingest/consumers/series.js";
 import type { Presence } from "../../ingest/presence.js";
+import { redecode } from "../../ingest/redecode.js";
 import { createWatchPlans } from "../../ingest/watch/plan.js";
-import { compileFormula } from "../../query/formula.js";
+import type { Clock } from "../../store/clock.js";
 import type { Journal } from "../../store/journal.js";
+import type { JournalRecord } from "../../store/journal-record.js";
+import { quarantine } from "../../store/quarantine.js";
 import type { SeriesStore } from "../../store/series.js";
 import type { Config } from "../config.js";
+import type { HistoryGate } from "../history/gate.js";
 import type { Status } from "../status.js";
+import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
+import { compileCondition } from "./conditions.js";
 import { timed } from "./series.js";
 
 /** What reads the journal: points into the series store, and what messages mean into alerts, places and counters. */
@@ -21,15 +27,17 @@ export interface Consumers {
   close(): Promise<void>;
 }
 
-export interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored">> {
+export interface ConsumersDeps
+  extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onFailed">> {
   readonly config: Config;
   readonly base: Base;
   readonly journal: Journal;
   readonly series: SeriesStore;
   readonly presence: Presence;
   readonly status: Status;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly aside: AsideKeeper;
+  readonly clock: Clock;
+  readonly gate: Pick<HistoryGate, "run">;
   /** Called when a consumer cannot go on. */
   readonly fatal: (error: Error) => void;
 }
@@ -39,10 +47,11 @@ const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
-  const { config, base, journal, presence, status, rules, now, fatal } = deps;
+  const { config, base, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;
   const { db, directory, meter } = base;
   const alerts = await startAlertsConsumer({
-    ...{ journal, directory, db, meter, rules, now, node: config.nodeNumber },
+    ...{ journal, directory, db, meter, rules, onFailed, ...clock, node: config.nodeNumber },
+    narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
     plans: createWatchPlans(db, compileCondition),
     onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
@@ -50,12 +59,19 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     onFailure: fatal,
   });
   base.follow(alerts.forget);
+  aside.replaysBy("alerts", alerts.replay);
+  aside.replaysBy("series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
-    ...{ journal, directory, db, meter, rules, now, watcher: alerts },
+    ...{ journal, directory, db, meter, rules, onFailed, now: clock.now, watcher: alerts },
     ...(config.influx === null ? embeddedWrites : influxWrites),
     series: timed(deps.series, status),
+    narrow: aside.narrow("series"),
+    isAside: (id) => aside.isAside("series", id),
     onStored: deps.onStored,
-    onTrouble: (error) => status.note("series", error?.message ?? null),
+    onTrouble: (error) => {
+      status.note("series", error?.message ?? null);
+      if (error !== null) aside.letOthersOn();
+    },
     onFailure: fatal,
   });
   return {
@@ -67,10 +83,24 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   };
 }
 
-/** The data points of a saved condition may have gone since. */
-function compileCondition(text: string) {
-  const formula = compileFormula(text, new Set(), { allowUnknown: true });
-  return { variables: formula.variables, evaluate: formula.row() };
+/** Stores what is not there yet of a message that was set aside: newer ones may have had a point at its times. */
+async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<void> {
+  const { base, series, rules, onFailed, clock } = deps;
+  const device = await base.directory.get(record.device);
+  if (device === undefined) return;
+  await redecode({
+    ...{ series, device, rules, onFailed, start: record.receivedAt, stop: record.receivedAt + 1 },
+    events: { kept: () => only(record) },
+    isAside: () => false,
+    guarded: (points, write) => deps.gate.run(() => write(points)),
+    refused: (points) => quarantine(base.db, clock.now(), points, null),
+    reached: async () => undefined,
+    signal: new AbortController().signal,
+  });
+}
+
+async function* only(record: JournalRecord): AsyncGenerator<JournalRecord> {
+  yield record;
 }
 
 /** Writes the points of kept messages again, from the segment that holds `sinceMs` on. */

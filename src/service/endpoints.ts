@@ -10,6 +10,7 @@ import { takenBefore } from "../../ingest/redelivery.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
+import type { Clock } from "../../store/clock.js";
 import { trustedRoots } from "../authority.js";
 import { certificateNamed, connectBroker, ownCredentials } from "../broker.js";
 import type { Config } from "../config.js";
@@ -37,19 +38,23 @@ export interface EndpointsDeps {
   readonly presence: Presence;
   readonly status: Status;
   readonly log: Logger;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
-  const { config, base, kept, accept, status, log, now } = deps;
+  const { config, base, kept, accept, status, log, clock } = deps;
+  const { now, monotonic } = clock;
   const { db, devices, authority, directory, meter } = base;
-  const guesses = createBackOff(now, freeFailures);
-  const limits = createLimits(config.limits, () => performance.now());
-  const denials = createDenials(accept, meter, now);
+  const guesses = createBackOff(monotonic, freeFailures);
+  const limits = createLimits(config.limits, monotonic);
+  const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
-    ...{ config, meter, log, now },
-    certificate: createServerCertificate({ config, authority, vault: devices.vault }),
+    ...{ config, meter, log, clock },
+    certificate: createServerCertificate({
+      ...{ config, authority, vault: devices.vault },
+      onFault: (path, error) =>
+        log.warn("the kept server certificate cannot be used: another is issued", { path, error }),
+    }),
     trusted: () => trustedRoots(devices, authority, now()),
     note: (trouble) => status.note("certificate", trouble),
     context: contextOf(deps, guesses, { limits, denials }),
@@ -59,7 +64,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   if (broker !== null) kept.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
     ...{ directory, denials, now },
-    guessesOf: backOffByTenant(guesses, now),
+    guessesOf: backOffByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
   });
@@ -67,29 +72,29 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
 }
 
 /** A tenant names addresses as it likes: neither its counts nor their number may touch those of others. */
-function backOffByTenant(shared: BackOff, now: () => number): (tenant: number | null) => BackOff {
+function backOffByTenant(shared: BackOff, monotonic: () => number): (tenant: number | null) => BackOff {
   const own = new Map<number, BackOff>();
   return (tenant) => {
     if (tenant === null) return shared;
-    const known = own.get(tenant) ?? createBackOff(now, freeFailures);
+    const known = own.get(tenant) ?? createBackOff(monotonic, freeFailures);
     own.set(tenant, known);
     return known;
   };
 }
 
 function contextOf(
-  { config, base, kept, accept, presence, now }: EndpointsDeps,
+  { config, base, kept, accept, presence, clock }: EndpointsDeps,
   guesses: BackOff,
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = base;
   const { journal, events, spaces, records, sessions, earlier } = kept;
   return {
-    ...{ accept, sessions, presence, spaces, records, meter, now, ...guards },
+    ...{ accept, sessions, presence, spaces, records, meter, ...clock, ...guards },
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, address, username, () =>
-        authenticate(directory, username, { token, certificate }, now()),
+        authenticate(directory, username, { token, certificate }, clock.now()),
       ),
     platformSubscriptions: directory.platformSubscriptions,
     takenBefore: async ({ device, session, connection }) => {
@@ -103,11 +108,11 @@ function contextOf(
 }
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, base, kept, accept, status, log, now } = deps;
+  const { brokerSettings, base, kept, accept, status, log, clock } = deps;
   if (brokerSettings === null) return null;
   const { directory, meter } = base;
   return connectBroker(brokerSettings, kept.earlier, {
-    ...{ accept, meter, limits, directory, now, log },
+    ...{ accept, meter, limits, directory, now: clock.now, log },
     ...{ spaces: kept.spaces, history: kept.events.history },
     note: (trouble) => status.note("broker", trouble),
   });

@@ -1,18 +1,26 @@
 import { join } from "node:path";
+import type { OnFailed } from "../../ingest/consumers/failures.js";
+import { alertsConsumer } from "../../ingest/consumers/states.js";
 import { mayPublish } from "../../ingest/policies.js";
 import { forgetDeparted } from "../../ingest/sessions/departed.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
-import { openSpaces, type SavedSpaces } from "../../ingest/sessions/open.js";
+import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { Spaces } from "../../ingest/sessions/spaces.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
+import { readCheckpoint } from "../../store/checkpoints.js";
+import type { DamageLog } from "../../store/damage.js";
 import { existingDevices } from "../../store/device-access.js";
+import { lastIngestedID } from "../../store/device-ingest.js";
 import { type EventLog, openEventLog } from "../../store/events.js";
 import { type Journal, openJournal } from "../../store/journal.js";
-import { openSessionStore } from "../../store/session-store.js";
+import { decodeRecord, type JournalRecord, peekRecord } from "../../store/journal-record.js";
+import type { SeriesStore } from "../../store/series.js";
+import { openSessionStore, type SavedRows } from "../../store/session-store.js";
 import type { Config } from "../config.js";
 import { createReceipts, type Receipts } from "../control/receipts.js";
 import type { Logger } from "../log.js";
+import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
@@ -35,6 +43,8 @@ export interface Kept {
   save(): Promise<void>;
   /** Drops sessions and messages whose time is over. */
   endExpired(): void;
+  /** Begins the sessions' file anew, in which a check has found a fault; the state in memory is written to it. */
+  remakeSessions(fault: string): Promise<void>;
   closeSessions(): Promise<void>;
 }
 
@@ -42,12 +52,29 @@ const segmentBytesMax = 64 * 1024 * 1024;
 const segmentAgeMaxMs = 3_600_000;
 const pendingBytesMax = 32 * 1024 * 1024;
 
+export interface KeptDeps {
+  readonly config: Config;
+  readonly base: Base;
+  readonly series: Pick<SeriesStore, "checkpoint">;
+  readonly damage: DamageLog;
+  readonly onFailed: OnFailed;
+  readonly aside: AsideKeeper;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
 /** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
-export async function openKept(config: Config, base: Base, log: Logger, now: () => number): Promise<Kept> {
+export async function openKept(deps: KeptDeps): Promise<Kept> {
+  const { config, base, damage, log, now } = deps;
   const { db, directory, meter } = base;
   const dir = config.dataDir;
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
-  const events = await openEventLog(join(dir, "events.db"), trouble("event index"));
+  const onDamage = damage.report;
+  const events = await openEventLog({
+    ...{ path: join(dir, "events.db"), onDamage },
+    onTrouble: trouble("event index"),
+  });
   const afterCommit: (() => void)[] = [];
   const journal = await openJournal({
     dir: join(dir, "journal"),
@@ -63,12 +90,27 @@ export async function openKept(config: Config, base: Base, log: Logger, now: () 
       for (const after of afterCommit) after();
     },
     onTrouble: trouble("journal"),
+    onDamage,
   });
+  let running = false;
+  const sessionsPath = join(dir, "sessions.db");
+  const store = await openSessionStore(sessionsPath, (fault, aside) => {
+    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
+    const what = `${fault}; put aside as ${aside} and ${again}`;
+    onDamage({ part: "sessions", file: sessionsPath, what, lostBytes: 0 });
+  });
+  const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
+  await beginAboveFollowers(deps, journal, { ...followers, ...(await checkpoints(deps)) });
   await events.attach(journal);
-  const earlier = { lastID: journal.committedID, endedAt: journal.lastStamp };
+  const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
 
-  const store = await openSessionStore(join(dir, "sessions.db"));
-  const saved = await openSpaces(store, journal, meter);
+  const narrow = deps.aside.narrow("sessions", async (record) => ({
+    saved: savedOf(await store.load(), record.device),
+    before: await recordsOf(journal, await store.savedID(), record),
+  }));
+  const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow });
+  deps.aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
+  running = true;
   const { spaces } = saved;
   await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
   let started: Wills | null = null;
@@ -106,9 +148,79 @@ export async function openKept(config: Config, base: Base, log: Logger, now: () 
       spaces.expire(now() * 1000);
       records.expireMessages();
     },
+    remakeSessions: saved.remake,
     closeSessions: async () => {
       await save().catch(trouble("sessions"));
       store.close();
     },
   };
+}
+
+/** The rows of one device. */
+function savedOf({ sessions, messages, retained, wills }: SavedRows, device: number): SavedRows {
+  const isOwn = (row: { readonly device: number }): boolean => row.device === device;
+  return {
+    ...{ sessions: sessions.filter(isOwn), messages: messages.filter(isOwn) },
+    ...{ retained: retained.filter(isOwn), wills: wills.filter(isOwn) },
+  };
+}
+
+/** What the journal holds of the record's device behind `afterID` and before it. */
+async function recordsOf(
+  journal: Journal,
+  afterID: number,
+  { id, device }: JournalRecord,
+): Promise<JournalRecord[]> {
+  const found: JournalRecord[] = [];
+  const reader = await journal.read(afterID);
+  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+    for (const at of batch.offsets) {
+      const peeked = peekRecord(batch.buffer, at);
+      if (peeked.id >= id) break;
+      if (peeked.device === device) found.push(copyOf(decodeRecord(batch.buffer, at)));
+    }
+    if (reader.lastID >= id) break;
+  }
+  await reader.close();
+  return found;
+}
+
+/** The reader's buffer is filled again. */
+function copyOf(record: JournalRecord): JournalRecord {
+  const { extra, payload } = record;
+  return { ...record, extra: extra && Uint8Array.from(extra), payload: Uint8Array.from(payload) };
+}
+
+/** Journal ids that effects elsewhere stand for. */
+async function checkpoints({ config, base, series }: KeptDeps): Promise<Record<string, number>> {
+  const { db } = base;
+  const { nodeNumber } = config;
+  return {
+    "the series store": await series.checkpoint(),
+    alerts: await readCheckpoint(db, nodeNumber, alertsConsumer),
+    "the devices' counters": await lastIngestedID(db, nodeNumber),
+  };
+}
+
+/**
+ * Where effects are ahead of the journal's end, acknowledged records are lost. The service goes on without them; their
+ * ids are passed over, for what has had them would pass over what comes next under them.
+ */
+async function beginAboveFollowers(
+  { config, damage }: KeptDeps,
+  journal: Journal,
+  followers: Readonly<Record<string, number>>,
+): Promise<void> {
+  const end = journal.committedID;
+  if (!(await journal.beginAbove(...Object.values(followers)))) return;
+  const ahead = Object.entries(followers).filter(([, id]) => id > end);
+  const named = ahead.map(([name, id]) => `${name} at ${id}`).join(", ");
+  const what = `its end is lost: it ends at record ${end}, with ${named}; new ids begin at ${journal.committedID + 1}`;
+  damage.report({ part: "journal", file: join(config.dataDir, "journal"), what, lostBytes: 0 });
+}
+
+/** What a start makes of sessions whose file cannot be read. */
+function readAgain({ segments: [oldest] }: Journal): string {
+  const since = oldest === undefined ? "now" : new Date(oldest.createdAt).toISOString();
+  return `made again from the journal, which begins at ${since}: subscriptions, queued and retained messages and wills from before are lost`;
 }

@@ -1,29 +1,45 @@
 import { join } from "node:path";
 import { readCheckpoint, saveCheckpoint } from "../../store/checkpoints.js";
 import type { Db } from "../../store/db.js";
+import type { InfluxState } from "../../store/influx/health.js";
+import { openInfluxLedger } from "../../store/influx-ledger.js";
 import type { SeriesStore } from "../../store/series.js";
-import { openInfluxSeriesStore } from "../../store/series-influx.js";
-import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/series-influx.js";
+import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../store/series-libsql.js";
 import type { Config } from "../config.js";
+import type { Logger } from "../log.js";
 import type { Status } from "../status.js";
 
 /** Half of what the engine would take: the process is to stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;
 const seriesConsumer = "series";
 
-/** The engine that the settings name. `fatal` is called when the embedded one cannot go on. */
-export function openSeries(config: Config, db: Db, fatal: (error: Error) => void): Promise<SeriesStore> {
+/** What the embedded engine tells of damage, and of points that were lost with it, comes through its own listeners. */
+export interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
+  /** Called when the embedded engine cannot go on. */
+  readonly fatal: (error: Error) => void;
+  readonly log: Logger;
+  /** Notes what is wrong with a part, or that nothing is (null). */
+  readonly note: (part: string, trouble: string | null) => void;
+}
+
+/** The engine that the settings name. */
+export function openSeries(config: Config, db: Db, watch: SeriesWatch): Promise<SeriesStore> {
   if (config.influx === null) {
     return openLibsqlSeriesStore({
       dir: join(config.dataDir, "series"),
       memtablePointsMax: embeddedMemtablePointsMax,
-      onFailure: fatal,
+      onFailure: watch.fatal,
+      ...(watch.onDamage === undefined ? {} : { onDamage: watch.onDamage }),
+      ...(watch.onGap === undefined ? {} : { onGap: watch.onGap }),
     });
   }
   const node = config.nodeNumber;
   return openInfluxSeriesStore({
     ...config.influx,
+    ...tellerOf(config.influx.bucket, watch),
     nodeNumber: node,
+    ledger: openInfluxLedger(db, config.influx),
     checkpoint: {
       read: () => readCheckpoint(db, node, seriesConsumer),
       write: async (id) => {
@@ -32,6 +48,43 @@ export function openSeries(config: Config, db: Db, fatal: (error: Error) => void
     },
   });
 }
+
+/** /readyz's name of what does not work. Writes share theirs with the consumer that makes them. */
+const parts: Readonly<Record<InfluxState["way"], string>> = { writes: "series", queries: "series_queries" };
+
+/** Each change is logged once, and named by /readyz as long as it lasts. */
+function tellerOf(
+  bucket: string,
+  { log, note }: SeriesWatch,
+): Required<Pick<InfluxSeriesOptions, "onState" | "onBucketMade" | "onConflict">> {
+  return {
+    onState: ({ way, trouble, message, awayMs }) => {
+      note(parts[way], trouble === null ? null : message);
+      if (trouble === null) log.info(`InfluxDB serves ${way} again`, { bucket, awayMs });
+      else log.warn(`InfluxDB serves no ${way}`, { bucket, trouble, reason: message });
+    },
+    onBucketMade: (again) => {
+      if (!again) return log.info("InfluxDB: the bucket was missing and has been made", { bucket });
+      const lost = "its points are lost; tidemark resettle writes those of kept events again";
+      log.error(`InfluxDB: the bucket was gone and has been made again, empty: ${lost}`, { bucket });
+    },
+    onConflict: ({ productID, field, shard, stop, heldAs }, ended, all) => {
+      const names = [...new Set(all.map((one) => `"${one.field}" of measurement "${one.productID}"`))];
+      const what = `bucket "${bucket}" holds values of another type, not ours, in field ${names.join(", ")}`;
+      note("series_fields", all.length === 0 ? null : what);
+      const where = { bucket, measurement: productID, field, from: isoOf(shard), to: isoOf(stop) };
+      if (ended !== null) {
+        log.info("InfluxDB: nothing of another type is in a field any more", { ...where, because: ended });
+      } else
+        log.error("InfluxDB refuses the points of a field: something else has written it", {
+          ...where,
+          heldAs,
+        });
+    },
+  };
+}
+
+const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
 
 /** The store with its writes timed for the histogram. */
 export function timed(series: SeriesStore, status: Pick<Status, "observeWrite">): SeriesStore {

@@ -110,7 +110,7 @@ function charactersOf({ cells }: FileRow): number {
 async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void> {
   if (errors.left <= 0) return;
   const found: readonly RowConflict[] = await staging.conflicts(errors.left);
-  for (const { row, field } of found) errors.add(row, field, "exists already");
+  for (const { row, field, error } of found) errors.add(row, field, error);
 }
 
 async function failIfAny(errors: RowErrors, job: ImportJob): Promise<void> {

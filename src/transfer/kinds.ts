@@ -5,7 +5,7 @@ import type { Db } from "../../store/db.js";
 import type { Filter } from "../../store/table.js";
 import type { Task } from "../../store/tasks.js";
 import type { Config } from "../config.js";
-import { masterKey } from "../first-start.js";
+import { masterKey } from "../master-key.js";
 import { metadataAddress } from "../metadata.js";
 import { type TaskContext, TaskFailure, type TaskKind } from "../tasks/runner.js";
 import type { FormatName } from "./formats.js";

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../store/clock.js";
 import { openDb } from "../../store/db.js";
 import { createVault } from "../../store/secrets.js";
 import { exportDevices } from "./export-devices.js";
@@ -17,7 +18,7 @@ let reached = -1;
 const context: TransferContext = {
   store: { db, vault: createVault(masterKey) },
   local: database.url.startsWith("file:"),
-  now: Date.now,
+  now: systemClock.now,
   progress: (current) => {
     const whole = Math.floor(current);
     if (whole <= reached) return;

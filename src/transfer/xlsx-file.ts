@@ -1,3 +1,4 @@
+import { readNumber } from "../../store/number-text.js";
 import {
   type Cell,
   cellCharactersMax,
@@ -170,7 +171,7 @@ function cellValue(cell: RawCell, text: string, workbook: Workbook, strings: Sha
   if (type === "s") return unescapeText(strings.get(Number(text))) || null;
   if (type === "b") return text === "1" || text === "true";
   if (type !== "n") return text;
-  const value = Number(text);
-  if (!Number.isFinite(value)) return text;
+  const value = readNumber(text);
+  if (value === null) return text;
   return workbook.dateStyles[cell.style] === true ? (dateText(value, workbook.since1904) ?? value) : value;
 }

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { type NewestPoint, valueText } from "../../query/newest.js";
+import { type Newest, told, valueText } from "../../query/newest.js";
 import type { AppTemplate } from "../../store/app-templates.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { int, intOrNull, newestErrorSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 import { dataPointStoredSchema } from "./data-points.js";
 import { label } from "./labels.js";
@@ -48,7 +48,7 @@ export const appTemplateSchema = appTemplateStoredSchema
   .openapi("AppTemplate");
 export const consoleTemplateSchema = appTemplateSchema
   .omit({ itemID: true, itemName: true, itemOperations: true, objectID: true })
-  .extend({ value: textOrNull })
+  .extend({ value: textOrNull, error: newestErrorSchema })
   .openapi("DeviceConsole");
 
 /** What every form of a template has; the names of its data point and stream are looked up. */
@@ -97,7 +97,7 @@ export function appTemplateListed(template: AppTemplate, context: Stamped) {
 
 /** A template as a device's console shows it, with the newest value of its data point. */
 export interface ConsoleTemplate extends AppTemplate {
-  readonly newest: NewestPoint | null;
+  readonly newest: Newest;
 }
 
 export function consoleTemplate(template: ConsoleTemplate, context: Stamped) {
@@ -105,6 +105,6 @@ export function consoleTemplate(template: ConsoleTemplate, context: Stamped) {
   return {
     ...common(template, context),
     ...names(template),
-    value: newest === null ? null : valueText(newest.value),
+    ...told(newest, ({ value }) => valueText(value)),
   };
 }

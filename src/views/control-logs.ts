@@ -27,14 +27,14 @@ export function groupControlLogListed(log: GroupControlLog, context: Stamped) {
 }
 
 /** A gateway is sent configurations: what is a JSON object is shown as one. */
-export function gatewayControlLogListed(log: ControlLog, { stamp }: Stamped) {
-  const text = payloadText(new Uint8Array(log.payload));
+export function gatewayControlLogListed(log: ControlLog, context: Stamped) {
+  const { publishUser: createUser, payload, ...rest } = shown(log, context);
   return {
     id: log.id,
     deviceIntID: log.deviceIntID,
-    payload: objectOf(text) ?? text,
-    createUser: log.publishUser,
-    createAt: stamp(log.createAt),
+    payload: objectOf(payload) ?? payload,
+    createUser,
+    ...rest,
   };
 }
 

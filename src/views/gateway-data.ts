@@ -1,4 +1,4 @@
-import type { NewestPoint } from "../../query/newest.js";
+import { type Newest, told } from "../../query/newest.js";
 import type { DataPoint } from "../../store/data-points.js";
 import type { CarriedDevice } from "../../store/gateway-data.js";
 import type { Stamped } from "./context.js";
@@ -6,7 +6,7 @@ import type { Stamped } from "./context.js";
 /** A data point and its newest value. */
 export interface Gauged {
   readonly point: DataPoint;
-  readonly newest: NewestPoint | null;
+  readonly newest: Newest;
 }
 
 export interface DeviceData {
@@ -23,8 +23,8 @@ export function deviceData({ device, data }: DeviceData, { stamp }: Stamped) {
       dataPointIntID: point.id,
       dataPointID: point.dataPointID,
       dataPointName: point.dataPointName,
-      time: newest === null ? null : stamp(Math.floor(newest.time / 1000)),
-      value: newest === null ? null : newest.value,
+      time: newest === null || "error" in newest ? null : stamp(Math.floor(newest.time / 1000)),
+      ...told(newest, ({ value }) => value),
     })),
   };
 }

@@ -1,36 +1,47 @@
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, InValue } from "@libsql/client/sqlite3";
 import { StoreError } from "../errors.js";
+import type { DeviceKey } from "../series.js";
+import {
+  CATALOG_PRAGMAS,
+  type CatalogClient,
+  type CatalogListeners,
+  formatOf,
+  guarded,
+  keyOfRow,
+  markSuspect,
+  openLog,
+  remakeCatalog,
+  whyUnusable,
+} from "./catalog-file.js";
+import {
+  CATALOG_FORMAT,
+  CATALOG_SCHEMA,
+  MONTH_FORMAT,
+  newerFormat,
+  type Part,
+  removalsOf,
+} from "./catalog-schema.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
+import type { NamesLog } from "./names-log.js";
 import { inTransaction, openFile } from "./sqlite.js";
 
-export const SERIES_FORMAT = 1;
-
-const DDL = [
-  "create table if not exists meta(key text primary key, value integer not null) strict, without rowid",
-  // removed: 0 while it lives, then its own id, so that the same name can begin anew
-  `create table if not exists series(
-    id integer primary key autoincrement, tenant integer not null, product text not null, device text not null,
-    field text not null, kind text not null, removed integer not null default 0,
-    unique(tenant, product, device, field, kind, removed)) strict`,
-  "create index if not exists series_removed on series(id) where removed <> 0",
-  // loose: flushes since the month was last compacted; dropped: 1 from the decision to the unlink
-  `create table if not exists part(
-    start integer primary key, stop integer not null, path text not null unique, format integer not null,
-    loose integer not null default 0, dropped integer not null default 0) strict`,
-];
-
-/** A month file: start taken, stop not (microseconds); `path` is a name in the store's folder. */
-export interface Part {
-  readonly start: number;
-  readonly stop: number;
-  readonly path: string;
-}
+/** Of its file in the store's folder. */
+export const catalogName = "catalog.db";
 
 export interface PartState extends Part {
   readonly loose: number;
   readonly dropped: boolean;
+  /** Of the file. */
+  readonly format: number;
+}
+
+/** A gap as it is kept: `series` is an id, 0 for all. */
+export interface GapRow {
+  readonly id: number;
+  readonly start: number;
+  readonly stop: number;
+  readonly series: number;
 }
 
 export interface Catalog {
@@ -38,13 +49,23 @@ export interface Catalog {
   ids(keys: readonly SeriesKey[]): Promise<number[]>;
   /** The id of a series, 0 when it has none yet. */
   find(key: SeriesKey): Promise<number>;
-  markRemoved(scope: RemovedScope): Promise<void>;
+  /** Indexes of the devices that have a living series; a bounded number at once. */
+  devicesWithSeries(devices: readonly DeviceKey[]): Promise<number[]>;
+  /** A bounded number at once: one transaction. */
+  markRemoved(scopes: readonly RemovedScope[]): Promise<void>;
   /** A removed series whose points may still lie in files. */
   nextRemoved(): Promise<number | undefined>;
   forget(id: number): Promise<void>;
   isText(id: number): Promise<boolean>;
   parts(): Promise<PartState[]>;
   addPart(part: Part): Promise<void>;
+  /** The month now lies in another file, or in one that has been brought to this format. */
+  replacePart(part: Part): Promise<void>;
+  /** The name of a series; undefined when it has none, or is removed. */
+  nameOf(id: number): Promise<SeriesKey | undefined>;
+  addGap(gap: Omit<GapRow, "id">): Promise<GapRow>;
+  gaps(): Promise<GapRow[]>;
+  removeGap(id: number): Promise<void>;
   /** The last step of a flush: its months count one flush more, and the checkpoint moves. */
   finishFlush(starts: readonly number[], checkpoint: number): Promise<void>;
   /** Takes back the flushes that a compaction has dealt with. */
@@ -54,6 +75,8 @@ export interface Catalog {
   removePart(start: number): Promise<void>;
   number(key: "checkpoint" | "floor"): Promise<number | undefined>;
   clearFloor(): Promise<void>;
+  /** A check has found its file damaged: the next start makes it again. */
+  suspect(fault: string): void;
   close(): void;
 }
 
@@ -65,36 +88,36 @@ const keyArgs = (key: SeriesKey): InValue[] => [
   key.kind,
 ];
 
-/** @throws StoreError CORRUPT when the folder was written by a newer version or has lost its catalog. */
-export async function openCatalog(dir: string): Promise<Catalog> {
+/**
+ * Opens the catalog; one that is damaged, or missing where there are month files, is made again from names.log and
+ * those files. @throws StoreError UNAVAILABLE when the folder was written by a newer version
+ */
+export async function openCatalog(dir: string, listeners: CatalogListeners): Promise<Catalog> {
   const path = join(dir, "catalog.db");
-  if (!existsSync(path) && readdirSync(dir).some((name) => /^points-.*\.db$/.test(name))) {
-    throw new StoreError("CORRUPT", `cannot open series store: ${dir} holds points but no catalog.db`);
-  }
-  const client = await openFile(path, { journal_mode: "wal", synchronous: 2, cache_size: -4096 });
+  const fault = await whyUnusable(dir);
+  if (fault !== null) await remakeCatalog(dir, fault, listeners.onDamage);
+  const client = await openFile(path, CATALOG_PRAGMAS);
   try {
     await checkFormat(client);
+    const log = await openLog(join(dir, "names.log"), client);
+    return createCatalog(guarded(client, dir, listeners), log, (fault) =>
+      markSuspect(dir, fault, listeners.onDamage),
+    );
   } catch (error) {
     client.close();
     throw error;
   }
-  return createCatalog(client);
 }
 
 async function checkFormat(client: Client): Promise<void> {
-  const version = Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
-  if (version > SERIES_FORMAT) throw newerFormat("catalog.db", version);
-  await client.batch([...DDL, `pragma user_version = ${SERIES_FORMAT}`], "write");
+  const version = await formatOf(client);
+  if (version > CATALOG_FORMAT) throw newerFormat("catalog.db", version, CATALOG_FORMAT);
+  await client.batch([...CATALOG_SCHEMA, `pragma user_version = ${CATALOG_FORMAT}`], "write");
 }
 
-export function newerFormat(name: string, version: number): StoreError {
-  return new StoreError(
-    "CORRUPT",
-    `cannot open series store: ${name} has format ${version}, this version reads up to ${SERIES_FORMAT}`,
-  );
-}
+function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: string) => void): Catalog {
+  let lastID = log.lastID ?? 0;
 
-function createCatalog(client: Client): Catalog {
   async function run(sql: string, args: InValue[] = []): Promise<void> {
     await client.execute({ sql, args });
   }
@@ -124,7 +147,19 @@ function createCatalog(client: Client): Catalog {
     const rows = found?.rows ?? [];
     if (rows.length !== keys.length)
       throw new StoreError("CORRUPT", "cannot name series: catalog.db lost rows");
-    return rows.map((row) => Number(row[0]));
+    const ids = rows.map((row) => Number(row[0]));
+    logNew(keys, ids);
+    return ids;
+  }
+
+  /** Ids ascend: what lies above those in the log is new. */
+  function logNew(keys: readonly SeriesKey[], ids: readonly number[]): void {
+    const fresh = ids.flatMap((id, i) => (id > lastID ? [{ id, key: keys[i] as SeriesKey }] : []));
+    for (const { id, key } of fresh.sort((a, b) => a.id - b.id)) {
+      log.name(id, key);
+      lastID = id;
+    }
+    log.write(false);
   }
 
   return {
@@ -134,12 +169,21 @@ function createCatalog(client: Client): Catalog {
         where tenant = ? and product = ? and device = ? and field = ? and kind = ? and removed = 0`;
       return Number((await client.execute({ sql, args: keyArgs(key) })).rows[0]?.[0] ?? 0);
     },
-    markRemoved: ({ tenant, productID, deviceID, field }) =>
-      run(
-        `update series set removed = id where tenant = ?1 and product = ?2 and removed = 0
-          and ${deviceID === undefined ? "field" : "device"} = ?3`,
-        [BigInt(tenant), productID, deviceID ?? field ?? ""],
-      ),
+    devicesWithSeries: async (devices) => {
+      const { rows } = await client.execute({
+        sql: `select k.key from json_each(?) k where exists (select 1 from series s
+          where s.tenant = k.value->>0 and s.product = k.value->>1 and s.device = k.value->>2 and s.removed = 0)`,
+        args: [
+          JSON.stringify(devices.map(({ tenant, productID, deviceID }) => [tenant, productID, deviceID])),
+        ],
+      });
+      return rows.map((row) => Number(row[0]));
+    },
+    markRemoved: async (scopes) => {
+      for (const scope of scopes) log.removal(scope);
+      log.write(true);
+      await client.batch(removalsOf(scopes), "write");
+    },
     nextRemoved: async () => {
       const { rows } = await client.execute("select id from series where removed <> 0 order by id limit 1");
       return rows[0] === undefined ? undefined : Number(rows[0][0]);
@@ -156,14 +200,15 @@ function createCatalog(client: Client): Catalog {
       const { rows } = await client.execute(
         "select start, stop, path, format, loose, dropped from part order by start",
       );
-      const newer = rows.find((row) => Number(row[3]) > SERIES_FORMAT);
-      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]));
+      const newer = rows.find((row) => Number(row[3]) > MONTH_FORMAT);
+      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), MONTH_FORMAT);
       return rows.map((row) => ({
         start: Number(row[0]),
         stop: Number(row[1]),
         path: String(row[2]),
         loose: Number(row[4]),
         dropped: row[5] === 1,
+        format: Number(row[3]),
       }));
     },
     addPart: ({ start, stop, path }) =>
@@ -171,10 +216,37 @@ function createCatalog(client: Client): Catalog {
         BigInt(start),
         BigInt(stop),
         path,
-        BigInt(SERIES_FORMAT),
+        BigInt(MONTH_FORMAT),
       ]),
-    finishFlush: (starts, checkpoint) =>
-      inTransaction(client, async (tx) => {
+    replacePart: ({ start, path }) =>
+      run("update part set path = ?2, format = ?3 where start = ?1", [
+        BigInt(start),
+        path,
+        BigInt(MONTH_FORMAT),
+      ]),
+    nameOf: async (id) => {
+      const { rows } = await client.execute({
+        sql: "select tenant, product, device, field, kind from series where id = ? and removed = 0",
+        args: [BigInt(id)],
+      });
+      return rows[0] === undefined ? undefined : keyOfRow(rows[0]);
+    },
+    addGap: async ({ start, stop, series }) => {
+      const { lastInsertRowid } = await client.execute({
+        sql: "insert into gap(start, stop, series) values (?, ?, ?)",
+        args: [BigInt(start), BigInt(stop), BigInt(series)],
+      });
+      return { id: Number(lastInsertRowid), start, stop, series };
+    },
+    gaps: async () => {
+      const { rows } = await client.execute("select id, start, stop, series from gap order by id");
+      return rows.map((row) => ({
+        ...{ id: Number(row[0]), start: Number(row[1]), stop: Number(row[2]), series: Number(row[3]) },
+      }));
+    },
+    removeGap: (id) => run("delete from gap where id = ?", [BigInt(id)]),
+    finishFlush: async (starts, checkpoint) => {
+      await inTransaction(client, async (tx) => {
         for (const start of starts) {
           await tx.execute({
             sql: "update part set loose = loose + 1 where start = ?",
@@ -185,7 +257,10 @@ function createCatalog(client: Client): Catalog {
           sql: "insert or replace into meta values ('checkpoint', ?)",
           args: [BigInt(checkpoint)],
         });
-      }),
+      });
+      log.checkpoint(checkpoint, lastID);
+      log.write(true);
+    },
     tighten: (start, flushes) =>
       run("update part set loose = max(0, loose - ?2) where start = ?1", [BigInt(start), BigInt(flushes)]),
     dropBefore: (time) =>
@@ -199,6 +274,10 @@ function createCatalog(client: Client): Catalog {
       return rows[0] === undefined ? undefined : Number(rows[0][0]);
     },
     clearFloor: () => run("delete from meta where key = 'floor'"),
-    close: () => client.close(),
+    suspect,
+    close: () => {
+      log.close();
+      client.close();
+    },
   };
 }

@@ -1,8 +1,11 @@
 import type { Client } from "@libsql/client/sqlite3";
+import type { Clock } from "../clock.js";
 import type { Catalog } from "./catalog.js";
-import { chunksToCompact, cutIntoChunks, encodeChunk } from "./chunks.js";
-import { firstTime, lastTime, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
-import { deleteChunks, insertChunks, listChunks, loadChunks } from "./files.js";
+import { chunksToCompact, cutIntoChunks } from "./chunks.js";
+import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { type ChunkFault, deleteChunks, insertChunks, listChunks, loadChunks } from "./files.js";
+import { newChunk } from "./flush.js";
+import type { Mender } from "./mender.js";
 import type { MonthPart, Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 
@@ -20,12 +23,17 @@ export interface Compaction {
  * Walks the series of months that many flushes have left in pieces: open months after 32 flushes, closed ones
  * once nothing has been written to them for ten minutes.
  */
-export function createCompaction(deps: { catalog: Catalog; parts: Parts; now: () => number }): Compaction {
-  const { catalog, parts, now } = deps;
+export function createCompaction(deps: {
+  catalog: Catalog;
+  parts: Parts;
+  mender: Pick<Mender, "note">;
+  clock: Clock;
+}): Compaction {
+  const { catalog, parts, mender, clock } = deps;
   let walk: { part: MonthPart; looseAtStart: number; settled: boolean; series: number } | undefined;
 
   const isClosed = (part: MonthPart): boolean =>
-    part.stop <= now() * MICROSECONDS && now() - part.writtenAt >= IDLE_MS;
+    part.stop <= clock.now() * MICROSECONDS && clock.monotonic() - part.writtenAt >= IDLE_MS;
 
   function choose(): MonthPart | undefined {
     return parts.list().find((part) => part.loose >= LOOSE_FLUSHES_MAX || (part.loose > 0 && isClosed(part)));
@@ -38,8 +46,8 @@ export function createCompaction(deps: { catalog: Catalog; parts: Parts; now: ()
       walk = { part, looseAtStart: part.loose, settled: isClosed(part), series: 0 };
     }
     const { part, settled, looseAtStart } = walk;
-    const client = await parts.client(part);
-    const series = await nextSeries(client, walk.series);
+    const after = walk.series;
+    const series = await parts.use(part, (client) => nextSeries(client, after));
     if (series === undefined) {
       await catalog.tighten(part.start, looseAtStart);
       part.loose -= looseAtStart;
@@ -47,7 +55,9 @@ export function createCompaction(deps: { catalog: Catalog; parts: Parts; now: ()
       return true;
     }
     const text = await catalog.isText(series);
-    if (!(await compactSeries(client, { series, text, settled }))) walk.series = series;
+    const onFault = (fault: ChunkFault): void => mender.note(part, fault);
+    const more = await parts.use(part, (client) => compactSeries(client, { series, text, settled }, onFault));
+    if (!more) walk.series = series;
     return true;
   }
 
@@ -62,15 +72,20 @@ async function nextSeries(client: Client, after: number): Promise<number | undef
   return rows[0] === undefined ? undefined : Number(rows[0][0]);
 }
 
-/** One rewrite of a series; false when nothing is worth it. Readers see the chunks before or after, never between. */
+/**
+ * One rewrite of a series; false when nothing is worth it, or a chunk is damaged: that must be put aside first.
+ * Readers see the chunks before or after, never between.
+ */
 export async function compactSeries(
   client: Client,
   { series, text, settled }: { series: number; text: boolean; settled: boolean },
+  onFault: (fault: ChunkFault) => void,
 ): Promise<boolean> {
   const chunks = (await listChunks(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
   const chosen = chunksToCompact(chunks, settled);
   if (chosen.length === 0) return false;
-  const loaded = await loadChunks(client, chosen, text);
+  const loaded = await loadChunks(client, series, chosen, text, { onFault });
+  if (loaded.length < chosen.length) return false;
   const merged = mergeAll(
     loaded.map(({ run }) => run),
     text,
@@ -81,14 +96,7 @@ export async function compactSeries(
   await inTransaction(client, async (tx) => {
     const ids = chosen.map((chunk) => chunk.id);
     await deleteChunks(tx, ids);
-    const rows = pieces.map((run, i) => ({
-      id: ids[i] ?? 0,
-      series,
-      start: firstTime(run),
-      stop: lastTime(run),
-      points: run.times.length,
-      data: encodeChunk(run),
-    }));
+    const rows = pieces.map((run, i) => ({ ...newChunk({ series, run }), id: ids[i] ?? 0 }));
     await insertChunks(tx, rows);
   });
   return true;

@@ -1,10 +1,20 @@
 import type { Client } from "@libsql/client/sqlite3";
-import type { Part } from "./catalog.js";
+import { isDamage } from "../database-faults.js";
+import { asError } from "../errors.js";
+import type { Part } from "./catalog-schema.js";
+import type { Verified } from "./checksums.js";
 import { overlapGroups } from "./chunks.js";
 import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run } from "./columns.js";
-import { listChunks, loadChunks, type StoredChunk } from "./files.js";
+import { type ChunkFault, listChunks, loadChunks, type StoredChunk, type Verifying } from "./files.js";
 
-export type OpenPart = (part: Part) => Promise<Client>;
+/** The month files as a reader meets them. */
+export interface PartFiles {
+  open(part: Part): Promise<Client>;
+  /** Told of what is left out of an answer: a chunk of the month, or (null) all that could not be read of it. */
+  onFault(part: Part, fault: ChunkFault | null, what: string): void;
+  /** Chunks of a month that need not be verified again. */
+  verified?(part: Part): Verified;
+}
 
 export interface FileRange {
   readonly id: number;
@@ -23,27 +33,46 @@ const FETCH_POINTS_MAX = 64 << 10;
  * ascending in itself. Only what the consumer asks for is read.
  */
 export async function* fetchRuns(
-  open: OpenPart,
+  files: PartFiles,
   range: FileRange,
   newestFirst: boolean,
 ): AsyncGenerator<Run> {
-  const { id, text, parts, start, stop } = range;
+  const { parts } = range;
   for (const part of newestFirst ? parts.toReversed() : parts) {
-    const db = await open(part);
-    const groups = overlapGroups(await listChunks(db, id, { start, stop }));
-    if (newestFirst) groups.reverse();
-    for (const batch of batches(groups)) {
-      const loaded = await loadChunks(db, batch.flat(), text);
-      const runs = new Map(loaded.map((chunk) => [chunk.id, chunk.run]));
-      for (const group of batch) {
-        const inIdOrder = group.toSorted((a, b) => a.id - b.id);
-        const merged = mergeAll(
-          inIdOrder.map((chunk) => runs.get(chunk.id) ?? emptyRun(text)),
-          text,
-        );
-        const run = clipRun(merged, start, stop);
-        if (run.times.length > 0) yield run;
-      }
+    try {
+      yield* runsOf(files, part, range, newestFirst);
+    } catch (error) {
+      // A month that is damaged does not hide the others.
+      if (!isDamage(error)) throw error;
+      files.onFault(part, null, asError(error).message);
+    }
+  }
+}
+
+async function* runsOf(
+  { open, onFault, verified }: PartFiles,
+  part: Part,
+  { id, text, start, stop }: FileRange,
+  newestFirst: boolean,
+): AsyncGenerator<Run> {
+  const db = await open(part);
+  const verifying: Verifying = {
+    onFault: (fault) => onFault(part, fault, fault.fault),
+    verified: verified?.(part),
+  };
+  const groups = overlapGroups(await listChunks(db, id, { start, stop }));
+  if (newestFirst) groups.reverse();
+  for (const batch of batches(groups)) {
+    const loaded = await loadChunks(db, id, batch.flat(), text, verifying);
+    const runs = new Map(loaded.map((chunk) => [chunk.id, chunk.run]));
+    for (const group of batch) {
+      const inIdOrder = group.toSorted((a, b) => a.id - b.id);
+      const merged = mergeAll(
+        inIdOrder.map((chunk) => runs.get(chunk.id) ?? emptyRun(text)),
+        text,
+      );
+      const run = clipRun(merged, start, stop);
+      if (run.times.length > 0) yield run;
     }
   }
 }
@@ -72,7 +101,7 @@ export interface Limits {
 
 /** The range's points of files and memory as one run; memory wins where both hold a time. */
 export async function fetchMerged(
-  open: OpenPart,
+  source: PartFiles,
   range: FileRange,
   memory: Run | null,
   limits: Limits,
@@ -82,7 +111,7 @@ export async function fetchMerged(
   const runs: Run[] = [];
   let points = 0;
   if (wanted > 0) {
-    for await (const run of fetchRuns(open, range, newestFirst)) {
+    for await (const run of fetchRuns(source, range, newestFirst)) {
       runs.push(run);
       points += run.times.length;
       if (points >= wanted) break;
@@ -95,12 +124,12 @@ export async function fetchMerged(
 
 /** The same points in ascending runs, merged only where memory and a run overlap. */
 export async function* fetchOverlaid(
-  open: OpenPart,
+  files: PartFiles,
   range: FileRange,
   memory: Run | null,
 ): AsyncGenerator<Run> {
   let left = memory ?? emptyRun(range.text);
-  for await (const run of fetchRuns(open, range, false)) {
+  for await (const run of fetchRuns(files, range, false)) {
     if (left.times.length === 0) {
       yield run;
       continue;

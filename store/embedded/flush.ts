@@ -1,16 +1,26 @@
 import type { Transaction } from "@libsql/client/sqlite3";
+import { systemClock } from "../clock.js";
 import type { Catalog } from "./catalog.js";
 import { CHUNK_POINTS_MAX, cutIntoChunks, encodeChunk } from "./chunks.js";
 import { clipRun, firstTime, lastTime, lowerBound, mergeRuns, type Run, sliceRun } from "./columns.js";
-import { deleteChunks, insertChunks, loadChunks, type NewChunk } from "./files.js";
+import {
+  asStored,
+  type ChunkFault,
+  deleteChunks,
+  insertChunks,
+  loadChunks,
+  type NewChunk,
+  type StoredChunk,
+} from "./files.js";
 import type { Memtable } from "./memtable.js";
+import type { Mender } from "./mender.js";
 import { keyOf } from "./names.js";
-import type { MonthPart, Parts } from "./parts.js";
+import { DamagedPart, type MonthPart, type Parts } from "./parts.js";
 import type { Registry, SeriesEntry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
 import { createBreather } from "./turns.js";
 
-interface Piece {
+export interface Piece {
   readonly series: number;
   readonly run: Run;
 }
@@ -35,11 +45,13 @@ const NAMED_AT_ONCE_MAX = 500;
 /** Up to so many series a flush fills their last chunks up; with more, compaction does it, which costs less. */
 const TOP_UP_SERIES_MAX = 2000;
 
-const newChunk = ({ series, run }: Piece): NewChunk => ({
+/** A run as the chunk that it becomes. */
+export const newChunk = ({ series, run }: Piece): NewChunk => ({
   series,
   start: firstTime(run),
   stop: lastTime(run),
   points: run.times.length,
+  text: Array.isArray(run.values),
   data: encodeChunk(run),
 });
 
@@ -52,11 +64,12 @@ export function createFlush(deps: {
   registry: Registry;
   catalog: Catalog;
   parts: Parts;
+  mender: Mender;
   checkpoint: number;
   /** Older points are being removed and are left out. */
   floor: () => number;
 }): Flush {
-  const { memtable, registry, catalog, parts, checkpoint, floor } = deps;
+  const { memtable, registry, catalog, parts, mender, checkpoint, floor } = deps;
   const breathe = createBreather();
   const buffers = new Map<number, MonthBuffer>();
   let queue: SeriesEntry[] | undefined;
@@ -100,20 +113,35 @@ export function createFlush(deps: {
 
   async function writeOut(target: MonthBuffer): Promise<void> {
     if (target.pieces.length === 0) return;
-    const client = await parts.client(target.part);
-    await inTransaction(client, (tx) => insertPieces(tx, target.pieces));
-    target.part.writtenAt = Date.now();
+    try {
+      await insertInto(target);
+    } catch (error) {
+      if (!(error instanceof DamagedPart)) throw error;
+      // What can be read of the month moves to a new file, and so do these.
+      await mender.move(error.part, error.fault);
+      await insertInto(target);
+    }
+    target.part.writtenAt = systemClock.monotonic();
     target.pieces = [];
     target.bytes = 0;
     await breathe();
   }
 
-  async function insertPieces(tx: Transaction, pieces: readonly Piece[]): Promise<void> {
+  function insertInto({ part, pieces }: MonthBuffer): Promise<void> {
+    const onFault = (fault: ChunkFault): void => mender.note(part, fault);
+    return parts.use(part, (client) => inTransaction(client, (tx) => insertPieces(tx, pieces, onFault)));
+  }
+
+  async function insertPieces(
+    tx: Transaction,
+    pieces: readonly Piece[],
+    onFault: (fault: ChunkFault) => void,
+  ): Promise<void> {
     let rows: NewChunk[] = [];
     let bytes = 0;
     for (const [i, piece] of pieces.entries()) {
       const alone = pieces[i - 1]?.series !== piece.series && pieces[i + 1]?.series !== piece.series;
-      const row = newChunk(topUp && alone ? await filledUp(tx, piece) : piece);
+      const row = newChunk(topUp && alone ? await filledUp(tx, piece, onFault) : piece);
       rows.push(row);
       bytes += row.data.length;
       if (bytes < INSERT_BYTES_MAX && rows.length < INSERT_ROWS_MAX) continue;
@@ -152,15 +180,18 @@ export function createFlush(deps: {
  * The piece together with its series' newest chunk, which it replaces, while both fit one chunk. Only the chunk
  * of the highest id may move up so: any other would begin to win over chunks written after it.
  */
-async function filledUp(tx: Transaction, piece: Piece): Promise<Piece> {
+async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFault) => void): Promise<Piece> {
   if (piece.run.times.length > CHUNK_POINTS_MAX / 2) return piece;
   const { rows } = await tx.execute({
-    sql: `select id from chunk where id = (select max(id) from chunk where series = ?1)
+    sql: `select id, start, stop, n from chunk where id = (select max(id) from chunk where series = ?1)
       and n <= ?2 and length(data) <= ?3`,
     args: [BigInt(piece.series), BigInt(CHUNK_POINTS_MAX / 2), BigInt(INSERT_BYTES_MAX)],
   });
-  if (rows[0] === undefined) return piece;
-  const [last] = await loadChunks(tx, [{ id: Number(rows[0][0]) }], Array.isArray(piece.run.values));
+  const [row] = rows;
+  if (row === undefined) return piece;
+  const [last] = await loadChunks(tx, piece.series, [asStored(row)], Array.isArray(piece.run.values), {
+    onFault,
+  });
   if (last === undefined) return piece;
   await deleteChunks(tx, [last.id]);
   return { series: piece.series, run: mergeRuns(last.run, piece.run) };
@@ -173,13 +204,17 @@ function bytesOf(run: Run): number {
   return PIECE_BYTES + run.times.length * 16 + text;
 }
 
-/** Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. */
+/**
+ * Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. A damaged one stays
+ * and is told of.
+ */
 export async function trimChunk(
   tx: Transaction,
-  chunk: { id: number; series: number; text: boolean },
+  chunk: StoredChunk & { readonly series: number; readonly text: boolean },
   time: number,
+  onFault: (fault: ChunkFault) => void,
 ): Promise<void> {
-  const [stored] = await loadChunks(tx, [chunk], chunk.text);
+  const [stored] = await loadChunks(tx, chunk.series, [chunk], chunk.text, { onFault });
   if (stored === undefined) return;
   const left = clipRun(stored.run, time, Number.MAX_SAFE_INTEGER);
   await deleteChunks(tx, [chunk.id]);

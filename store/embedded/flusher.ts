@@ -3,6 +3,7 @@ import type { Catalog } from "./catalog.js";
 import { asStoreError } from "./failures.js";
 import { createFlush, type Flush } from "./flush.js";
 import { createMemtable, type Memtable } from "./memtable.js";
+import type { Mender } from "./mender.js";
 import type { Parts } from "./parts.js";
 import type { Progress } from "./progress.js";
 import type { WriterOptions } from "./protocol.js";
@@ -44,6 +45,7 @@ export function createFlusher(deps: {
   registry: Registry;
   catalog: Catalog;
   parts: Parts;
+  mender: Mender;
   lock: ReturnType<typeof createLock>;
   progress: Progress;
   floor: () => number;

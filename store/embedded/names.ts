@@ -1,19 +1,9 @@
-import type { Kind, SeriesRef } from "../series.js";
+import type { DeviceKey, FieldKey, Kind, SeriesRef } from "../series.js";
 
-export interface SeriesKey {
-  readonly tenant: number;
-  readonly productID: string;
-  readonly deviceID: string;
-  readonly field: string;
-  readonly kind: Kind;
-}
+export type SeriesKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID" | "field" | "kind">;
 
-export interface RemovedScope {
-  readonly tenant: number;
-  readonly productID: string;
-  readonly deviceID?: string | undefined;
-  readonly field?: string | undefined;
-}
+/** Whose series a removal takes. */
+export type RemovedScope = DeviceKey | FieldKey;
 
 /** NUL and half surrogate pairs: SQLite cuts or refuses such text. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
@@ -32,8 +22,21 @@ export function keyOf(name: string): SeriesKey {
   return { tenant: Number(tenant), productID, deviceID, field, kind: kind as Kind };
 }
 
-/** Tells whether a removal takes the series of a name. */
-export function matcherOf({ tenant, productID, deviceID, field }: RemovedScope): (name: string) => boolean {
-  const prefix = `${tenant}\0${productID}\0${deviceID === undefined ? "" : `${deviceID}\0`}`;
-  return (name) => name.startsWith(prefix) && (field === undefined || keyOf(name).field === field);
+/** The common beginning of the names of a device's series. */
+export function nameOfDevice({ tenant, productID, deviceID }: DeviceKey): string {
+  return `${tenant}\0${productID}\0${deviceID}\0`;
+}
+
+/** `nameOfDevice` of the device whose series has the name. */
+export function deviceOf(name: string): string {
+  let end = 0;
+  for (let part = 0; part < 3; part++) end = name.indexOf("\0", end) + 1;
+  return name.slice(0, end);
+}
+
+/** Whether a file could hold series of these names. */
+export function isStorable(scope: RemovedScope): boolean {
+  return (
+    !UNSTORABLE.test(scope.productID) && !UNSTORABLE.test("field" in scope ? scope.field : scope.deviceID)
+  );
 }

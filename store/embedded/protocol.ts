@@ -1,8 +1,11 @@
 import type { Arithmetic } from "../arithmetic.js";
+import type { Damage } from "../damage.js";
 import type { StoreErrorCode } from "../errors.js";
-import type { Aggregate, ArithmeticAnswer, ReadRange } from "../series.js";
-import type { Part } from "./catalog.js";
+import type { Aggregate, ArithmeticAnswer, DeviceKey, ReadRange } from "../series.js";
+import type { Part } from "./catalog-schema.js";
 import type { Run } from "./columns.js";
+import type { ChunkFault } from "./files.js";
+import type { Gap } from "./gaps.js";
 import type { RemovedScope } from "./names.js";
 
 /** A call that crosses threads: what goes in, what comes back. */
@@ -46,7 +49,13 @@ export type WriterCalls = {
     args: Int32Array;
     answer: { ids: number[]; memory: (LastPoint | null)[]; floor: number };
   };
-  remove: { args: RemovedScope; answer: null };
+  /** Indexes of the devices that may have points. */
+  havePoints: { args: readonly DeviceKey[]; answer: number[] };
+  remove: { args: readonly RemovedScope[]; answer: null };
+  /** What a reader could not answer is looked at, put aside and told. */
+  suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
+  /** The points of a gap have been written again as far as they can be. */
+  endGap: { args: number; answer: null };
   /** Hides points older than the time and takes whole months off the list: readers must let go of these. */
   retire: { args: number; answer: readonly Part[] };
   /** Unlinks the retired months and trims the month that reaches over the time. */
@@ -75,7 +84,8 @@ export type ReaderCalls = {
       /** Months before the range, ascending: where the point before it may lie. */
       earlier: readonly Part[];
     };
-    answer: ArithmeticAnswer;
+    /** Null where the point before the range has no result, so that an increase cannot begin from it. */
+    answer: ArithmeticAnswer | null;
   };
   extremes: { args: SeriesInFiles & { start: number; stop: number; width: number }; answer: Run };
   latest: {
@@ -103,4 +113,16 @@ export type WriterEvent =
   | { readonly event: "ready" }
   /** The store could not be opened; the thread ends. */
   | { readonly event: "failed"; readonly code: StoreErrorCode; readonly message: string }
-  | { readonly event: "parts"; readonly parts: readonly Part[] };
+  | { readonly event: "parts"; readonly parts: readonly Part[] }
+  | { readonly event: "damage"; readonly damage: Damage }
+  | { readonly event: "gap"; readonly gap: Gap }
+  /** The catalog is damaged: the next start makes it again. The thread ends. */
+  | { readonly event: "ended"; readonly message: string };
+
+/** A reader has left something out of an answer: one chunk, or (null) what else it could not read of a month. */
+export interface ReaderEvent {
+  readonly event: "fault";
+  readonly path: string;
+  readonly chunk: ChunkFault | null;
+  readonly fault: string;
+}

@@ -1,14 +1,18 @@
 import { join } from "node:path";
-import type { Client } from "@libsql/client/sqlite3";
+import type { Client, Row } from "@libsql/client/sqlite3";
 import { createAggregation } from "../aggregation.js";
 import { computeColumn, computeOne } from "../arithmetic.js";
+import { systemClock } from "../clock.js";
+import { isDamage } from "../database-faults.js";
+import { asError } from "../errors.js";
 import { createExtremes } from "../extremes.js";
 import type { ArithmeticAnswer } from "../series.js";
 import type { Handlers } from "./calls.js";
-import type { Part } from "./catalog.js";
+import type { Part } from "./catalog-schema.js";
+import { createVerified, openLast, type Verified } from "./checksums.js";
 import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
-import { fetchMerged, fetchOverlaid } from "./fetch.js";
-import { loadChunks, openMonthFileToRead } from "./files.js";
+import { fetchMerged, fetchOverlaid, type PartFiles } from "./fetch.js";
+import { openMonthFileToRead } from "./files.js";
 import type { LastPoint, ReaderCalls, SeriesInFiles } from "./protocol.js";
 import { whileBusy } from "./sqlite.js";
 import { createLock } from "./turns.js";
@@ -16,11 +20,22 @@ import { createLock } from "./turns.js";
 const CLIENTS_MAX = 32;
 const LATEST_AT_ONCE_MAX = 256;
 
-/** What one reader thread answers, one call after the other. */
-export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
+/** What one reader thread answers, one call after the other; `onFault` is told of what is left out of answers. */
+export function createReader({
+  dir,
+  onFault,
+}: { dir: string } & Pick<PartFiles, "onFault">): Handlers<ReaderCalls> {
   // least recently used first
   const clients = new Map<string, Client>();
   const inTurn = createLock();
+  const verified = new Map<string, Verified>();
+  const files: PartFiles = { open, onFault, verified: verifiedOf };
+
+  function verifiedOf({ path }: Part): Verified {
+    const known = verified.get(path) ?? createVerified(systemClock.monotonic);
+    verified.set(path, known);
+    return known;
+  }
 
   async function open(part: Part): Promise<Client> {
     const client = clients.get(part.path) ?? (await openMonthFileToRead(join(dir, part.path)));
@@ -33,6 +48,7 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
   function close(path: string): void {
     clients.get(path)?.close();
     clients.delete(path);
+    verified.delete(path);
   }
 
   const rangeOf = (args: SeriesInFiles, start = NO_TIME_BELOW, stop = NO_TIME_ABOVE) => ({
@@ -43,7 +59,7 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
     stop,
   });
 
-  async function aggregate(args: ReaderCalls["aggregate"]["args"]): Promise<ArithmeticAnswer> {
+  async function aggregate(args: ReaderCalls["aggregate"]["args"]): Promise<ArithmeticAnswer | null> {
     const { edges, arithmetic } = args;
     const start = edges[0] ?? 0;
     const aggregation = createAggregation(edges, args.aggregate);
@@ -51,10 +67,12 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
     if (args.aggregate === "increase") {
       const before = await pointBefore(args, start);
       const from = before === undefined || arithmetic === null ? before : computeOne(arithmetic, before);
-      if (from !== undefined && Number.isFinite(from)) aggregation.startFrom(from);
+      // The last result lies further back: whoever asks reads the points.
+      if (arithmetic !== null && from !== undefined && !Number.isFinite(from)) return null;
+      if (from !== undefined) aggregation.startFrom(from);
     }
     for await (const { times, values } of fetchOverlaid(
-      open,
+      files,
       rangeOf(args, start, edges.at(-1)),
       args.memory,
     )) {
@@ -73,7 +91,7 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
   async function extremes(args: ReaderCalls["extremes"]["args"]): Promise<Run> {
     const thinned = createExtremes(args.width);
     const range = rangeOf(args, args.start, args.stop);
-    for await (const { times, values } of fetchOverlaid(open, range, args.memory)) {
+    for await (const { times, values } of fetchOverlaid(files, range, args.memory)) {
       if (!Array.isArray(values)) thinned.add(times, values);
     }
     return thinned.result();
@@ -84,7 +102,7 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
     start: number,
   ): Promise<number | undefined> {
     const range = { ...rangeOf(args, NO_TIME_BELOW, start), parts: args.earlier };
-    const stored = await fetchMerged(open, range, null, { newest: 1 });
+    const stored = await fetchMerged(files, range, null, { newest: 1 });
     const { before } = args;
     const inFiles = stored.times[0];
     const value =
@@ -104,7 +122,7 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
     for (const part of parts.toReversed()) {
       for (let i = 0; i < open.length; i += LATEST_AT_ONCE_MAX) {
         const some = open.slice(i, i + LATEST_AT_ONCE_MAX);
-        for (const [id, point] of await latestInPart(part, some, isText)) found.set(id, point);
+        for (const [id, point] of await latestFound(part, some, isText)) found.set(id, point);
       }
       open = open.filter((id) => !found.has(id));
       if (open.length === 0) break;
@@ -115,39 +133,58 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
     });
   }
 
-  /** The last point of each series' newest chunk; of numbers only its eight bytes leave the file. */
+  /** As `latestInPart`; a month that is damaged does not hide the others. */
+  async function latestFound(
+    part: Part,
+    ids: readonly number[],
+    isText: ReadonlyMap<number, boolean>,
+  ): Promise<[number, LastPoint][]> {
+    try {
+      return await latestInPart(part, ids, isText);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      onFault(part, null, asError(error).message);
+      return [];
+    }
+  }
+
+  /** The last point of each series' newest chunk; of numbers only twelve bytes leave the file. */
   async function latestInPart(
     part: Part,
     ids: readonly number[],
     isText: ReadonlyMap<number, boolean>,
   ): Promise<[number, LastPoint][]> {
     const db = await open(part);
-    const sql = `select c.series, c.id, c.stop, substr(c.data, -8)
+    // Chunks of before there were checksums answer what their data ends with.
+    const sql = `select c.series, c.stop, c.tail, case when c.sum is null then substr(c.data, -8) end
       from json_each(?1) j join chunk c on c.id = (select id from chunk where series = j.value
         and stop = (select max(stop) from chunk where series = j.value) order by id desc limit 1)`;
     const { rows } = await whileBusy(() => db.execute({ sql, args: [JSON.stringify(ids)] }));
     const points: [number, LastPoint][] = [];
     for (const row of rows) {
       const series = Number(row[0]);
-      const time = Number(row[2]);
-      const value =
-        isText.get(series) === true
-          ? await lastText(db, Number(row[1]))
-          : (new Float64Array(row[3] as ArrayBuffer, 0, 1)[0] ?? 0);
-      points.push([series, { time, value }]);
+      const time = Number(row[1]);
+      const text = isText.get(series) === true;
+      const value = text ? null : lastValue(series, time, row);
+      const point = value === null ? await lastPoint(part, series, text) : { time, value };
+      if (point !== null) points.push([series, point]);
     }
     return points;
   }
 
-  async function lastText(db: Client, id: number): Promise<string> {
-    const [chunk] = await loadChunks(db, [{ id }], true);
-    return String(chunk?.run.values.at(-1) ?? "");
+  /** From the chunks themselves: of text, of a chunk without its last value, or where that is damaged. */
+  async function lastPoint(part: Part, id: number, text: boolean): Promise<LastPoint | null> {
+    const range = { id, text, parts: [part], start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+    const { times, values } = await fetchMerged(files, range, null, { newest: 1 });
+    const time = times[0];
+    const value = values[0];
+    return time === undefined || value === undefined ? null : { time, value };
   }
 
   return {
     read: (args) =>
       inTurn(() =>
-        fetchMerged(open, rangeOf(args, args.range.start, args.range.stop), args.memory, args.range),
+        fetchMerged(files, rangeOf(args, args.range.start, args.range.stop), args.memory, args.range),
       ),
     aggregate: (args) => inTurn(() => aggregate(args)),
     extremes: (args) => inTurn(() => extremes(args)),
@@ -163,6 +200,13 @@ export function createReader({ dir }: { dir: string }): Handlers<ReaderCalls> {
         return null;
       }),
   };
+}
+
+/** Of a number chunk's row as `latestInPart` asks for it; null where the chunk itself must be looked at. */
+function lastValue(series: number, time: number, row: Row): number | null {
+  if (row[2] !== null) return openLast(series, time, row[2] as ArrayBuffer);
+  const data = row[3];
+  return data instanceof ArrayBuffer && data.byteLength === 8 ? (new Float64Array(data)[0] ?? null) : null;
 }
 
 /** Points whose result is finite. */

@@ -1,7 +1,16 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { serveCalls } from "./calls.js";
-import type { ReaderCalls } from "./protocol.js";
+import type { ReaderCalls, ReaderEvent } from "./protocol.js";
 import { createReader } from "./reader.js";
 
 if (parentPort === null) throw new Error("series-reader.worker runs in a worker thread only");
-serveCalls<ReaderCalls>(parentPort, createReader(workerData as { dir: string }));
+const port = parentPort;
+const tell = (event: ReaderEvent): void => port.postMessage(event);
+
+serveCalls<ReaderCalls>(
+  port,
+  createReader({
+    ...(workerData as { dir: string }),
+    onFault: ({ path }, chunk, fault) => tell({ event: "fault", path, chunk, fault }),
+  }),
+);

@@ -3,7 +3,7 @@ import { StoreError } from "../errors.js";
 import { threadLimits } from "../thread-limits.js";
 import { type Caller, createCaller } from "./calls.js";
 import { asStoreError } from "./failures.js";
-import type { ReaderCalls } from "./protocol.js";
+import type { ReaderCalls, ReaderEvent } from "./protocol.js";
 
 export interface Readers {
   /** Asks the reader with the least to do. */
@@ -21,7 +21,16 @@ interface Reader {
 const RESTART_PAUSE_MS = 1000;
 
 /** Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. */
-export function createReaders({ dir, threads }: { dir: string; threads: number }): Readers {
+export function createReaders({
+  dir,
+  threads,
+  onFault,
+}: {
+  dir: string;
+  threads: number;
+  /** Told of what a reader left out of an answer. */
+  onFault: (event: ReaderEvent) => void;
+}): Readers {
   const readers: Reader[] = [];
   let closed = false;
 
@@ -31,7 +40,7 @@ export function createReaders({ dir, threads }: { dir: string; threads: number }
       workerData: { dir },
       resourceLimits: threadLimits,
     });
-    const caller = createCaller<ReaderCalls>(worker, () => undefined);
+    const caller = createCaller<ReaderCalls>(worker, (event) => onFault(event as ReaderEvent));
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));

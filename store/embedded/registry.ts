@@ -1,3 +1,6 @@
+import type { FieldKey } from "../series.js";
+import { deviceOf, keyOf, nameOfDevice, type RemovedScope } from "./names.js";
+
 /** A series as the writer knows it; `slot` is its place in the memtables and is never given again. */
 export interface SeriesEntry {
   readonly slot: number;
@@ -13,21 +16,25 @@ export interface Registry {
   /** The living series of a handle; after a removal a new one of the same name. */
   byHandle(handle: number): SeriesEntry;
   bySlot(slot: number): SeriesEntry;
-  matching(matches: (name: string) => boolean): SeriesEntry[];
+  /** The living series that a removal takes; of devices without a look at any other. */
+  matching(scopes: readonly RemovedScope[]): SeriesEntry[];
   remove(entries: readonly SeriesEntry[]): void;
 }
 
 export function createRegistry(): Registry {
   const handles: SeriesEntry[] = [];
   const slots: SeriesEntry[] = [];
-  const names = new Map<string, SeriesEntry>();
+  /** By device: a removal of many devices must not go over all the series. */
+  const devices = new Map<string, SeriesEntry[]>();
 
   function intern(name: string): SeriesEntry {
-    const known = names.get(name);
+    const device = deviceOf(name);
+    const siblings = devices.get(device) ?? [];
+    const known = siblings.find((entry) => entry.name === name);
     if (known !== undefined) return known;
     const entry: SeriesEntry = { slot: slots.length, name, id: 0, removed: false };
     slots.push(entry);
-    names.set(name, entry);
+    if (siblings.push(entry) === 1) devices.set(device, siblings);
     return entry;
   }
 
@@ -49,12 +56,25 @@ export function createRegistry(): Registry {
       return fresh;
     },
     bySlot: (slot) => at(slots, slot),
-    matching: (matches) => [...names.values()].filter((entry) => matches(entry.name)),
+    matching: (scopes) => {
+      const ofDevices = scopes.flatMap((scope) =>
+        "field" in scope ? [] : (devices.get(nameOfDevice(scope)) ?? []),
+      );
+      const fields = new Set(scopes.flatMap((scope) => ("field" in scope ? [fieldName(scope)] : [])));
+      if (fields.size === 0) return ofDevices;
+      const all = [...devices.values()].flat();
+      return [...ofDevices, ...all.filter((entry) => fields.has(fieldName(keyOf(entry.name))))];
+    },
     remove: (entries) => {
       for (const entry of entries) {
         entry.removed = true;
-        names.delete(entry.name);
+        const device = deviceOf(entry.name);
+        const left = (devices.get(device) ?? []).filter((one) => one !== entry);
+        if (left.length > 0) devices.set(device, left);
+        else devices.delete(device);
       }
     },
   };
 }
+
+const fieldName = ({ tenant, productID, field }: FieldKey): string => `${tenant}\0${productID}\0${field}`;

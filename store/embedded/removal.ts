@@ -1,6 +1,9 @@
-import type { Catalog, Part } from "./catalog.js";
+import type { Row, Transaction } from "@libsql/client/sqlite3";
+import type { Catalog } from "./catalog.js";
+import { type ChunkFault, deleteChunks } from "./files.js";
 import { trimChunk } from "./flush.js";
-import type { Parts } from "./parts.js";
+import type { Mender } from "./mender.js";
+import type { MonthPart, Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 
 export interface Removal {
@@ -10,22 +13,34 @@ export interface Removal {
   trimStep(time: number): Promise<boolean>;
 }
 
+type FourNumbers = [number, number, number, number];
+
 const CHUNKS_A_STEP_MAX = 64;
 const SCANNED_A_STEP_MAX = 512;
 
 /** The slow half of removals: what they take is never answered any more, here its space is freed. */
-export function createRemoval({ catalog, parts }: { catalog: Catalog; parts: Parts }): Removal {
-  let trim: { time: number; part: Part; after: number } | undefined;
+export function createRemoval({
+  catalog,
+  parts,
+  mender,
+}: {
+  catalog: Catalog;
+  parts: Parts;
+  mender: Pick<Mender, "note">;
+}): Removal {
+  let trim: { time: number; part: MonthPart; after: number } | undefined;
 
   async function sweepStep(): Promise<boolean> {
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
     for (const part of parts.list()) {
-      const client = await parts.client(part);
-      const { rowsAffected } = await client.execute({
-        sql: "delete from chunk where id in (select id from chunk where series = ?1 limit ?2)",
-        args: [BigInt(series), BigInt(CHUNKS_A_STEP_MAX)],
-      });
+      // What of it was put aside goes as well.
+      const { rowsAffected } = await parts.use(part, (client) =>
+        client.execute({
+          sql: "delete from chunk where id in (select id from chunk where series in (?1, -?1) limit ?2)",
+          args: [BigInt(series), BigInt(CHUNKS_A_STEP_MAX)],
+        }),
+      );
       if (rowsAffected > 0) return true;
     }
     await catalog.forget(series);
@@ -45,23 +60,35 @@ export function createRemoval({ catalog, parts }: { catalog: Catalog; parts: Par
   }
 
   /** One stretch of ids behind `after`; answers the last id seen, undefined at the end. */
-  async function trimSome(part: Part, after: number, time: number): Promise<number | undefined> {
-    const client = await parts.client(part);
-    const { rows } = await client.execute({
-      sql: `select id, series, start, stop from (select * from chunk where id > ? order by id limit ?)`,
-      args: [BigInt(after), BigInt(SCANNED_A_STEP_MAX)],
-    });
-    const old = rows.filter((row) => Number(row[2]) < time).slice(0, CHUNKS_A_STEP_MAX);
-    if (old.length > 0) {
-      await inTransaction(client, async (tx) => {
-        for (const row of old) {
-          const series = Number(row[1]);
-          await trimChunk(tx, { id: Number(row[0]), series, text: await catalog.isText(series) }, time);
-        }
+  function trimSome(part: MonthPart, after: number, time: number): Promise<number | undefined> {
+    const onFault = (fault: ChunkFault): void => mender.note(part, fault);
+    return parts.use(part, async (client) => {
+      const { rows } = await client.execute({
+        sql: `select id, series, start, stop, n from (select * from chunk where id > ? order by id limit ?)`,
+        args: [BigInt(after), BigInt(SCANNED_A_STEP_MAX)],
       });
+      const old = rows.filter((row) => Number(row[2]) < time).slice(0, CHUNKS_A_STEP_MAX);
+      if (old.length > 0) await inTransaction(client, (tx) => trimAll(tx, old, time, onFault));
+      const cut = old.length === CHUNKS_A_STEP_MAX ? old.at(-1) : rows.at(-1);
+      return cut === undefined ? undefined : Number(cut[0]);
+    });
+  }
+
+  async function trimAll(
+    tx: Transaction,
+    rows: readonly Row[],
+    time: number,
+    onFault: (fault: ChunkFault) => void,
+  ): Promise<void> {
+    for (const row of rows) {
+      const series = Number(row[1]);
+      const [id, start, stop, points] = [row[0], row[2], row[3], row[4]].map(Number) as FourNumbers;
+      // What was put aside cannot be cut; it goes once all of it is old.
+      if (series < 0 && stop < time) await deleteChunks(tx, [id]);
+      if (series < 0) continue;
+      const chunk = { id, series, start, stop, points, text: await catalog.isText(series) };
+      await trimChunk(tx, chunk, time, onFault);
     }
-    const cut = old.length === CHUNKS_A_STEP_MAX ? old.at(-1) : rows.at(-1);
-    return cut === undefined ? undefined : Number(cut[0]);
   }
 
   return { sweepStep, trimStep };

@@ -31,7 +31,10 @@ export async function openFile(path: string, pragmas: Pragmas): Promise<Client> 
 }
 
 /** Runs `work` in one write transaction: all of it or nothing. */
-export async function inTransaction<T>(client: Client, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  client: Pick<Client, "transaction">,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   const tx = await client.transaction("write");
   try {
     const result = await work(tx);

@@ -1,13 +1,20 @@
+import { join } from "node:path";
+import { systemClock } from "../clock.js";
+import type { Damage } from "../damage.js";
+import { headFault } from "../database-file.js";
 import { StoreError } from "../errors.js";
-import type { ReadRange } from "../series.js";
+import type { DeviceKey, ReadRange } from "../series.js";
 import type { Handlers } from "./calls.js";
-import { openCatalog, type Part } from "./catalog.js";
+import { catalogName, openCatalog } from "./catalog.js";
+import type { Part } from "./catalog-schema.js";
 import { limitRun, mergeRuns, NO_TIME_BELOW, type Run } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
+import type { Gap } from "./gaps.js";
 import { createIntake } from "./intake.js";
-import { keyOf, matcherOf, type RemovedScope } from "./names.js";
-import { openParts } from "./parts.js";
+import { createMender, gapOf } from "./mender.js";
+import { keyOf, type RemovedScope } from "./names.js";
+import { DamagedPart, openParts } from "./parts.js";
 import { createProgress } from "./progress.js";
 import type { Definitions, FindAnswer, LastPoint, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry, type SeriesEntry } from "./registry.js";
@@ -19,25 +26,39 @@ export interface Writer {
   define(definitions: Definitions): void;
 }
 
+/** Whom the writer tells of what happens beside the calls. */
+export interface WriterListeners {
+  readonly onParts: (parts: readonly Part[]) => void;
+  readonly onDamage: (damage: Damage) => void;
+  readonly onGap: (gap: Gap) => void;
+  /** The catalog can no longer be read: nothing can go on, and the next start makes it again. */
+  readonly onCatalogLost: (error: Error) => void;
+}
+
 const HOUSEKEEPING_IDLE_MS = 30_000;
 /** Housekeeping rests three times as long as it works. */
 const HOUSEKEEPING_REST = 3;
 
 /** The thread that holds the newest points and is alone in writing files. */
-export async function openWriter(
-  options: WriterOptions,
-  onParts: (parts: readonly Part[]) => void,
-): Promise<Writer> {
+export async function openWriter(options: WriterOptions, listeners: WriterListeners): Promise<Writer> {
   const registry = createRegistry();
   const lock = createLock();
-  const catalog = await openCatalog(options.dir);
-  const parts = await openParts({ dir: options.dir, catalog, onChange: onParts });
+  const { dir } = options;
+  const { onParts, onDamage, onGap } = listeners;
+  const catalog = await openCatalog(dir, listeners);
+  const parts = await openParts({ dir, catalog, onChange: onParts });
+  const mender = createMender({ dir, catalog, parts, onDamage, onGap });
+  await tellGaps();
+  await mendAll();
   const progress = createProgress((await catalog.number("checkpoint")) ?? 0);
   let floor = (await catalog.number("floor")) ?? NO_TIME_BELOW;
-  const flusher = createFlusher({ options, registry, catalog, parts, lock, progress, floor: () => floor });
+  const flusher = createFlusher({
+    ...{ options, registry, catalog, parts, mender, lock, progress },
+    floor: () => floor,
+  });
   const intake = createIntake({ registry, flusher, progress });
-  const removal = createRemoval({ catalog, parts });
-  const compaction = createCompaction({ catalog, parts, now: Date.now });
+  const removal = createRemoval({ catalog, parts, mender });
+  const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
   let closing = false;
   let wake: () => void = () => undefined;
 
@@ -85,18 +106,25 @@ export async function openWriter(
     return { ids: entries.map((entry) => entry.id), memory: entries.map((entry) => lastOf(entry)), floor };
   }
 
+  const isInMemory = ({ slot }: SeriesEntry): boolean => flusher.tables().some((table) => table.has(slot));
+
+  async function havePoints(devices: readonly DeviceKey[]): Promise<number[]> {
+    const inFiles = new Set(await catalog.devicesWithSeries(devices));
+    return [...devices.keys()].filter(
+      (i) => inFiles.has(i) || registry.matching(devices.slice(i, i + 1)).some(isInMemory),
+    );
+  }
+
   /**
    * With points of the series still in memory, these go to disk first: the checkpoint then covers them, and no
    * replay of the journal brings them back.
    */
-  async function remove(scope: RemovedScope): Promise<null> {
+  async function remove(scopes: readonly RemovedScope[]): Promise<null> {
     await intake.held(async () => {
-      const entries = registry.matching(matcherOf(scope));
-      const inMemory = entries.some(({ slot }) => flusher.tables().some((table) => table.has(slot)));
-      if (inMemory) await flusher.flush();
+      if (registry.matching(scopes).some(isInMemory)) await flusher.flush();
       await lock(async () => {
-        await catalog.markRemoved(scope);
-        registry.remove(registry.matching(matcherOf(scope)));
+        await catalog.markRemoved(scopes);
+        registry.remove(registry.matching(scopes));
       });
     });
     wake();
@@ -146,7 +174,8 @@ export async function openWriter(
   async function keepHouse(): Promise<void> {
     if (floor !== NO_TIME_BELOW) await dropOld({ time: floor, retired: [] });
     while (!closing) {
-      const more = (await rested(removal.sweepStep)) || (await rested(compaction.step));
+      const more =
+        (await rested(mender.step)) || (await rested(removal.sweepStep)) || (await rested(compaction.step));
       if (!more) await idle();
     }
   }
@@ -162,9 +191,29 @@ export async function openWriter(
     });
   }
 
-  /** A full disk stops housekeeping only until the next try. */
+  /** A full disk stops housekeeping only until the next try; of a damaged file the sound part moves. */
   async function keepHouseAlways(): Promise<void> {
-    while (!closing) await keepHouse().catch(idle);
+    while (!closing) {
+      await keepHouse().catch((error: unknown) =>
+        error instanceof DamagedPart ? lock(() => mender.move(error.part, error.fault)).catch(idle) : idle(),
+      );
+    }
+  }
+
+  /** Before the first answer: months whose files have gone, or are no databases, are told of at once. */
+  async function mendAll(): Promise<void> {
+    for (const part of parts.list()) {
+      const fault = parts.missing(part) ?? (await headFault(join(dir, part.path)));
+      if (fault !== null) await mender.move(part, fault);
+    }
+  }
+
+  async function tellGaps(): Promise<void> {
+    for (const row of await catalog.gaps()) {
+      const gap = await gapOf(catalog, row);
+      if (gap === null) await catalog.removeGap(row.id);
+      else onGap(gap);
+    }
   }
 
   const housekeeping = keepHouseAlways();
@@ -203,9 +252,20 @@ export async function openWriter(
       },
       find,
       findLast,
+      havePoints,
       remove,
       retire,
       dropOld,
+      suspect: ({ path, chunk, fault }) => {
+        if (path === catalogName) catalog.suspect(fault);
+        else mender.suspect(path, chunk, fault);
+        wake();
+        return null;
+      },
+      endGap: async (id) => {
+        await catalog.removeGap(id);
+        return null;
+      },
       close,
     },
   };

@@ -1,6 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { serveCalls } from "./calls.js";
-import type { Part } from "./catalog.js";
 import { asStoreError } from "./failures.js";
 import type { Definitions, WriterCalls, WriterEvent, WriterOptions } from "./protocol.js";
 import { openWriter } from "./writer.js";
@@ -9,11 +8,14 @@ if (parentPort === null) throw new Error("series-writer.worker runs in a worker 
 const port = parentPort;
 const tell = (event: WriterEvent): void => port.postMessage(event);
 
-const tellParts = (parts: readonly Part[]): void =>
-  tell({ event: "parts", parts: parts.map(({ start, stop, path }) => ({ start, stop, path })) });
-
 try {
-  const writer = await openWriter(workerData as WriterOptions, tellParts);
+  const writer = await openWriter(workerData as WriterOptions, {
+    onParts: (parts) =>
+      tell({ event: "parts", parts: parts.map(({ start, stop, path }) => ({ start, stop, path })) }),
+    onDamage: (damage) => tell({ event: "damage", damage }),
+    onGap: (gap) => tell({ event: "gap", gap }),
+    onCatalogLost: ({ message }) => tell({ event: "ended", message }),
+  });
   serveCalls<WriterCalls>(port, writer.handlers, (prelude) => {
     if (prelude !== null) writer.define(prelude as Definitions);
   });

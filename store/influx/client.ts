@@ -2,7 +2,13 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
+import { systemClock } from "../clock.js";
 import { StoreError } from "../errors.js";
+import { createBucketKeeper } from "./bucket.js";
+import { foreignIn } from "./csv.js";
+import { fluxFirstMoment } from "./flux.js";
+import { createInfluxHealth, type InfluxState, type InfluxTrouble, InfluxUnavailable } from "./health.js";
+import type { InfluxLedger } from "./ledger.js";
 
 export interface InfluxAccess {
   readonly url: string;
@@ -13,6 +19,11 @@ export interface InfluxAccess {
   readonly timeoutMs: number;
   /** Requests under way at once; more wait for a connection. */
   readonly connectionsMax: number;
+  readonly ledger: InfluxLedger;
+  /** Whether it serves has changed. */
+  readonly onState: (state: InfluxState) => void;
+  /** The bucket has been made; `again`: it had gone, and its points with it. No call uses it before this has ended. */
+  readonly onBucketMade: (again: boolean) => Promise<void>;
 }
 
 /** What the server said about a body of lines that it did not take whole. */
@@ -28,8 +39,15 @@ export interface InfluxClient {
   query(flux: string): AsyncGenerator<Uint8Array>;
   /** Deletes the points of [start, stop] that match; RFC 3339. @throws StoreError UNAVAILABLE */
   remove(range: { readonly start: string; readonly stop: string }, predicate?: string): Promise<void>;
-  /** Makes the bucket if it is missing and the token may. @throws StoreError UNAVAILABLE */
-  ensureBucket(): Promise<void>;
+  /**
+   * Asks for next to nothing, with the permissions that writes and questions need. Like them it makes a bucket that is
+   * missing, if that is ours to do and the token may. @throws StoreError UNAVAILABLE
+   */
+  probe(): Promise<void>;
+  /** Learns of the bucket what the token may see. @throws StoreError UNAVAILABLE */
+  look(): Promise<void>;
+  /** The length of the bucket's shards, microseconds. */
+  readonly shardMicros: number;
   close(): void;
 }
 
@@ -47,52 +65,83 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const fetch = createFetch(access, agent);
   const org = encodeURIComponent(access.org);
   const bucket = encodeURIComponent(access.bucket);
-  const ensureBucket = () => makeBucket(fetch, access);
+  const keeper = createBucketKeeper({
+    ...{ org: access.org, bucket: access.bucket, ledger: access.ledger, onMade: access.onBucketMade },
+    request: (path, body) => drain(body === undefined ? fetch(path, "", "GET") : fetch(path, body)),
+  });
+  const health = createInfluxHealth(systemClock.monotonic, access.onState);
+  const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
 
-  return {
-    ensureBucket,
-    close: () => agent.destroy(),
-    async write(body) {
-      const path = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
-      const send = () => drain(fetch(path, body, "POST", "text/plain; charset=utf-8"));
+  function sendLines(body: string): Promise<LinesRefused | undefined> {
+    const send = () => drain(fetch(writePath, body, "POST", "text/plain; charset=utf-8"));
+    return health.watch("writes", async () => {
       try {
-        await withBucket(send, ensureBucket);
+        await withBucket(send, keeper.ensure);
         return undefined;
       } catch (error) {
         const refused = linesRefused(error);
         if (refused) return refused;
         throw unavailable("write to", error);
       }
-    },
-    async *query(flux) {
-      const dialect = { header: true, annotations: [], dateTimeFormat: "RFC3339Nano" };
-      const ask = () => fetch(`/api/v2/query?org=${org}`, { type: "flux", query: flux, dialect });
+    });
+  }
+
+  async function* askAgain(flux: string): AsyncGenerator<Uint8Array> {
+    const dialect = { header: true, annotations: ["datatype"], dateTimeFormat: "RFC3339Nano" };
+    const ask = () => fetch(`/api/v2/query?org=${org}`, { type: "flux", query: flux, dialect });
+    try {
+      yield* ask();
+    } catch (error) {
+      if (!isMissing(error)) throw unanswered(error);
       try {
+        await keeper.ensure(); // a 404 comes before any row
         yield* ask();
-      } catch (error) {
-        if (!isMissing(error)) throw unavailable("query", error);
-        await ensureBucket(); // a 404 comes before any row
-        try {
-          yield* ask();
-        } catch (again) {
-          throw unavailable("query", again);
-        }
+      } catch (again) {
+        throw unanswered(again);
       }
+    }
+  }
+
+  return {
+    look: () =>
+      keeper.look().catch((error: unknown) => {
+        throw unavailable("look at the bucket of", error);
+      }),
+    get shardMicros() {
+      return keeper.shardMicros;
+    },
+    close: () => agent.destroy(),
+    write: sendLines,
+    query: (flux) => health.watchAll("queries", () => askAgain(flux)),
+    probe: async () => {
+      // A server that wants lines answers 400, which says that all else is well.
+      const noLines = health.watch("writes", async () => {
+        try {
+          await withBucket(() => drain(fetch(writePath, "", "POST", "text/plain")), keeper.ensure);
+        } catch (error) {
+          if (!(error instanceof HttpError && error.statusCode === 400)) throw unavailable("write to", error);
+        }
+      });
+      const noRows = drain(health.watchAll("queries", () => askAgain(fluxFirstMoment(access.bucket))));
+      const ends = await Promise.allSettled([noLines, noRows]);
+      for (const end of ends) if (end.status === "rejected") throw end.reason;
     },
     async remove(range, predicate) {
       const body = { ...range, ...(predicate === undefined ? {} : { predicate }) };
-      try {
-        await drain(fetch(`/api/v2/delete?org=${org}&bucket=${bucket}`, body));
-      } catch (error) {
-        throw unavailable("delete from", error);
-      }
+      const send = () => drain(fetch(`/api/v2/delete?org=${org}&bucket=${bucket}`, body));
+      await health.watch("writes", () =>
+        withBucket(send, keeper.ensure).catch((error: unknown) => {
+          throw unavailable("delete from", error);
+        }),
+      );
     },
   };
 }
 
 /**
  * The client's own timeouts leave a stalled answer hanging and its connection open; an aborted request ends
- * both. A kept connection may turn out closed by the server: every request here may be repeated, so it is, once.
+ * both. A kept connection may turn out closed by the server, and a question may meet a bucket that is just being made:
+ * every request here may be repeated, so it is, once.
  */
 function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
   const { url, token, timeoutMs } = access;
@@ -112,8 +161,9 @@ function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
         }
         return;
       } catch (error) {
-        if (abort.signal.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
-        if (started || attempt > 1 || !isReset(error)) throw error;
+        if (abort.signal.aborted)
+          throw new TimeoutError(`no answer within ${timeoutMs} ms`, { cause: error });
+        if (started || attempt > 1 || !(isReset(error) || isPassing(error))) throw error;
       } finally {
         clearTimeout(timer);
       }
@@ -121,29 +171,7 @@ function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
   };
 }
 
-async function makeBucket(fetch: Fetch, { org, bucket }: InfluxAccess): Promise<void> {
-  try {
-    const query = `org=${encodeURIComponent(org)}&name=${encodeURIComponent(bucket)}`;
-    const found = await listOf(fetch, `/api/v2/buckets?${query}`, "buckets");
-    if (found.length > 0) return;
-    const [owner] = await listOf(fetch, `/api/v2/orgs?org=${encodeURIComponent(org)}`, "orgs");
-    if (owner) await drain(fetch("/api/v2/buckets", { orgID: owner.id, name: bucket, retentionRules: [] }));
-  } catch (error) {
-    // A token for one bucket may neither list nor make buckets; 422: another process made it just now.
-    if (error instanceof HttpError && [401, 403, 404, 422].includes(error.statusCode)) return;
-    throw unavailable("reach the bucket of", error);
-  }
-}
-
-async function listOf(fetch: Fetch, path: string, key: string): Promise<Json[]> {
-  try {
-    const answer = JSON.parse(await drain(fetch(path, "", "GET"))) as Record<string, Json[] | undefined>;
-    return answer[key] ?? [];
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
+class TimeoutError extends Error {}
 
 async function withBucket<T>(action: () => Promise<T>, ensureBucket: () => Promise<void>): Promise<T> {
   try {
@@ -172,19 +200,54 @@ function isReset(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
 
+/** What the server says of itself where it has no reason to name. */
+function isPassing(error: unknown): boolean {
+  return error instanceof HttpError && error.statusCode === 500 && /internal error/i.test(error.message);
+}
+
 function unavailable(verb: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const cause = error instanceof Error ? error.message || error.name : String(error);
   const retryAfterMs = error instanceof HttpError ? retryAfterOf(error) : undefined;
   const fields = retryAfterMs === undefined ? {} : { retryAfterMs: String(retryAfterMs) };
-  return new StoreError("UNAVAILABLE", `cannot ${verb} InfluxDB: ${cause}`, fields, { cause: error });
+  const message = `cannot ${verb} InfluxDB: ${cause}`;
+  if (isOfRequest(error)) return new StoreError("UNAVAILABLE", message, fields, { cause: error });
+  return new InfluxUnavailable(troubleOf(error), message, fields, { cause: error });
 }
 
-/** From the header, since the client takes its seconds for milliseconds; RFC 9110 allows a date as well. */
+/** A question that the engine cannot answer for what it holds says nothing of the server. */
+function unanswered(error: unknown): Error {
+  const foreign = error instanceof HttpError ? foreignIn(error.message) : null;
+  return foreign ?? unavailable("query", error);
+}
+
+const troubles: Readonly<Record<number, InfluxTrouble>> = {
+  401: "token",
+  403: "token",
+  404: "bucket",
+  429: "busy",
+};
+
+/** The server serves, but not this one request. */
+function isOfRequest(error: unknown): boolean {
+  return error instanceof HttpError && [400, 413, 422].includes(error.statusCode);
+}
+
+function troubleOf(error: unknown): InfluxTrouble {
+  if (error instanceof TimeoutError) return "timeout";
+  return (error instanceof HttpError && troubles[error.statusCode]) || "away";
+}
+
+/**
+ * From the header, since the client takes its seconds for milliseconds. RFC 9110 allows a date as well: it is held
+ * against the server's own, for our clock may be another.
+ */
 function retryAfterOf(error: HttpError): number | undefined {
-  const header = String(error.headers?.["retry-after"] ?? "");
+  const headerOf = (name: string): string => String(error.headers?.[name] ?? "");
+  const header = headerOf("retry-after");
   if (header === "") return undefined;
-  const delayMs = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  const isSeconds = /^\d+$/.test(header);
+  const delayMs = isSeconds ? Number(header) * 1000 : Date.parse(header) - Date.parse(headerOf("date"));
   return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs);
 }
 

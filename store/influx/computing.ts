@@ -1,12 +1,19 @@
 /** What InfluxDB computes of points without sending them: arithmetic, and the extremes that a line shows. */
 import { type Arithmetic, computeOne, directionOf } from "../arithmetic.js";
 import { inOrder } from "../extremes.js";
-import type { Aggregate, ArithmeticAnswer, ArithmeticQuery, Columns, ExtremesQuery } from "../series.js";
+import type {
+  Aggregate,
+  ArithmeticAnswer,
+  ArithmeticQuery,
+  Columns,
+  ExtremesQuery,
+  Kind,
+} from "../series.js";
 import type { InfluxClient } from "./client.js";
 import { readRows } from "./csv.js";
 import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
 import { timeMax, timeMin } from "./lines.js";
-import { aggregateWindows } from "./reading.js";
+import { aggregateWindows, lastPoint } from "./reading.js";
 
 /** Over these a result that is no finite number leaves none in its window, so that none goes unseen. */
 const betraying: ReadonlySet<Aggregate> = new Set(["mean", "sum"]);
@@ -58,7 +65,7 @@ async function isFiniteThroughout(
   if (series.kind === "boolean") return [0, 1].every((value) => hasResult(arithmetic, value));
   const ends = await Promise.all(
     (["min", "max"] as const).map((end) =>
-      pointsOf(client, fluxEdgePoint(bucket, series, span.start, span.stop, end)),
+      pointsOf(client, series.kind, fluxEdgePoint(bucket, series, span.start, span.stop, end)),
     ),
   );
   return ends.flat().every(([, value]) => hasResult(arithmetic, value));
@@ -77,18 +84,26 @@ export async function readExtremes(
   if (series.kind === "text") return { kind: "text", times: new Float64Array(0), values: [] };
   if (span.start >= span.stop) return inOrder(series.kind, []);
   const range = { ...span, width: query.width };
-  const parts = await Promise.all([
-    pointsOf(client, fluxEdgePoint(bucket, series, span.start, span.stop, "first")),
-    pointsOf(client, fluxEdgePoint(bucket, series, span.start, span.stop, "last")),
-    pointsOf(client, fluxExtremes(bucket, series, range, "min")),
-    pointsOf(client, fluxExtremes(bucket, series, range, "max")),
+  const questions = [
+    fluxEdgePoint(bucket, series, span.start, span.stop, "first"),
+    fluxExtremes(bucket, series, range, "min"),
+    fluxExtremes(bucket, series, range, "max"),
+  ];
+  const [last, ...parts] = await Promise.all([
+    lastPoint(client, bucket, series, span),
+    ...questions.map((flux) => pointsOf(client, series.kind, flux)),
   ]);
-  return inOrder(series.kind, parts.flat());
+  const ends = Array.from(last.times, (time, i) => [time, Number(last.values[i])] as const);
+  return inOrder(series.kind, [...parts.flat(), ...ends]);
 }
 
-async function pointsOf(client: InfluxClient, flux: string): Promise<(readonly [number, number])[]> {
+async function pointsOf(
+  client: InfluxClient,
+  kind: Kind,
+  flux: string,
+): Promise<(readonly [number, number])[]> {
   const points: (readonly [number, number])[] = [];
-  await readRows(client.query(flux), false, (time, value) => {
+  await readRows(client.query(flux), kind, (time, value) => {
     points.push([time, Number(value)]);
   });
   return points;

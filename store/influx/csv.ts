@@ -7,6 +7,7 @@ export type RowSink = (time: number, value: number | string) => void;
 
 const sliceMs = 4;
 const comma = 44;
+const hash = 35;
 const lineFeed = 10;
 const carriageReturn = 13;
 const point = 46;
@@ -20,14 +21,10 @@ const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n
  * Calls `sink` for each row of `chunks`, an answer with a header and no annotations whose last two columns are
  * a time and `_value`. Times are floored to microseconds; booleans are 1 and 0; text comes JSON-encoded by Flux
  * and so never holds a line break.
- * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine.
+ * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine; ForeignValue
  */
-export async function readRows(
-  chunks: AsyncIterable<Uint8Array>,
-  text: boolean,
-  sink: RowSink,
-): Promise<void> {
-  const parse = createRowParser(text, sink);
+export async function readRows(chunks: AsyncIterable<Uint8Array>, kind: Kind, sink: RowSink): Promise<void> {
+  const parse = createRowParser(kind, sink);
   let rest: Buffer | undefined;
   let began = performance.now();
   for await (const chunk of chunks) {
@@ -75,19 +72,29 @@ export function createColumns(kind: Kind): { add: RowSink; columns(): Columns } 
   return { add, columns };
 }
 
+/** In a record: the datatype of `_value`, where the answer tells it. */
+export const valueType = "#datatype";
+
 /** A small answer as records, one a row, by the column names of the header above it. */
 export function parseRecords(csv: string): Record<string, string>[] {
   const records: Record<string, string>[] = [];
   let names: string[] | undefined;
+  let types: string[] = [];
   for (const line of csv.split(/\r?\n/)) {
     const cells = line === "" ? undefined : splitCells(line);
+    if (cells?.[0] === "#datatype") {
+      types = cells;
+      names = undefined;
+      continue;
+    }
     if (!cells || !names) {
       names = cells;
       continue;
     }
     const record = Object.fromEntries(names.map((name, i) => [name, cells[i] ?? ""]));
     if (record.error) throw engineError(record.error);
-    records.push(record);
+    const type = types[names.indexOf("_value")];
+    records.push(type === undefined ? record : { ...record, [valueType]: type });
   }
   return records;
 }
@@ -98,18 +105,25 @@ export function parseTime(text: string): number {
   return createTimeParser()(bytes, 0, bytes.length);
 }
 
-function createRowParser(text: boolean, sink: RowSink): (bytes: Buffer, start: number, end: number) => void {
+function createRowParser(kind: Kind, sink: RowSink): (bytes: Buffer, start: number, end: number) => void {
   const timeOf = createTimeParser();
+  const text = kind === "text";
   let headerNext = true;
   let failed = false;
+  let datatype = "";
   return (bytes, start, end) => {
     if (start === end) {
       headerNext = true;
       return;
     }
+    if (headerNext && bytes[start] === hash) {
+      datatype = lastCell(bytes.toString("latin1", start, end));
+      return;
+    }
     if (headerNext) {
       failed = checkHeader(bytes.toString("latin1", start, end));
       headerNext = false;
+      if (!failed) checkType(kind, datatype);
       return;
     }
     if (failed) throw engineError(bytes.toString("utf8", start, end));
@@ -192,7 +206,37 @@ function parseOther(text: string): number {
 }
 
 function parseText(cell: string): string {
-  return JSON.parse(unquote(cell)) as string;
+  return parseJsonText(unquote(cell));
+}
+
+/** A text as Flux's JSON. @throws ForeignValue for JSON of anything else */
+export function parseJsonText(json: string): string {
+  const value: unknown = JSON.parse(json);
+  if (typeof value !== "string") throw new ForeignValue(typeof value);
+  return value;
+}
+
+/** Values of another type than the series has: something else has written them. */
+export class ForeignValue extends Error {
+  constructor(readonly heldAs: string) {
+    super(`values of type ${heldAs}`);
+  }
+}
+
+/** What InfluxDB may answer for a series of a kind: a boolean is also counted and made a number. */
+const datatypes: Readonly<Record<Kind, ReadonlySet<string>>> = {
+  number: new Set(["double", "long", "unsignedLong"]),
+  boolean: new Set(["boolean", "double", "long", "unsignedLong"]),
+  text: new Set(["string"]),
+};
+
+/** @throws ForeignValue */
+export function checkType(kind: Kind, datatype: string): void {
+  if (datatype !== "" && !datatypes[kind].has(datatype)) throw new ForeignValue(datatype);
+}
+
+function lastCell(line: string): string {
+  return line.slice(line.lastIndexOf(",") + 1);
 }
 
 function unquote(cell: string): string {
@@ -203,8 +247,17 @@ function splitCells(line: string): string[] {
   return (line.match(/("(?:[^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => unquote(cell.replace(/,$/, "")));
 }
 
-function engineError(message: string): StoreError {
-  return new StoreError("UNAVAILABLE", `cannot query InfluxDB: ${message}`);
+/** Flux, or the storage engine, knows no such aggregate of the type that it holds. */
+const unsupported = /unsupported (?:input type )?for (?:aggregate \w+|\w+ aggregate): (?:\*reads\.)?([a-z]+)/;
+
+/** Null for any other message. */
+export function foreignIn(message: string): ForeignValue | null {
+  const [, heldAs] = unsupported.exec(message) ?? [];
+  return heldAs === undefined ? null : new ForeignValue(heldAs);
+}
+
+function engineError(message: string): Error {
+  return foreignIn(message) ?? new StoreError("UNAVAILABLE", `cannot query InfluxDB: ${message}`);
 }
 
 function grown(array: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {

@@ -39,6 +39,11 @@ export function fluxTime(time: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`;
 }
 
+/** Asks the bucket for its very first microsecond: next to nothing. */
+export function fluxFirstMoment(bucket: string): string {
+  return head(bucket, timeMin, timeMin + 1);
+}
+
 /** The points of a series in [start, stop), columns _time and _value; text as JSON. */
 export function fluxRead(
   bucket: string,
@@ -125,19 +130,52 @@ export function fluxFloat(value: number): string {
   return sign === "" ? text : `(${sign}${text})`;
 }
 
-/** The newest point of each series: columns _time, _value, _measurement, device, _field; one yield a kind. */
-export function fluxLatest(bucket: string, series: readonly SeriesRef[]): string {
+/**
+ * Fails with the name of the type that a field has in the shard of `time`, where no mean can be had of it; answers
+ * nothing else. The type comes from the shard's index: no point is read.
+ */
+export function fluxFieldType(bucket: string, productID: string, field: string, time: number): string {
+  return `${head(bucket, time, time + 1)}
+  |> filter(fn: (r) => ${equals("_measurement", productID)} and ${equals("_field", field)})
+  |> mean()`;
+}
+
+/** One row where the measurement has any point in [start, stop), of whatever type: column _time. */
+export function fluxAnyPoint(bucket: string, productID: string, start: number, stop: number): string {
+  return `${head(bucket, start, stop)}
+  |> filter(fn: (r) => ${equals("_measurement", productID)})
+  |> first()
+  |> keep(columns: ["_time"])
+  |> group()
+  |> limit(n: 1)`;
+}
+
+/** The newest point from `start` on of each series: columns _time, _value, _measurement, device, _field; one yield a kind. */
+export function fluxLatest(bucket: string, series: readonly SeriesRef[], start: number): string {
   const columns = '|> keep(columns: ["_time", "_value", "_measurement", "device", "_field"])';
   const kinds = [...new Set(series.map((ref) => ref.kind))];
   const yields = kinds.map((kind) => {
     const chosen = series.filter((ref) => ref.kind === kind);
-    return `${head(bucket, timeMin, timeMax + 1)}
+    return `${head(bucket, start, timeMax + 1)}
   |> filter(fn: (r) => ${latestPredicate(chosen)})
   |> last()
   ${columns}${kind === "text" ? `\n  ${jsonValues}` : ""}
   |> yield(name: "${kind}")`;
   });
   return `${kinds.includes("text") ? jsonImport : ""}${yields.join("\n")}`;
+}
+
+/** The devices of a product among those named that have points: column _value. The index answers, no point is read. */
+export function fluxDevicesWithPoints(
+  bucket: string,
+  productID: string,
+  deviceIDs: readonly string[],
+): string {
+  return `import "influxdata/influxdb/schema"
+schema.tagValues(
+  bucket: ${fluxString(bucket)}, tag: "device", start: ${fluxTime(timeMin)}, stop: ${fluxTime(timeMax + 1)},
+  predicate: (r) => ${equals("_measurement", productID)} and ${anyOf("device", deviceIDs)},
+)`;
 }
 
 /** The bounds of a deletion of everything before `time`; the delete API takes its stop in, so it ends in 999 ns. */
@@ -211,7 +249,14 @@ function latestPredicate(series: readonly SeriesRef[]): string {
 }
 
 function anyOf(column: string, names: readonly string[]): string {
-  return `(${[...new Set(names)].map((name) => equals(column, name)).join(" or ")})`;
+  return `(${eitherOf([...new Set(names)].map((name) => equals(column, name)))})`;
+}
+
+/** Joined by pairs: the server refuses a chain of some two hundred as nested too deep. */
+function eitherOf(terms: readonly string[]): string {
+  if (terms.length <= 16) return terms.join(" or ");
+  const half = terms.length >> 1;
+  return `(${eitherOf(terms.slice(0, half))}) or (${eitherOf(terms.slice(half))})`;
 }
 
 function equals(column: string, name: string): string {

@@ -2,20 +2,31 @@
 
 import type { Arithmetic } from "../arithmetic.js";
 import { StoreError } from "../errors.js";
-import type { AggregateQuery, Columns, ReadRange, SeriesRef } from "../series.js";
+import type { AggregateQuery, Columns, Latest, ReadRange, SeriesRef } from "../series.js";
 import type { InfluxClient } from "./client.js";
-import { createColumns, parseRecords, parseTime, readRows } from "./csv.js";
+import { mismatch } from "./conflicts.js";
+import {
+  checkType,
+  createColumns,
+  ForeignValue,
+  parseJsonText,
+  parseRecords,
+  parseTime,
+  readRows,
+  valueType,
+} from "./csv.js";
 import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead } from "./flux.js";
 import { influxName, timeMax, timeMin } from "./lines.js";
 import { windowRuns } from "./windows.js";
 
-type Latest = { time: number; value: number | string } | null;
 type Span = { readonly start: number; readonly stop: number };
 
 /** Parts of one request: each is compiled for itself, and thousands would take seconds. */
 const runsPerRequestMax = 64;
 const latestPerRequestMax = 100;
 const microsPerPointFirst = 1_000_000;
+/** Shards begin at whole hours. */
+const hourMicros = 3_600_000_000;
 const widenMin = 4;
 const widenMax = 64;
 
@@ -33,6 +44,7 @@ export async function readColumns(
   return fetchColumns(client, series, fluxRead(bucket, series, span.start, span.stop));
 }
 
+/** Every aggregate but `increase`. */
 export async function aggregateWindows(
   client: InfluxClient,
   bucket: string,
@@ -42,13 +54,13 @@ export async function aggregateWindows(
   const { series, edges, aggregate } = query;
   const answer = new Array<number | null>(Math.max(edges.length - 1, 0)).fill(null);
   if (answer.length === 0 || series.kind === "text") return answer;
-  if (aggregate === "increase") return increase(client, bucket, series, edges, answer);
+  if (aggregate === "increase") throw new RangeError("an increase is computed from points");
   const indexOf = new Map(edges.map((edge, i) => [edge, i]));
   const runs = windowRuns(edges).filter((run) => run.stop > timeMin && run.start < timeMax);
   for (let from = 0; from < runs.length; from += runsPerRequestMax) {
     const some = runs.slice(from, from + runsPerRequestMax);
     const flux = fluxAggregate(bucket, series, some, aggregate, arithmetic);
-    await readRows(client.query(flux), false, (start, value) => {
+    await readRows(client.query(flux), series.kind, (start, value) => {
       const index = indexOf.get(start) ?? (start < (edges[1] ?? 0) ? 0 : undefined);
       if (index === undefined)
         throw new StoreError("CORRUPT", `cannot aggregate: no window starts at ${start}`);
@@ -58,29 +70,45 @@ export async function aggregateWindows(
   return answer;
 }
 
+/** Of points from `start` on. A series that holds values of another type there is named, and the others are answered. */
 export async function latestPoints(
   client: InfluxClient,
   bucket: string,
   series: readonly SeriesRef[],
+  start: number,
 ): Promise<Latest[]> {
-  const found = new Map<string, { time: number; value: number | string }>();
+  const found = new Map<string, Exclude<Latest, null>>();
   for (let from = 0; from < series.length; from += latestPerRequestMax) {
     const asked = series.slice(from, from + latestPerRequestMax);
-    const kinds = new Map(asked.map((ref) => [seriesKey(ref), ref.kind]));
-    for (const row of parseRecords(await textOf(client.query(fluxLatest(bucket, asked))))) {
+    const refs = new Map(asked.map((ref) => [seriesKey(ref), ref]));
+    const flux = fluxLatest(bucket, asked, Math.max(start, timeMin));
+    for (const row of parseRecords(await textOf(client.query(flux)))) {
       const key = [row._measurement, row.device, row._field].join("\n");
-      const kind = kinds.get(key);
-      const value = row._value ?? "";
-      if (kind) found.set(key, { time: parseTime(row._time ?? ""), value: valueParsers[kind](value) });
+      const ref = refs.get(key);
+      if (ref !== undefined) found.set(key, latestOf(bucket, ref, row));
     }
   }
   return series.map((ref) => found.get(seriesKey(ref)) ?? null);
 }
 
+function latestOf(
+  bucket: string,
+  series: SeriesRef,
+  row: Readonly<Record<string, string>>,
+): Exclude<Latest, null> {
+  try {
+    checkType(series.kind, row[valueType] ?? "");
+    return { time: parseTime(row._time ?? ""), value: valueParsers[series.kind](row._value ?? "") };
+  } catch (error) {
+    if (error instanceof ForeignValue) return { error: mismatch(bucket, series, error.heldAs) };
+    throw error;
+  }
+}
+
 const valueParsers: Record<SeriesRef["kind"], (cell: string) => number | string> = {
   number: Number,
   boolean: (cell) => (cell === "true" ? 1 : 0),
-  text: (cell) => JSON.parse(cell) as string,
+  text: parseJsonText,
 };
 
 /**
@@ -95,8 +123,10 @@ async function readEnd(
   from: FluxLimit["from"],
   pointsMax: number,
 ): Promise<Columns> {
-  const side = from === "newest" ? "last" : "first";
-  const end = await fetchColumns(client, series, fluxEdgePoint(bucket, series, span.start, span.stop, side));
+  const end =
+    from === "newest"
+      ? await lastPoint(client, bucket, series, span)
+      : await fetchColumns(client, series, fluxEdgePoint(bucket, series, span.start, span.stop, "first"));
   const [edge] = end.times;
   if (edge === undefined || pointsMax === 1) return end;
   let rowsMax = pointsMax;
@@ -116,17 +146,39 @@ async function readEnd(
   }
 }
 
-/** From the points themselves: Flux has no exact form for a first point that is the first of all. */
-async function increase(
+/**
+ * InfluxDB's own `last` also looks into the shard that begins where the range ends, and finds nothing at all where
+ * that holds another type: then the microsecond before is asked for by itself.
+ */
+export async function lastPoint(
   client: InfluxClient,
   bucket: string,
   series: SeriesRef,
-  edges: readonly number[],
-  answer: (number | null)[],
+  { start, stop }: Span,
+): Promise<Columns> {
+  const last = (before: number) =>
+    fetchColumns(client, series, fluxEdgePoint(bucket, series, start, before, "last"));
+  const found = await last(stop);
+  if (found.times.length > 0 || stop % hourMicros !== 0 || stop - start < 2) return found;
+  const nearest = await fetchColumns(client, series, fluxRead(bucket, series, stop - 1, stop));
+  return nearest.times.length > 0 ? nearest : last(stop - 1);
+}
+
+/**
+ * From the points themselves: Flux has no exact form for a first point that is the first of all. `read` finds the
+ * point before the range.
+ */
+export async function aggregateIncrease(
+  client: InfluxClient,
+  bucket: string,
+  { series, edges }: AggregateQuery,
+  read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
 ): Promise<(number | null)[]> {
+  const answer = new Array<number | null>(Math.max(edges.length - 1, 0)).fill(null);
+  if (answer.length === 0 || series.kind === "text") return answer;
   const [start = 0] = edges;
   const span = spanOf({ start, stop: edges[edges.length - 1] ?? start });
-  const earlier = await readColumns(client, bucket, series, { stop: start, newest: 1 });
+  const earlier = await read(series, { stop: start, newest: 1 });
   let before = earlier.kind === "text" ? undefined : earlier.values[0];
   let index = 0;
   if (span.start >= span.stop) return answer;
@@ -139,11 +191,15 @@ async function increase(
     answer[index] = (answer[index] ?? 0) + step;
     before = pending;
   };
-  await readRows(client.query(fluxRead(bucket, series, span.start, span.stop)), false, (time, value) => {
-    if (time !== lastTime) settle();
-    lastTime = time;
-    pending = Number(value);
-  });
+  await readRows(
+    client.query(fluxRead(bucket, series, span.start, span.stop)),
+    series.kind,
+    (time, value) => {
+      if (time !== lastTime) settle();
+      lastTime = time;
+      pending = Number(value);
+    },
+  );
   settle();
   return answer;
 }
@@ -159,7 +215,7 @@ async function fetchCounted(
 ): Promise<{ columns: Columns; rows: number }> {
   const { add, columns } = createColumns(series.kind);
   let rows = 0;
-  await readRows(client.query(flux), series.kind === "text", (time, value) => {
+  await readRows(client.query(flux), series.kind, (time, value) => {
     rows += 1;
     add(time, value);
   });
@@ -183,7 +239,7 @@ function seriesKey({ productID, deviceID, field }: SeriesRef): string {
   return [productID, deviceID, field].map(influxName).join("\n");
 }
 
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+export async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts).toString("utf8");

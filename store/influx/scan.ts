@@ -54,7 +54,7 @@ async function firstTime(
 ): Promise<number | undefined> {
   const { add, columns } = createColumns(series.kind);
   const flux = fluxEdgePoint(bucket, series, start, stop, "first");
-  await readRows(client.query(flux), series.kind === "text", add);
+  await readRows(client.query(flux), series.kind, add);
   return columns().times[0];
 }
 
@@ -67,7 +67,7 @@ async function rowsOf(
   const { add, columns } = createColumns(series.kind);
   let rows = 0;
   const flux = fluxRead(bucket, series, from, end, { from: "oldest", pointsMax: rowsMax });
-  await readRows(client.query(flux), series.kind === "text", (time, value) => {
+  await readRows(client.query(flux), series.kind, (time, value) => {
     rows += 1;
     add(time, value);
   });

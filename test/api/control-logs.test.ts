@@ -94,7 +94,10 @@ worldSuite("control logs", (test, world) => {
       page.items.map((item) => item.payload),
       ["null", "{not json", "[1]", sent],
     );
-    for (const item of page.items) hasKeys(item, ["createUser", "deviceIntID", "id", "createAt", "payload"]);
+    const own = ["createUser", "deviceIntID", "id", "createAt", "payload"];
+    const beyond = ["publishStatus", "publishStatusLabel", "topic", "updateAt", "userIntID"];
+    for (const item of page.items) hasKeys(item, [...own, ...beyond]);
+    assert.equal([page.items[0]?.topic, page.items[0]?.publishStatusLabel], ["inbox", "下发失败"]);
     assert.equal([page.items[0]?.createUser, page.items[0]?.deviceIntID], ["admin", gateway.id]);
     assert.equal(
       await payloads(`gateways/${gateway.id}/control_logs`, "payload_like=NULL&createUser=admin"),

@@ -84,6 +84,55 @@ worldSuite("data of a device", (test, world) => {
     makeMetric(world, (await station()).points.temp, fields);
   const formula = async (expressions: string) => temp({ expressions, aggregateType: undefined });
 
+  test("ranges are cut to the microsecond: windows, points, rows, tracks and messages", async () => {
+    const { device, points } = await station();
+    const range = "startTime=2024-06-01T00:00:20.000001Z&endTime=2024-06-01T00:00:20.000002Z";
+    const before = "startTime=2024-06-01T00:00:20.000000Z&endTime=2024-06-01T00:00:20.000001Z";
+    const count = await temp({ aggregateType: 8 });
+    for (const unit of ["minute", "hour", "day", "week", "month", "year"]) {
+      assert.equal((await metric(count, `${range}&time_unit=${unit}`)).value, [1], unit);
+      assert.equal((await metric(count, `${before}&time_unit=${unit}`)).value, [null], unit);
+    }
+    assert.equal((await original("temp", range)).value, [3]);
+    assert.equal((await original("temp", before)).value, []);
+    assert.equal((await metric(await formula("dataPoint"), range)).value, [3]);
+    const rows = async (asked: string) => {
+      const path = `/api/v1/original_data?deviceID=${device.deviceID}&${asked}`;
+      const { text } = await world.call("GET", path, undefined, { headers: { Accept: "text/csv" } });
+      return text.trim().split("\n").slice(1);
+    };
+    assert.equal(
+      (await rows(range)).map((row) => row.split(",")[1]),
+      [points.temp.dataPointID, points.on.dataPointID],
+    );
+    assert.equal(await rows(before), []);
+    const track = (asked: string) => ask("device_track", asked);
+    const moment = "2024-06-01T00:00:10.000000Z";
+    assert.is((await track(`startTime=${moment}&endTime=2024-06-01T00:00:10.000001Z`)).list.length, 1);
+    assert.is((await track(`startTime=2024-06-01T00:00:09.999999Z&endTime=${moment}`)).list.length, 0);
+    const again = await world.call("POST", `/api/v1/devices/${device.id}/redecode`, {
+      startTime: "2024-06-01T00:00:20.000001Z",
+      endTime: "2024-06-01T00:00:20.000002Z",
+    });
+    assert.is(again.status, 202, again.text);
+  });
+
+  test("a formula over lastValue answers nothing for a device without points, and for an empty range", async () => {
+    const metricOf = await formula("dataPoint - (lastValue ?? -1)");
+    const { silent, device } = await station();
+    const empty = "startTime=2023-06-01 00:00:00&endTime=2023-06-02 00:00:00";
+    for (const [asked, query] of [
+      [silent, ""],
+      [silent, hours],
+      [device, empty],
+      [device, `${empty}&time_unit=hour`],
+    ] as const) {
+      assert.equal(await metric(metricOf, query, asked), { time: [], value: [] }, query);
+    }
+    const all = await ask("metrics_data", hours, silent);
+    assert.is(all.status, 200, all.text);
+  });
+
   test("the eight aggregates over hours; an empty window is null for every one", async () => {
     const expected: readonly (readonly [number, readonly (number | null)[]])[] = [
       [1, [8, null, 4, 10]],
@@ -274,6 +323,29 @@ worldSuite("data of a device", (test, world) => {
     assert.equal(await ids(`metricIntID=${only.id}&metricType=1`), []);
     assert.ok((await ids("metricType=2&time_unit=day")).includes(points.hum.id));
     assert.ok(!(await ids("metricType=1")).includes(points.note.id));
+  });
+
+  test("a metric that there is not is 404, also another tenant's; one of another product answers nothing", async () => {
+    const { product } = await station();
+    const foreign = await makeMetric(world, await makeDataPoint(world, await makeProduct(world)));
+    const key = await world.stranger();
+    const theirs = await world.make("/api/v1/products", { productName: "theirs", cloudProtocol: 1 }, { key });
+    const point = { dataPointName: "p", dataPointID: "p", pointDataType: 1, dataTransType: 1 };
+    const { id } = await world.make("/api/v1/data_points", { ...point, productIntID: theirs.id }, { key });
+    const hidden = await world.make(
+      "/api/v1/metrics",
+      { metricName: "m", dataPointIntID: id, aggregateType: 3 },
+      { key },
+    );
+    assert.is.not(product.id, theirs.id);
+    for (const path of ["metrics_data", "original_data"]) {
+      for (const unknown of [999_999, hidden.id]) {
+        const reply = await ask(path, `metricIntID=${unknown}`);
+        refused(reply, "DATA_NOT_FOUND", "metricIntID");
+      }
+      const other = await ask(path, `metricIntID=${foreign.id}`);
+      assert.equal([other.status, other.list], [200, []]);
+    }
   });
 
   test("a range holds its start and not its end; limit keeps the newest and says that it cut", async () => {

@@ -78,7 +78,7 @@ worldSuite("devices_export", (test, world) => {
       const status = await until(
         async () => {
           const end = await ended(world, await importFile(world, file));
-          return /deviceID: exists already/.test(String(end.msg)) ? undefined : end;
+          return /deviceID: its points are being removed/.test(String(end.msg)) ? undefined : end;
         },
         { what: "the deleted devices to be gone", timeoutMs: 30_000 },
       );

@@ -57,6 +57,73 @@ worldSuite("devices_import", (test, world) => {
     assert.is(await deviceNamed(world, good.deviceID), undefined);
   });
 
+  test("an integer is digits with a minus at most, in files, queries and bodies alike", async () => {
+    const product = await makeProduct(world);
+    const wrong = [" 1 ", "1e0", "+1", "1.0", "0x1", "１", "01", "1_0", "9007199254740993"];
+    const { lines } = await errorsOf(wrong.map((deviceType) => deviceBody(product, { deviceType })));
+    assert.equal(
+      lines.map((line) => line.split(",").slice(0, 2).join()),
+      wrong.map((_, i) => `${i + 2},deviceType`),
+    );
+    for (const text of wrong) {
+      const query = await world.call("GET", `/api/v1/devices?deviceType=${encodeURIComponent(text)}`);
+      refused(query, "PARAMETER_INVALID", "deviceType");
+      const like = `/api/v1/devices?deviceType_like=${encodeURIComponent(text)}`;
+      refused(await world.call("GET", like), "PARAMETER_INVALID", "deviceType_like");
+      for (const [path, name] of [
+        ["metrics_data?deviceID=x", "metricIntID"],
+        ["original_data?deviceID=x", "limit"],
+        ["device_track?deviceID=x", "deviceIntID"],
+        ["products?", "_page"],
+        ["products?", "_limit"],
+        ["products?", "id"],
+        ["changes?", "recordID"],
+        ["device_control_logs?", "deviceIntID"],
+      ] as const) {
+        const asked = await world.call("GET", `/api/v1/${path}&${name}=${encodeURIComponent(text)}`);
+        refused(asked, "PARAMETER_INVALID", name);
+      }
+      const body = deviceBody(product, { deviceType: text });
+      refused(await world.call("POST", "/api/v1/devices", body), "PARAMETER_INVALID", "deviceType");
+    }
+    const right = await makeDevice(world, product, { deviceType: "1", longitude: "1.25e1" });
+    assert.equal([right.deviceType, right.longitude], [1, 12.5]);
+  });
+
+  test("a number is decimal, as people write it, in files, queries and bodies alike", async () => {
+    const product = await makeProduct(world);
+    const wrong = ["0x10", ".", "1e", "1e999", "Infinity", "NaN", "1,5", "1_0", "1 0", "--1"];
+    const { lines } = await errorsOf(wrong.map((longitude) => deviceBody(product, { longitude })));
+    assert.equal(
+      lines.map((line) => line.split(",").slice(0, 2).join()),
+      wrong.map((_, i) => `${i + 2},longitude`),
+    );
+    for (const text of wrong) {
+      const query = await world.call("GET", `/api/v1/devices?longitude=${encodeURIComponent(text)}`);
+      refused(query, "PARAMETER_INVALID", "longitude");
+      const body = deviceBody(product, { longitude: text });
+      refused(await world.call("POST", "/api/v1/devices", body), "PARAMETER_INVALID", "longitude");
+    }
+    for (const [text, longitude] of [
+      ["-1.5e-7", -1.5e-7],
+      ["16", 16],
+      ["1.6E+1", 16],
+      ["0.10", 0.1],
+    ] as const) {
+      const { id } = await makeDevice(world, product, { longitude: text });
+      const query = `/api/v1/devices?productID=${product.productID}&longitude=${encodeURIComponent(text)}`;
+      const { items } = (await world.call("GET", query)).page;
+      assert.ok(
+        items.some((one) => one.id === id && one.longitude === longitude),
+        text,
+      );
+      assert.ok(
+        items.every((one) => one.longitude === longitude),
+        text,
+      );
+    }
+  });
+
   test("what is taken in the file or in the store is named, field by field", async () => {
     const product = await makeProduct(world);
     const there = await makeDevice(world, product);

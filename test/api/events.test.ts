@@ -99,6 +99,30 @@ worldSuite("events", (test, world) => {
     hasKeys((await b(`devices/${from.id}/events`)).page.items[0], keys);
   });
 
+  test("Variant B goes on to name the product of a deleted device, and a deleted product by its last name", async () => {
+    const own = await makeProduct(world);
+    const from = await makeDevice(world, own);
+    await send(from, ["c", "farewell"]);
+    await world.call("DELETE", `/api/v1/devices?ids=${from.id}`);
+    const names = async (query: string) =>
+      (
+        await world.call("GET", `/api/v1/device_events?${query}`, undefined, {
+          headers: { "Api-Variant": "B" },
+        })
+      ).page.items.map(({ productName }) => productName);
+    const ofDevice = `deviceID=${from.deviceID}`;
+    assert.equal(await names(ofDevice), [own.productName]);
+    const renamed = `${own.productName} II`;
+    await world.call("PUT", `/api/v1/products/${own.id}`, { productName: renamed });
+    assert.equal(await names(ofDevice), [renamed]);
+    assert.equal(await names(`productName=${encodeURIComponent(renamed)}`), [renamed]);
+    assert.equal(await names(`productName=${own.productName}`), []);
+    const { status } = await world.call("DELETE", `/api/v1/products?ids=${own.id}`);
+    assert.is(status, 204);
+    assert.equal(await names(ofDevice), [renamed]);
+    assert.equal(await names(`productName_like=${encodeURIComponent(renamed)}`), [renamed]);
+  });
+
   test("a gateway's events carry gatewayName", async () => {
     product ??= await makeProduct(world);
     const gateway = await makeGateway(world, product);

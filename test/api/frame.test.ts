@@ -65,6 +65,28 @@ worldSuite("frame", (test, world) => {
     }
   });
 
+  test("a known parameter that is given twice is refused, in either variant, whatever its values", async () => {
+    for (const variant of ["A", "B"]) {
+      const asked = (query: string) =>
+        world.call("GET", `${products}?${query}`, undefined, { headers: { "Api-Variant": variant } });
+      refused(await asked("_limit=1&_limit=2"), "PARAMETER_INVALID", "_limit");
+      refused(await asked("_limit=1&_limit=1&_page=1&_page="), "PARAMETER_INVALID", "_limit", "_page");
+      refused(
+        await asked("pruductName_like=a&_%70age=1&_page=2&pruductName_like=b"),
+        "PARAMETER_INVALID",
+        "_page",
+        "pruductName_like",
+      );
+      assert.is((await asked("unknown=1&unknown=2&_limit=1")).status, 200);
+      refused(await world.call("DELETE", `${products}?ids=1&ids=2`), "PARAMETER_INVALID", "ids");
+    }
+    refused(
+      await world.call("GET", "/api/v1/original_data?deviceID=a&deviceID=b"),
+      "PARAMETER_INVALID",
+      "deviceID",
+    );
+  });
+
   test("HEAD answers as GET without a body", async () => {
     const reply = await world.call("HEAD", products);
     assert.equal([reply.status, reply.text], [200, ""]);

@@ -12,6 +12,19 @@ worldSuite("gateway data", (test, world) => {
   const dataOf = async (gateway: Rec, query = "") =>
     (await world.call("GET", `${path(gateway.id)}${query}`)).page;
 
+  test("children of the gateway's devices are left out, whatever they have sent", async () => {
+    const product = await makeProduct(world);
+    const gateway = await makeGateway(product);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const device = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const child = await makeDevice(world, product, { upLinkSystem: 3, parentDevice: device.id });
+    await world.publish(child, { temp: 1 });
+    assert.equal(
+      (await dataOf(gateway)).items.map(({ deviceIntID }) => deviceIntID),
+      [device.id],
+    );
+  });
+
   test("the newest value of each reported point of the gateway's devices", async () => {
     const product = await makeProduct(world);
     const gateway = await makeGateway(product);

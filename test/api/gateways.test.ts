@@ -199,7 +199,7 @@ worldSuite("gateways", (test, world) => {
       assert.equal(await query(one), [gateway.id], one);
     }
     assert.is((await query("deviceStatus=0&deviceCount=0&userIntID=1")).length, 2);
-    assert.is((await query(`token=x&productName=${owner.productName}`)).length, 2);
+    assert.is((await query(`nobody=x&productName=${owner.productName}`)).length, 2);
     refused(await world.call("GET", `${path}?upLinkNetwork=x`), "PARAMETER_INVALID", "upLinkNetwork");
   });
 

@@ -120,6 +120,35 @@ suite("reference document", (test) => {
     }
   });
 
+  test("alternatives are named for what they are: a variant, or a kind of record", () => {
+    const labels = named.flatMap(([name, { requestBody, responses }]) =>
+      Object.entries({ request: requestBody, ...responses }).flatMap(([place, body]) =>
+        Object.values(body?.content ?? {}).flatMap(({ examples }) =>
+          Number(place) >= 400 || examples === undefined
+            ? []
+            : [
+                [
+                  `${name} ${place}`,
+                  Object.values(examples).map((one) => (one as { summary: string }).summary),
+                ],
+              ],
+        ),
+      ),
+    );
+    const all = new Map(labels as [string, string[]][]);
+    assert.ok(all.size > 20, `${all.size}`);
+    assert.equal(all.get("get /api/v1/devices/{id} 200"), ["Variant A", "Variant B"]);
+    assert.equal(all.get("post /api/v1/data_points request"), ["data point", "data stream"]);
+    assert.equal(all.get("put /api/v1/devices/{id}/location 200"), [
+      ...["Variant A: device", "Variant A: gateway", "Variant B"],
+    ]);
+    for (const [place, some] of all) {
+      assert.is(new Set(some).size, some.length, place);
+      const known = /^(Variant A|Variant B|(Variant [AB]: )?(device|gateway|data point|data stream))$/;
+      for (const label of some) assert.match(label, known, place);
+    }
+  });
+
   test("answers are exact: a field that is not described does not fit", () => {
     for (const [pointer, { schema }] of media()) {
       if (pointer.includes("/requestBody/") || schema === undefined) continue;

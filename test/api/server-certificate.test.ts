@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openAuthority, trustedRoots } from "../../src/authority.js";
 import { ConfigError, readConfig } from "../../src/config.js";
@@ -17,9 +17,13 @@ async function setUp(dir: string, given: { certPath: string; keyPath: string } |
   const store = { db, vault };
   const authority = await openAuthority(store, { authority: given }, Date.now());
   const config = { tls: null, dataDir: dir, host: "127.0.0.1", publicHost: "iot.example.org" };
+  const faults: string[] = [];
   const certificate = (over: { vault?: Vault; host?: string; publicHost?: string } = {}) =>
-    createServerCertificate({ config: { ...config, ...over }, authority, vault: over.vault ?? vault });
-  return { db, store, authority, certificate };
+    createServerCertificate({
+      ...{ config: { ...config, ...over }, authority, vault: over.vault ?? vault },
+      onFault: (path, { message }) => faults.push(`${path}: ${message}`),
+    });
+  return { db, store, authority, certificate, faults };
 }
 
 suite("server certificate", (test) => {
@@ -48,13 +52,20 @@ suite("server certificate", (test) => {
       db.close();
     }));
 
-  test("a damaged file is replaced", () =>
+  test("a damaged file is replaced, and that is told", () =>
     withTempDir(async (dir) => {
-      const { db, certificate } = await setUp(dir);
+      const { db, certificate, faults } = await setUp(dir);
+      const path = join(dir, "server-certificate.json");
       const first = await certificate().load(Date.now());
-      for (const text of ["", "{}", '{"format":1,"cert":"x","key":"eA=="}', '{"format":9}']) {
-        await writeFile(join(dir, "server-certificate.json"), text);
+      const { key } = JSON.parse(await readFile(path, "utf8")) as { key: string };
+      await certificate().load(Date.now());
+      assert.equal(faults, [], "one that is missing, or sound, is none");
+      const other = await makeCertificate(await makeAuthority(), { purpose: "server", hosts: ["localhost"] });
+      const mixed = JSON.stringify({ format: 1, cert: other.cert, key });
+      for (const text of ["", "{}", '{"format":1,"cert":"x","key":"eA=="}', '{"format":9}', mixed]) {
+        await writeFile(path, text);
         assert.is.not((await certificate().load(Date.now())).cert, first.cert);
+        assert.match(faults.pop() ?? "", path);
       }
       db.close();
     }));
@@ -113,7 +124,9 @@ suite("server certificate", (test) => {
         const paths = writePair(dir, "given", { cert, key });
         const tls = { certPath: paths.cert, keyPath: paths.key };
         const config = { tls, dataDir: dir, host: "127.0.0.1", publicHost: null };
-        return createServerCertificate({ config, authority: own, vault }).load(Date.now());
+        return createServerCertificate({ config, authority: own, vault, onFault: assert.unreachable }).load(
+          Date.now(),
+        );
       };
       assert.equal(await load(good.cert + authority.cert, good.key), {
         cert: good.cert + authority.cert,

@@ -197,7 +197,7 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal(await alertsOf(current, device), []);
     await send(device, { at: [-179.9999, 0] });
     assert.equal(briefly(await alertsOf(current, device)), [
-      ["禁区", "禁区：进入禁止区域 [-179.9999, 0]", 3, 1, { at: "[-179.9999,0]" }],
+      ["禁区", "禁区：进入禁止区域 [-179.9999, 0]", 3, 1, { at: [-179.9999, 0] }],
     ]);
     await send(device, { at: { longitude: 178, latitude: 0 } }, { at: [178, 0.5] });
     assert.equal(
@@ -290,6 +290,24 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal(await names(), []);
   });
 
+  test("an envelope's entries keep the digits of numbers that no double holds, and what is lost is counted", async () => {
+    const product = await makeProduct(world);
+    await makeDataPoint(world, product, { dataPointID: "temp" });
+    const gateway = await makeGateway(world, product);
+    const below = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const entry = '"TimeStamp":1700000000,"temp":9007199254740993,"other":[-12345678901234567891]';
+    await send(gateway, `{"Telemetry":[{"DeviceID":"${below.deviceID}",${entry}}]}`);
+    await until(async () => (await status(below)).messages === 1, { what: "the entry" });
+    await world.settled();
+    await world.watched();
+    const { items } = (await world.call("GET", `/api/v1/devices/${below.id}/events`)).page;
+    assert.equal(
+      items.map((one) => one.payload),
+      [`{${entry}}`],
+    );
+    assert.equal((await status(below)).refused, { rounded: 1, unknown: 1 });
+  });
+
   test("an envelope's entries are events and points of the devices that the sender carries", async () => {
     const product = await makeProduct(world);
     await makeDataPoint(world, product, { dataPointID: "temp", upperLimit: 50, dataPointName: "T" });
@@ -367,7 +385,7 @@ worldSuite("what messages mean", (test, world) => {
     await until(() => online(child), { what: "the child", timeoutMs: 10_000 });
     await client.endAsync();
     await until(async () => !(await online(child)), { what: "the child's end", timeoutMs: 10_000 });
-    assert.equal((await status(child)).messages, 1);
+    await until(async () => (await status(child)).messages === 1, { what: "the entry to be counted" });
   });
 
   test("a parent device reports for its children; entries beyond all bounds are refused", async () => {

@@ -9,7 +9,7 @@ import type { IClientOptions, MqttClient } from "mqtt";
 import { payloadsOf, type RunningService, startService } from "../flow/support.js";
 import { assert, openTempDir, suite, until } from "../suite.js";
 import { listenersOff, type Rec } from "../world.js";
-import { brokerMissing, freePort, type Mosquitto, startMosquitto } from "./mosquitto.js";
+import { brokerMissing, freePort, type Mosquitto, securityPlugin, startMosquitto } from "./mosquitto.js";
 import { makeDevice, pointOf } from "./support.js";
 
 const documented = fileURLToPath(new URL("../../../docs/brokers/mosquitto.conf", import.meta.url));
@@ -27,9 +27,12 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
   let service: RunningService;
   let environment: Record<string, string>;
   let file: string;
-  let [plain, ruled, blocked, other]: Rec[] = [];
+  let [plain, ruled, blocked, other, policed]: Rec[] = [];
   /** What the tool has printed. */
-  let told: { readonly clients: number; readonly roles: number; readonly leftOut: readonly string[] };
+  let told: Readonly<Record<"clients" | "roles", number>> & {
+    readonly leftOut: readonly string[];
+    readonly unwritten: { readonly devices: readonly object[]; readonly policies: readonly Rec[] };
+  };
   let commonName: string;
   const need = (device: Rec | undefined): Rec => device ?? { id: 0 };
 
@@ -75,6 +78,17 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     for (const deviceUsername of ["app", "admin", "member", "tidemark", commonName]) {
       await makeDevice(service, product, { deviceUsername, token: "squatter" });
     }
+    for (const name of posing) {
+      await makeDevice(service, product, { deviceID: name, deviceUsername: `as ${name}`, token: "poser" });
+    }
+    const posed = await service.make("/api/v1/policies", {
+      name: "5",
+      topic: "to/%c/#",
+      access: 2,
+      allow: 1,
+    });
+    policed = await makeDevice(service, product, { deviceUsername: "policed", token: "policed" });
+    await service.call("POST", `/api/v1/devices/${policed.id}/policies`, { ids: [posed.id] });
     file = join(brokerDir.path, "dynamic-security.json");
     await writeFile(file, JSON.stringify(there));
     await chmod(file, 0o640);
@@ -82,6 +96,7 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     told = JSON.parse(stdout);
     const whole = (await readFile(documented, "utf8"))
       .replace("listener 1883", `listener ${port} 127.0.0.1`)
+      .replace(/^plugin .*/m, `plugin ${securityPlugin()}`)
       .replaceAll("/var/lib/mosquitto/", `${brokerDir.path}/`);
     broker = await startMosquitto({ dir: brokerDir.path, port, whole });
     await until(async () => (await service.metric("tidemark_broker_connections ")) === 1, {
@@ -205,6 +220,36 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     assert.is(certified[0]?.roles.length, 2, "its own branch, and no other");
   });
 
+  test("a device named as the broker's placeholders is no other device, and a policy with one allows nothing", async () => {
+    const victim = need(plain);
+    assert.equal(
+      told.unwritten.devices,
+      posing.map((deviceID) => ({ deviceID, deviceUsername: `as ${deviceID}` })),
+    );
+    assert.equal(
+      told.unwritten.policies.map(({ topic }) => topic),
+      ["to/%c/#"],
+    );
+    for (const name of posing) {
+      const poser = { id: 0, deviceUsername: `as ${name}`, token: "poser" };
+      for (const clientId of [String(victim.deviceID), "x"]) {
+        const entered = await connect(poser, { clientId }).catch(() => null);
+        if (entered === null) continue;
+        assert.not.ok(await mayPublish(entered, up(victim, "data")), `${name} says what ${clientId} says`);
+        assert.not.ok(await maySubscribe(entered, down(victim, "#")), `${name} reads what ${clientId} reads`);
+        await entered.endAsync();
+      }
+    }
+    const client = await connect(
+      { id: 0, deviceUsername: "policed", token: "policed" },
+      { clientId: "mine" },
+    );
+    for (const topic of ["to/mine/x", "to/%c/x", "data"]) {
+      assert.not.ok(await mayPublish(client, up(policed, topic)), topic);
+    }
+    await client.endAsync();
+  });
+
   test("who used the broker before goes on as before: by its roles, its groups, the file's defaults", async () => {
     const client = await connect(app);
     const got: string[] = [];
@@ -230,7 +275,8 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     const whole = JSON.parse(await readFile(file, "utf8")) as typeof there;
     const { clients, roles } = whole;
     assert.equal(JSON.parse(stdout), {
-      ...{ file, clients: clients.length, roles: roles.length, leftOut: told.leftOut },
+      ...{ file, clients: clients.length, roles: roles.length },
+      ...{ leftOut: told.leftOut, unwritten: told.unwritten },
     });
     assert.is((await stat(file)).mode & 0o777, 0o640);
     assert.equal(
@@ -254,7 +300,7 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
       names.sort(),
       [plain, ruled, blocked]
         .map((device) => String(device?.deviceUsername))
-        .concat("tidemark", commonName, "admin", "app", "member")
+        .concat("tidemark", commonName, "admin", "app", "member", "policed")
         .sort(),
     );
     await writeFile(written, "not JSON");
@@ -272,6 +318,9 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     );
   });
 });
+
+/** A client that took them for its own names would be any device that it likes to be. */
+const posing = ["%c", "%u"];
 
 const passwordOf = (token: string) => {
   const salt = Buffer.from("twelve bytes");

@@ -1,19 +1,39 @@
-/** Debian's Mosquitto as the broker that is already there: a process of its own on a port that stays the same. */
+/**
+ * Mosquitto as the broker that is already there: a process of its own on a port that stays the same. Debian's, or the
+ * one that MOSQUITTO names: test/broker/README.md says how to build a newer one.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
 import { until } from "../suite.js";
 
+const named = process.env.MOSQUITTO;
 /** Debian puts it where only root looks. */
-const program = "/usr/sbin/mosquitto";
+const program = named ?? "/usr/sbin/mosquitto";
+const debianPlugin = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so";
+/** Of a built one, seen from the program: as it was built by make and by cmake, and as it was installed. */
+const besideProgram = ["../plugins/dynamic-security", "../lib", "../lib64", "../lib/x86_64-linux-gnu"];
 
-/** Why it cannot be used here, or null. */
+/** Why it cannot be used here, or null. @throws where MOSQUITTO names none, or one without the plugin */
 export function brokerMissing(): string | null {
   const { error } = spawnSync(program, ["-h"]);
+  if (named !== undefined && error !== undefined)
+    throw new Error(`MOSQUITTO names no program: ${error.message}`);
   return error === undefined ? null : "mosquitto is not installed";
+}
+
+/** The dynamic security plugin of the program that is used. */
+export function securityPlugin(): string {
+  if (named === undefined) return debianPlugin;
+  const found = besideProgram
+    .map((folder) => join(dirname(named), folder, "mosquitto_dynamic_security.so"))
+    .find((path) => existsSync(path));
+  if (found === undefined) throw new Error(`there is no mosquitto_dynamic_security.so beside ${named}`);
+  return found;
 }
 
 export interface Mosquitto {

@@ -69,7 +69,7 @@ function openInbound({ before = [], find }: World = {}) {
     },
     take: (messageID: number, text: string, dup = false) =>
       inbound.take({
-        ...{ qos: 1, dup, messageID, topic: "devices/d/up/data", properties: null, isMalformed: false },
+        ...{ qos: 1, dup, messageID, topic: "devices/d/up/data", properties: null, flaw: null },
         payload: Buffer.from(text),
       }),
     commit: () => {

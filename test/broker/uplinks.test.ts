@@ -72,12 +72,16 @@ brokerSuite("uplinks through the broker", (test, world) => {
     await passes(device);
   });
 
-  test("payloads: 256 KiB is taken, a byte more and 1 MiB are counted; no text, nothing at all", async () => {
+  test("payloads: 256 KiB is taken, a byte more, 1 MiB and long properties are counted; no text, nothing at all", async () => {
     const device = await world.device();
     const largest = Buffer.alloc(256 * 1024, "x");
     for (const payload of [Buffer.alloc(256 * 1024 + 1, "x"), Buffer.alloc(1024 * 1024)]) {
       await isRefused("oversize", () => client.publishAsync(up(device, "data"), payload, { qos: 1 }));
     }
+    const properties = { userProperties: { many: Array.from({ length: 2000 }, () => "12345678") } };
+    const modern = await world.broker.connect({ protocolVersion: 5 });
+    await isRefused("oversize", () => modern.publishAsync(up(device, "data"), "x", { qos: 1, properties }));
+    await modern.endAsync();
     for (const payload of [largest, Buffer.from([0, 255, 254]), Buffer.alloc(0)]) {
       await client.publishAsync(up(device, "data"), payload, { qos: 1 });
     }

@@ -27,7 +27,7 @@ let opened: ReturnType<typeof open> | undefined;
 /** @throws Error when the answer is not documented, or is not as it is documented */
 export function checkAnswer(seen: Seen): void {
   opened ??= open();
-  const wrong = opened(seen);
+  const wrong = opened(seen) ?? wrongWords(seen);
   if (wrong === null) return;
   const { method, path, status, text } = seen;
   throw new Error(`${method} ${path.slice(0, 200)} answered ${status}, ${wrong}: ${text.slice(0, 1000)}`);
@@ -64,6 +64,20 @@ function open(): (seen: Seen) => string | null {
     const [answer, pointer] = resolveAnswer(document, named, place);
     return checkBody(answer, pointer, type, text, validate);
   };
+}
+
+/** How a validator speaks when nobody has given it words. */
+export const rawWords =
+  /\binvalid (input|option|string|key)|\breceived \w|\btoo (big|small)\b|\bexpected \w|\bundefined\b/i;
+
+/** What is wrong with them is said in words of their own. */
+const formulas = new Set(["expressions", "condition"]);
+
+function wrongWords({ status, text }: Seen): string | null {
+  if (status < 400 || !text.startsWith("{")) return null;
+  const { errors = {} } = JSON.parse(text) as { errors?: Readonly<Record<string, string>> };
+  const raw = Object.entries(errors).find(([field, said]) => !formulas.has(field) && rawWords.test(said));
+  return raw === undefined ? null : `whose errors.${raw[0]} is in the validator's own words`;
 }
 
 function checkBody(

@@ -6,12 +6,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { examplesOfA } from "../../src/reference/examples-of-a.js";
+import { examplesOfB } from "../../src/reference/examples-of-b.js";
 import { openDb } from "../../store/db.js";
 import { assert } from "../suite.js";
 import { worldSuite } from "../world.js";
 import { openFixture } from "./fixture.js";
 import { examine, type Line, type Scope } from "./line.js";
 import { certLines, policyLines } from "./lines/access.js";
+import { beyondLines } from "./lines/beyond.js";
 import { commandLines } from "./lines/commands.js";
 import { conventionLines, errorLines, serviceLines } from "./lines/conventions.js";
 import { createRuleLines } from "./lines/create-rules.js";
@@ -22,6 +25,7 @@ import { groupLines } from "./lines/groups.js";
 import { alertLines, logLines } from "./lines/logs.js";
 import { dataLines, dataPointLines, dataStreamLines, metricLines, resourceLines } from "./lines/model.js";
 import { productLines } from "./lines/products.js";
+import { createRecorder, writeExamples } from "./recorded.js";
 
 const table: readonly Line[] = [
   ...conventionLines,
@@ -43,6 +47,7 @@ const table: readonly Line[] = [
   ...enumerationLines,
   ...errorLines,
   ...serviceLines,
+  ...beyondLines,
 ];
 
 /** A suite with a service of its own, deployed as that variant. */
@@ -52,7 +57,9 @@ export function conformance(variant: "A" | "B"): void {
   const environment = { API_VARIANT: variant, LIBSQL_URL: url, MASTER_KEY: "5".repeat(64) };
   worldSuite(
     `conformance, Variant ${variant}`,
-    (test, world) => {
+    (test, opened) => {
+      const recorder = createRecorder(opened, variant);
+      const { world } = recorder;
       const own = table.filter((line) => line.in.includes(variant));
       let scope: Scope = new Map();
       let held = 0;
@@ -64,6 +71,9 @@ export function conformance(variant: "A" | "B"): void {
         console.log(`Variant ${variant}: ${own.length} lines, ${held} hold, ${own.length - held} fail`);
         rmSync(dir, { recursive: true, force: true });
       });
+      if (process.env.TIDEMARK_RECORD_EXAMPLES === "1") {
+        test.after(() => writeExamples(variant, recorder.examples()));
+      }
       for (const [index, line] of own.entries()) {
         const name = `${line.says} · ${line.call} · ${variant}`;
         test(`${index + 1} ${name}`, async () => {
@@ -75,6 +85,10 @@ export function conformance(variant: "A" | "B"): void {
           assert.equal(wrong, []);
         });
       }
+      test("the reference's examples are bodies that were accepted here, and answers as they are here", () => {
+        const help = "see README, Checks, for how they are recorded anew";
+        assert.equal(recorder.missing(variant === "A" ? examplesOfA : examplesOfB), [], help);
+      });
     },
     environment,
   );

@@ -2,8 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { StoreError } from "../../store/errors.js";
+import type { InfluxState } from "../../store/influx/health.js";
 import type { Point, SeriesStore } from "../../store/series.js";
 import { openInfluxSeriesStore } from "../../store/series-influx.js";
+import { memoryLedger } from "../influx-ledger.js";
 import type { InfluxServer } from "../influxd.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";
 import { defineSeriesContract, newDevice, newSeries, nextID, pointsOf } from "./series.js";
@@ -25,7 +27,8 @@ function memoryCheckpoint() {
 
 function openOn(server: InfluxServer, checkpoint = memoryCheckpoint().checkpoint, nodeNumber = 0) {
   const { url, token, org, bucket } = server;
-  return openInfluxSeriesStore({ url, token, org, bucket, nodeNumber, checkpoint, timeoutMs: 10_000 });
+  const own = { nodeNumber, checkpoint, ledger: memoryLedger(), timeoutMs: 10_000 };
+  return openInfluxSeriesStore({ url, token, org, bucket, ...own });
 }
 
 influxSuite("series contract, InfluxDB", (test, influx) => {
@@ -167,7 +170,7 @@ influxSuite("series in InfluxDB", (test, influx) => {
       () => store.write(batch(100), 2),
       () => store.read(series, {}),
       () => store.latest([series]),
-      () => store.removeDevice(series),
+      () => store.removeDevices([series]),
     ]) {
       const error = await rejects(act);
       assert.is(error instanceof StoreError && error.code, "UNAVAILABLE");
@@ -193,12 +196,13 @@ suite("series store against a server that misbehaves", (test) => {
       if (answer) response.writeHead(answer.status, answer.headers).end("{}");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const told: Error[] = [];
+    const told: InfluxState[] = [];
     const store = await openInfluxSeriesStore({
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       ...{ token: "t", org: "o", bucket: "b", nodeNumber: 0, timeoutMs: 200 },
       checkpoint: memoryCheckpoint().checkpoint,
-      onUnavailable: (error) => void told.push(error),
+      ledger: memoryLedger(),
+      onState: (state) => void told.push(state),
     });
     const fail = async (next: typeof answer) => {
       answer = next;
@@ -211,7 +215,8 @@ suite("series store against a server that misbehaves", (test) => {
     assert.equal(await fail({ status: 503 }), {});
     assert.equal(await fail({ status: 400 }), {}, "a 400 that blames no line");
     assert.equal(await fail(undefined), {}, "no answer at all");
-    assert.ok(told.length >= 4);
+    const writes = told.filter(({ way }) => way === "writes").map(({ trouble }) => trouble);
+    assert.equal(writes, ["away", "busy", "away", "timeout"]);
     await store.close();
     server.closeAllConnections();
     server.close();

@@ -195,12 +195,14 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
       nextID(),
     );
     assert.equal(
-      (await store.latest(series)).map((point) => point?.value),
-      names.map((_, i) => i),
+      await store.latest(series),
+      names.map((_, i) => ({ time: base, value: i })),
     );
-    for (const { tenant, productID, deviceID } of series) {
-      await store.removeDevice({ tenant, productID, deviceID });
-    }
+    assert.equal(
+      await store.whichHavePoints(series),
+      names.map(() => true),
+    );
+    await store.removeDevices(series);
     assert.equal(
       await store.latest(series),
       names.map(() => null),
@@ -243,8 +245,32 @@ function defineAggregates(test: Test, use: OpenSeriesStore): void {
           const actual = await store.aggregate({ series, edges, calendar: { unit, timezone }, aggregate });
           const expected = oracle.aggregate(series, edges, aggregate);
           const what = `${aggregate} of ${kind} by ${unit} in ${timezone}`;
-          assert.ok(agree(actual, expected, 1e5), `${what}\n${actual}\n${expected}`);
+          const bounds = oracle.bounds(series, edges, aggregate);
+          assert.ok(agree(actual, expected, bounds), `${what}\n${actual}\n${expected}`);
         }
+      }
+    }
+  });
+
+  test("sums lie within n·ε·Σ|v| of the exact ones", async () => {
+    const store = await use();
+    const calendar = { unit: "hour", timezone: "UTC" } as const;
+    const rows = [
+      [1e16, 1, -1e16],
+      [0.1, 0.2, 0.3, -0.6],
+      Array.from({ length: 1000 }, (_, i) => (i % 2 === 0 ? 1 : -1) * 10 ** (i % 17) + 0.1),
+      Array.from({ length: 1000 }, (_, i) => 1 / (i + 1)),
+    ];
+    for (const row of rows) {
+      const [series, oracle, edges] = [newSeries(), createOracle(), [base, base + hour]];
+      const points = pointsOf(series, ...row.map((value, i): [number, number] => [base + i, value]));
+      await store.write(points, nextID());
+      oracle.write(points);
+      for (const aggregate of ["sum", "mean", "increase"] as const) {
+        const actual = await store.aggregate({ series, edges, calendar, aggregate });
+        const expected = oracle.aggregate(series, edges, aggregate);
+        const bounds = oracle.bounds(series, edges, aggregate);
+        assert.ok(agree(actual, expected, bounds), `${aggregate}: ${actual}, not ${expected} ± ${bounds}`);
       }
     }
   });
@@ -289,11 +315,59 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
       nextID(),
     );
     await store.write(pointsOf(kept, [base, 3]), nextID());
-    for (let repeat = 0; repeat < 2; repeat += 1) await store.removeDevice(gone);
+    for (let repeat = 0; repeat < 2; repeat += 1) await store.removeDevices([gone]);
     assert.equal(await store.latest([gone, text, kept]), [null, null, { time: base, value: 3 }]);
     assert.equal(pairsOf(await store.read(gone, {})), []);
     await store.write(pointsOf(gone, [base + 1, 7]), nextID());
     assert.equal(pairsOf(await store.read(gone, {})), [[base + 1, 7]]);
+  });
+
+  test("it is told at once which of many devices have points: in memory, on disk, of any kind", async () => {
+    const store = await use();
+    const having = Array.from({ length: 300 }, (_, i) =>
+      newSeries((["number", "boolean", "text"] as const)[i % 3], `${newDevice()}'"\\ 日本`),
+    );
+    const valueFor = ({ kind }: SeriesRef) => ({ number: 1, boolean: true, text: "x" })[kind];
+    await store.write(
+      having.slice(0, 200).flatMap((ref, i) => pointsOf(ref, [base - i * day, valueFor(ref)])),
+      nextID(),
+    );
+    await store.flush();
+    await store.write(
+      having.slice(200).flatMap((ref) => pointsOf(ref, [base, valueFor(ref)])),
+      nextID(),
+    );
+    // Of other products, too: the deviceID alone does not make a device.
+    const without = having.slice(0, 150).map((ref) => ({ ...ref, productID: `${ref.productID}x` }));
+    const never = Array.from({ length: 150 }, () => newSeries());
+    const asked = having.flatMap((ref, i) => [ref, ...without.slice(i, i + 1), ...never.slice(i, i + 1)]);
+    const expected = new Map(having.map((ref) => [ref, true]));
+    assert.equal(
+      await store.whichHavePoints(asked),
+      asked.map((ref) => expected.has(ref)),
+    );
+    assert.equal(await store.whichHavePoints([]), []);
+  });
+
+  test("many devices are removed at once, some without points, and nobody else's", async () => {
+    const store = await use();
+    const all = Array.from({ length: 60 }, () => newSeries());
+    await store.write(
+      all.flatMap((ref) => pointsOf(ref, [base, 1], [base + 40 * day, 2])),
+      nextID(),
+    );
+    const gone = all.filter((_, i) => i % 3 !== 0);
+    await store.removeDevices([...gone, newSeries(), ...gone.slice(0, 5)]);
+    assert.equal(
+      await store.latest(all),
+      all.map((ref) => (gone.includes(ref) ? null : { time: base + 40 * day, value: 2 })),
+    );
+    const kept = all.filter((ref) => !gone.includes(ref));
+    assert.equal(
+      await store.whichHavePoints(kept),
+      kept.map(() => true),
+    );
+    await store.removeDevices([]);
   });
 
   test("removeBefore takes what is older and leaves the rest", async () => {

@@ -88,6 +88,7 @@ async function open(dir: string): Promise<Fleet> {
     entries.set(id, entry);
     sessions.open({
       clientID: "c",
+      username: "u",
       token: "t",
       certificate: null,
       entry,

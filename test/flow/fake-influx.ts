@@ -25,6 +25,7 @@ export async function startFakeInflux(): Promise<FakeInflux> {
 
   function write(body: string): { status: number; message: string } {
     if (away) return { status: 503, message: "service unavailable" };
+    if (body === "") return { status: 204, message: "" };
     const lines = body.split("\n").map((text) => {
       const [, series = "", value = "", time = ""] = lineForm.exec(text) ?? [];
       return { text, key: `${series} ${time}`, n: Number(value) };

@@ -2,7 +2,14 @@
 import { assert, type Test, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher, type Publisher } from "./publisher.js";
-import { payloadsOf, provision, type RunningService, startService, valuesOf } from "./support.js";
+import {
+  nothingSetAside,
+  payloadsOf,
+  provision,
+  type RunningService,
+  startService,
+  valuesOf,
+} from "./support.js";
 
 const rounds = 5;
 const loadMs = { least: 200, most: 900 } as const;
@@ -76,6 +83,7 @@ export function defineKillTest(
           // Before anything is sent again, what was acknowledged before the kill is there.
           await service.settled();
           for (const load of loads) await check(service, load);
+          await nothingSetAside(service);
         }
         for (const { publisher } of loads) void publisher.run(service.mqtt);
         await new Promise((resolve) => setTimeout(resolve, 300));

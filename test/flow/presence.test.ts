@@ -67,6 +67,12 @@ const logsOf = async (service: RunningService, device: Rec) => {
 const comings = async (service: RunningService, device: Rec): Promise<unknown[]> =>
   (await logsOf(service, device)).map(({ connectStatus }) => connectStatus).reverse();
 
+/** The log follows the status: its record goes to the disk first. */
+const logged = (service: RunningService, device: Rec, statuses: readonly number[]): Promise<unknown> =>
+  until(async () => String(await comings(service, device)) === String(statuses), {
+    what: `the log ${statuses}`,
+  });
+
 suite("presence", (test) => {
   test(
     "kill -9 of the device, a wire cut without a word, and orderly ends",
@@ -79,7 +85,7 @@ suite("presence", (test) => {
         await becomes(service, killed, 1);
         child.kill("SIGKILL");
         await becomes(service, killed, 0, 1500);
-        assert.equal(await comings(service, killed), [1, 0]);
+        await logged(service, killed, [1, 0]);
 
         const line = await wire(service.mqtt);
         const silent = await rawConnected(line.address, cut, { keepalive: 2 });
@@ -92,6 +98,7 @@ suite("presence", (test) => {
           seconds > 2 && seconds < 4.6,
           `offline after ${seconds} s of 1.5 × 2 s and a look each second`,
         );
+        await logged(service, cut, [1, 0]);
         const [gone] = await logsOf(service, cut);
         assert.equal([gone?.connectStatus, gone?.keepAlive, gone?.IP], [0, 2, "127.0.0.1"]);
         silent.socket.destroy();
@@ -101,6 +108,7 @@ suite("presence", (test) => {
         await becomes(service, orderly, 1);
         leaving.send({ cmd: "disconnect" });
         await becomes(service, orderly, 0, 1500);
+        await logged(service, orderly, [1, 0]);
         assert.equal(
           (await logsOf(service, orderly)).map(({ keepAlive }) => keepAlive),
           [9, 9],

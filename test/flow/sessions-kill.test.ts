@@ -3,7 +3,7 @@ import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
 import { createReceiver } from "./receiver.js";
-import { payloadsOf, provision, startService } from "./support.js";
+import { nothingSetAside, payloadsOf, provision, startService } from "./support.js";
 
 const rounds = 5;
 const loadMs = { least: 300, most: 900 } as const;
@@ -37,6 +37,7 @@ suite("sessions through kill -9", (test) => {
             await service.kill();
             await Promise.all([running, receiving]);
             service = await startService(dir);
+            await nothingSetAside(service);
             receiving = receiver.run(service.mqtt);
           }
           void publisher.run(service.mqtt);

@@ -29,6 +29,8 @@ export interface RunningService {
   metric(name: string, label?: string): Promise<number>;
   /** Resolves once every point of what is committed is written. */
   settled(timeoutMs?: number): Promise<void>;
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
   kill(): Promise<void>;
   /** SIGTERM; fails unless the process ends by itself with code 0. */
   stop(): Promise<void>;
@@ -92,6 +94,7 @@ export async function startService(
         (await metric("tidemark_journal_pending_bytes ")) === 0;
       await until(lag, { what: "the points to be written", timeoutMs });
     },
+    ended: exited(child).then(() => child.exitCode),
     kill: async () => {
       child.kill("SIGKILL");
       await exited(child);
@@ -132,6 +135,17 @@ function listening(
       if (msg === "listening") resolve(rest);
     });
   });
+}
+
+/** Kills from outside say nothing of the messages that were in work. */
+export async function nothingSetAside(service: RunningService): Promise<void> {
+  const { text } = await service.call("GET", "/metrics");
+  const counts = text.split("\n").filter((line) => line.startsWith("tidemark_set_aside_messages{"));
+  assert.equal(
+    counts.map((line) => line.slice(line.lastIndexOf(" ") + 1)),
+    ["0", "0", "0"],
+    text,
+  );
 }
 
 /** A product with the number `n`, and devices of it. */

@@ -2,7 +2,7 @@
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";
-import { payloadsOf, type RunningService, startService } from "./support.js";
+import { nothingSetAside, payloadsOf, type RunningService, startService } from "./support.js";
 
 const rounds = 3;
 const messagesLeast = 100;
@@ -97,6 +97,7 @@ suite("kill -9 and what messages mean", (test) => {
           service = await startService(dir);
           await watched(service);
           await check(service, devices);
+          await nothingSetAside(service);
         }
         assert.ok(acknowledged() > messagesLeast);
         await service.stop();

@@ -77,6 +77,44 @@ suite("history files", (test) => {
     }
   });
 
+  test("times are the nearest microsecond in every form, and long numbers keep their digits", async () => {
+    const times: readonly (readonly [text: string, micros: number])[] = [
+      ["1500000000123456499", 1_500_000_000_123_456],
+      ["1500000000123456500", 1_500_000_000_123_457],
+      ["1500000000.1234565", 1_500_000_000_123_457],
+      ["1500000000.12345649999", 1_500_000_000_123_456],
+      ["1500000000123.4564999", 1_500_000_000_123_456],
+      ["-1.0000005", -1_000_000],
+    ];
+    const stamps = [
+      ["2017-07-14T02:40:00.123456500Z", 1_500_000_000_123_457],
+      ["2017-07-14T02:40:00.1234564Z", 1_500_000_000_123_456],
+      ["1969-12-31T23:59:58.9999995Z", -1_000_000],
+    ] as const;
+    const expected = [...times, ...stamps].map(([, micros]) => micros);
+    const found = ({ rows }: Seen) => rows.map((row) => Number(row.split(" ")[3]));
+    const csv = [...times, ...stamps].map(([text]) => `d,temp,${text},1`);
+    await writeFile(path(), `deviceID,dataPointID,time,value\n${csv.join("\n")}`);
+    assert.equal(found(await read(path(), "csv")), expected);
+    const row = (time: string) => `{"deviceID":"d","dataPointID":"temp","time":${time},"value":1}`;
+    const texts = [...times, ...stamps].map(([text]) => row(JSON.stringify(text)));
+    await writeFile(path(), texts.join("\n"));
+    assert.equal(found(await read(path(), "ndjson")), expected);
+    // As numbers too, where a double holds as many digits or the number is whole.
+    const numbers = times.filter(([text]) => !text.includes(".") || String(Number(text)) === text);
+    await writeFile(path(), numbers.map(([text]) => row(text)).join("\n"));
+    assert.equal(
+      found(await read(path(), "ndjson")),
+      numbers.map(([, micros]) => micros),
+    );
+    await writeFile(path(), '{"deviceID":"d","time":1,"note":9007199254740993,"temp":9007199254740993}');
+    const { rows } = await read(path(), "ndjson");
+    assert.equal(rows.map((one) => one.split(" ").slice(2)).sort(), [
+      ["note", "1000000", "9007199254740993"],
+      ["temp", "1000000", "9007199254740992"],
+    ]);
+  });
+
   test("more series than are remembered at once are all read", async () => {
     const count = 210_000;
     await writeFile(

@@ -1,4 +1,5 @@
 /** What is exported imports to the same points, bit for bit: on both engines, in every form. */
+
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -13,6 +14,7 @@ import { timeMax, timeMin } from "../../store/influx/lines.js";
 import type { Kind, PointBatch, SeriesRef, SeriesStore } from "../../store/series.js";
 import { openInfluxSeriesStore } from "../../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { memoryLedger } from "../influx-ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 
 /** dataPointID, type of the interface, kind, form; a name that a spreadsheet would take for a formula is among them. */
@@ -176,6 +178,7 @@ suite("history out and in, embedded engine", (test) => {
 
 influxSuite("history out and in, InfluxDB", (test, influx) => {
   const checkpoint = { read: async () => 0, write: async () => {} };
-  const open = async () => openInfluxSeriesStore({ ...(await influx()), nodeNumber: 0, checkpoint });
+  const open = async () =>
+    openInfluxSeriesStore({ ...(await influx()), nodeNumber: 0, checkpoint, ledger: memoryLedger() });
   defineProperty(test, open, 25);
 });

@@ -1,5 +1,6 @@
 /** Imports within their bounds of memory, whatever names a file holds. */
 import { createWriteStream } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -8,11 +9,12 @@ import { runInNewContext } from "node:vm";
 import { createSeriesRefs } from "../../query/series-refs.js";
 import { type HistoryFormat, targetsMax } from "../../src/history/bounds.js";
 import { createHistoryGate } from "../../src/history/gate.js";
+import { readState } from "../../src/history/kinds.js";
 import { type ImportState, runImport } from "../../src/history/run-import.js";
 import { createTargets } from "../../src/history/targets.js";
 import { type Db, openDb } from "../../store/db.js";
 import type { SeriesStore } from "../../store/series.js";
-import { assert, openTempDir, suite } from "../suite.js";
+import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 const megabyte = 1 << 20;
 setFlagsFromString("--expose-gc");
@@ -36,7 +38,11 @@ suite("imports within their bounds", (test) => {
   });
 
   /** Imports rows of which none names a device. */
-  async function importOf(format: HistoryFormat, lines: Iterable<string>): Promise<ImportState> {
+  async function importOf(
+    format: HistoryFormat,
+    lines: Iterable<string>,
+    signal = new AbortController().signal,
+  ): Promise<ImportState> {
     const path = join(dir.path, "rows");
     await pipeline(Readable.from(lines), createWriteStream(path));
     const nothing = async () => assert.unreachable("no row is good");
@@ -45,12 +51,28 @@ suite("imports within their bounds", (test) => {
       { db, series, refs: createSeriesRefs(), gate: createHistoryGate() },
       {
         ...{ file: { path, format }, tenant: 1, timezone: "UTC", from: null },
-        ...{ errorsPath: join(dir.path, "errors.csv"), signal: new AbortController().signal },
+        ...{ errorsPath: join(dir.path, "errors.csv"), signal },
         bounds: { oldest: 0, newest: Number.MAX_SAFE_INTEGER },
         saved: async () => undefined,
       },
     );
   }
+
+  test("one that is stopped before its thread has begun ends", async () => {
+    const rows = ["deviceID,dataPointID,time,value\n", "d,temp,1,1\n"];
+    const stopping = new AbortController();
+    stopping.abort();
+    await rejects(() => importOf("csv", rows, stopping.signal), /abort/);
+  });
+
+  test("a state that is damaged, or gone, means from the beginning", async () => {
+    const path = join(dir.path, "state.json");
+    assert.is(await readState(path), null);
+    for (const text of ["", '{"offset":12', "\0\0"]) {
+      await writeFile(path, text);
+      assert.is(await readState(path), null);
+    }
+  });
 
   test("names that were forgotten leave nothing behind", async () => {
     const targets = createTargets({ db, refs: createSeriesRefs(), gate: createHistoryGate(), tenant: 1 });

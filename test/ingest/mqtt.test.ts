@@ -1,6 +1,6 @@
 /** The MQTT endpoint over real sockets: who may in, what closes a connection, spaces, and payloads that hurt. */
 import mqttPacket from "mqtt-packet";
-import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
+import { makeDataPoint, makeDevice, makeGateway, makeProduct } from "../factories.js";
 import { assert, until } from "../suite.js";
 import { type Rec, worldSuite } from "../world.js";
 import {
@@ -250,10 +250,11 @@ worldSuite("MQTT", (test, world) => {
     await until(async () => (await status()) === 0, { what: "offline" });
   });
 
-  test("a device that is blocked, deleted or given another token is thrown out", async () => {
+  test("a device that is blocked, deleted or given another user name or token is thrown out", async () => {
     const changes: readonly ((id: number) => Promise<{ status: number }>)[] = [
       (id) => world.call("PUT", `/api/v1/devices/${id}`, { blocked: 1 }),
       (id) => world.call("PUT", `/api/v1/devices/${id}`, { token: "another-token-for-it" }),
+      (id) => world.call("PUT", `/api/v1/devices/${id}`, { deviceUsername: `another-${id}` }),
       (id) => world.call("DELETE", `/api/v1/devices?ids=${id}`),
     ];
     for (const change of changes) {
@@ -265,6 +266,39 @@ worldSuite("MQTT", (test, world) => {
       const again = await rawClient(world.mqtt);
       again.send(connectPacket(one));
       assert.ok([4, 5].includes((await again.next("connack")).returnCode ?? 0));
+    }
+  });
+
+  test("whoever reads after CONNACK sees the device online, in every view, and offline after its end is on record", async () => {
+    const gateway = await makeGateway(world, product);
+    for (const [path, one] of [
+      ["devices", await makeDevice(world, product)],
+      ["gateways", gateway],
+    ] as const) {
+      const b = { headers: { "Api-Variant": "B" } };
+      const views: Record<string, () => Promise<unknown>> = {
+        detail: async () => (await world.call("GET", `/api/v1/${path}/${one.id}`)).record.deviceStatus,
+        "detail of B": async () =>
+          (await world.call("GET", `/api/v1/devices/${one.id}`, undefined, b)).record.status,
+        list: async () => {
+          const { page } = await world.call("GET", `/api/v1/${path}?deviceID=${one.deviceID}`);
+          return page.items[0]?.deviceStatus;
+        },
+        "filtered list": async () => {
+          const query = `deviceID=${one.deviceID}&deviceStatus=1`;
+          return (await world.call("GET", `/api/v1/${path}?${query}`)).page.meta.count;
+        },
+        "answer of an edit": async () =>
+          (await world.call("PUT", `/api/v1/${path}/${one.id}`, {})).record.deviceStatus,
+      };
+      for (const [view, status] of Object.entries(views)) {
+        for (let i = 0; i < 10; i++) {
+          const raw = await rawConnected(world.mqtt, one);
+          assert.is(await status(), 1, `${path}, ${view}`);
+          raw.send({ cmd: "disconnect" });
+          await raw.ended();
+        }
+      }
     }
   });
 

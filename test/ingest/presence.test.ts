@@ -5,7 +5,7 @@ import { createDevice, type DeviceStore, getDevice } from "../../store/devices.j
 import { createProduct } from "../../store/products.js";
 import { createVault } from "../../store/secrets.js";
 import { createTenant } from "../../store/tenants.js";
-import { assert, openTempDir, rejects, suite } from "../suite.js";
+import { assert, openTempDir, rejects, suite, until } from "../suite.js";
 
 suite("presence", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -102,6 +102,67 @@ suite("presence", (test) => {
     failing = false;
     await presence.save();
     assert.is((await stored()).deviceStatus, 0);
+  });
+
+  test("who settles waits for what has changed so far, also while it is being written, and for nothing later", async () => {
+    const { write } = store.db;
+    let release = (): void => undefined;
+    let writes = 0;
+    const slow = {
+      ...store.db,
+      write: async (all: Parameters<typeof write>[0]) => {
+        writes++;
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        return write(all);
+      },
+    };
+    const presence = createPresence(slow, 0);
+    await presence.settle();
+    assert.is(writes, 0);
+    presence.connected(device, "10.0.0.5", 60, 5000);
+    const saved = presence.save();
+    await until(() => writes === 1, { what: "the write" });
+    let settled = false;
+    const settling = presence.settle().then(() => {
+      settled = true;
+    });
+    await stored();
+    assert.not(settled);
+    presence.disconnected(device);
+    release();
+    await settling;
+    assert.is((await stored()).deviceStatus, 1);
+    await until(() => writes === 2, { what: "the next write of save" });
+    release();
+    await saved;
+    assert.is((await stored()).deviceStatus, 0);
+
+    // One read is never held by a storm that goes on: 450 changes take three writes.
+    let made = 0;
+    const storm = createPresence(
+      {
+        ...store.db,
+        write: (all: Parameters<typeof write>[0]) => {
+          made++;
+          for (let i = 0; i < 500; i++) storm.connected(1_000_000 * made + i, "", 60, 6000);
+          return write(all);
+        },
+      },
+      0,
+    );
+    for (let i = 0; i < 450; i++) storm.connected(500_000 + i, "", 60, 6000);
+    await storm.settle();
+    assert.is(made, 3);
+  });
+
+  test("a reader goes on where presence cannot be written", async () => {
+    const broken = { ...store.db, write: () => Promise.reject(new Error("disk")) };
+    const presence = createPresence(broken, 0);
+    presence.connected(device, "10.0.0.6", 60, 7000);
+    await presence.settle();
+    await rejects(() => presence.save(), /disk/);
   });
 
   test("a start finds nobody of its own node connected", async () => {

@@ -29,6 +29,10 @@ suite("decoding again", (test) => {
       guarded: (points, write) => write(points),
       refused: async (points) => void refused.push(...points),
       reached: async () => undefined,
+      isAside: () => false,
+      onFailed: ({ error }) => {
+        throw error;
+      },
       signal: new AbortController().signal,
     });
     assert.equal(counts, { messages: 3, points: 2 });

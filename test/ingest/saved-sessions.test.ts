@@ -1,13 +1,16 @@
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import { createAccept, type Origin, sessionOf } from "../../ingest/accept.js";
+import { unnarrowed } from "../../ingest/consumers/narrowing.js";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import type { Will } from "../../ingest/message.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionExpiryMax, sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
 import { forgetDeparted } from "../../ingest/sessions/departed.js";
-import { openSpaces, type SavedSpaces } from "../../ingest/sessions/open.js";
+import { openSpaces, type ReplayGuard, type SavedSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import type { Journal } from "../../store/journal.js";
@@ -28,10 +31,17 @@ interface Run {
 
 const device = { id: 7, device: { tenant: 1, deviceID: "d7" } } as DeviceEntry;
 
-async function open(dir: string): Promise<Run> {
+const notExpected: ReplayGuard = {
+  narrow: unnarrowed,
+  onFailed: ({ error }) => {
+    throw error;
+  },
+};
+
+async function open(dir: string, onDamage: () => void = assert.unreachable): Promise<Run> {
   const journal = await openTestJournal(join(dir, "journal"));
-  const store = await openSessionStore(join(dir, "sessions.db"));
-  const saved = await openSpaces(store, journal, createMeter());
+  const store = await openSessionStore(join(dir, "sessions.db"), onDamage);
+  const saved = await openSpaces(store, journal, createMeter(), notExpected);
   const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined);
   const kill = async (): Promise<void> => {
     await journal.close();
@@ -56,7 +66,9 @@ type Step =
     }
   | { do: "platform"; client: string; wanted: readonly { topic: string; qos: number }[] }
   | { do: "release" | "received" | "delivered"; client: string }
-  | { do: "command" | "wills" | "save" };
+  | { do: "command" | "wills" | "save" }
+  // A check has found the file damaged.
+  | { do: "remake" };
 
 const client = fc.constantFrom("a", "b");
 const filter = fc.constantFrom("x", "x/#", "+/y", "#", "inbox");
@@ -87,6 +99,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   }),
   fc.record({ do: fc.constantFrom("release" as const, "received" as const, "delivered" as const), client }),
   fc.record({ do: fc.constantFrom("command" as const, "wills" as const, "save" as const) }),
+  { weight: 1, arbitrary: fc.constant({ do: "remake" as const }) },
 );
 
 /** Does what the endpoint would, and waits for the disk. */
@@ -95,6 +108,7 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   const { spaces } = saved;
   const link = "client" in step ? links.get(step.client) : undefined;
   if (step.do === "save") return saved.save();
+  if (step.do === "remake") return saved.remake("a fault");
   if (step.do === "wills")
     for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due, false);
   if (step.do === "command") {
@@ -212,18 +226,38 @@ function shape({ spaces }: SavedSpaces) {
   }));
 }
 
+/** In place of the file one that is none, or the same with texts that were not written. */
+async function harmFile(dir: string, harm: string): Promise<void> {
+  const path = join(dir, "sessions.db");
+  if (harm === "no JSON") {
+    const client = createClient({ url: `file:${path}`, concurrency: 1 });
+    await client.execute("update session set subscriptions = '[{'");
+    client.close();
+    return;
+  }
+  for (const suffix of ["", "-wal", "-shm"]) await rm(path + suffix, { force: true });
+  await writeFile(path, "no database at all");
+}
+
 suite("saved sessions", (test) => {
   test(
     "come back as they were, whatever happened and wherever it was saved",
     async () => {
-      const property = fc.asyncProperty(fc.array(steps, { maxLength: 40 }), async (story) => {
+      const harms = fc.constantFrom("none", "no database", "no JSON");
+      const property = fc.asyncProperty(fc.array(steps, { maxLength: 40 }), harms, async (story, harm) => {
         await withTempDir(async (dir) => {
-          const run = await open(dir);
+          const run = await open(dir, () => undefined);
           for (const [nth, step] of story.entries()) await take(run, step, nth + 1);
           const before = shape(run.saved);
           await run.kill();
-          const again = await open(dir);
-          assert.equal(shape(again.saved), before);
+          let damages = 0;
+          if (harm !== "none") await harmFile(dir, harm);
+          const again = await open(dir, () => {
+            damages++;
+          });
+          assert.equal(shape(again.saved), before, "the journal has it all");
+          // Where no session was saved there is no text to spoil.
+          if (harm !== "no JSON") assert.is(damages, harm === "none" ? 0 : 1);
           await again.saved.save();
           await again.kill();
           const third = await open(dir);
@@ -350,8 +384,8 @@ suite("saved sessions", (test) => {
       let late = 0;
       const now = () => Date.now() + late;
       const journal = await openTestJournal(join(dir, "journal"));
-      const store = await openSessionStore(join(dir, "sessions.db"));
-      const { spaces } = await openSpaces(store, journal, createMeter());
+      const store = await openSessionStore(join(dir, "sessions.db"), assert.unreachable);
+      const { spaces } = await openSpaces(store, journal, createMeter(), notExpected);
       const records = createSessionRecords(journal, spaces, now, () => undefined);
       const origin = { device, session: sessionOf("a"), ip: "" };
       const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };

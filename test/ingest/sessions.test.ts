@@ -44,7 +44,17 @@ function begin() {
       ...{ ...ids, connection, at: 0, cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
     });
     const session: Fake = {
-      ...{ clientID, token, certificate: null, state, slow: false, waiting: [], got: [], ended: [] },
+      ...{
+        clientID,
+        username: "u",
+        token,
+        certificate: null,
+        state,
+        slow: false,
+        waiting: [],
+        got: [],
+        ended: [],
+      },
       entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
       end: (reason) => {
         session.ended.push(reason);
@@ -82,7 +92,10 @@ function begin() {
 }
 
 const rowOf = (fields: object): DeviceEntry =>
-  ({ id: 1, device: { blocked: 0, authType: 1, token: "secret", ...fields } }) as DeviceEntry;
+  ({
+    id: 1,
+    device: { blocked: 0, authType: 1, deviceUsername: "u", token: "secret", ...fields },
+  }) as DeviceEntry;
 
 suite("sessions", (test) => {
   test("the same client id takes over, another lives beside it", () => {
@@ -248,6 +261,7 @@ suite("sessions", (test) => {
     ["unchanged", rowOf({}), false],
     ["blocked", rowOf({ blocked: 1 }), true],
     ["with another token", rowOf({ token: "other" }), true],
+    ["with another user name", rowOf({ deviceUsername: "v" }), true],
     ["by certificate only", rowOf({ authType: 2 }), true],
     ["deleted", undefined, true],
   ];

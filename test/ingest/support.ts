@@ -130,7 +130,7 @@ export function publishPacket(payload: string | Buffer, fields: PublishFields = 
 export const pubrel = (messageId: number): Packet => ({ cmd: "pubrel", messageId, qos: 1 }) as Packet;
 
 /** Reads the counter of a label of /metrics. */
-function counter(world: World, name: string, reason: string): () => Promise<number> {
+export function counter(world: World, name: string, reason: string): () => Promise<number> {
   return async () => {
     const { text } = await world.call("GET", "/metrics");
     return Number(new RegExp(`^${name}\\{reason="${reason}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0);

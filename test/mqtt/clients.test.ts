@@ -11,7 +11,7 @@ import { type Rec, worldSuite } from "../world.js";
 /** The compiled test stands below dist; the sources beside package.json. */
 const paho = join(dirname(fileURLToPath(import.meta.url)), "../../../test/mqtt/paho_client.py");
 /** A python3 that has paho-mqtt 2. */
-const python = process.env.PAHO_PYTHON ?? "python3";
+const python = process.env.PYTHON_WITH_PEERS ?? "python3";
 const inCi = process.env.CI === "true";
 
 const runs = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
@@ -129,7 +129,7 @@ worldSuite("MQTT, clients of others", (test, world) => {
 
   const pahoName = "paho speaks 3.1, 3.1.1 and 5 with us";
   if (hasPaho) test("paho speaks 3.1, 3.1.1 and 5 with us", speakPaho);
-  else test.skip(pahoName, "paho-mqtt 2 is not installed for python3 (PAHO_PYTHON names another one)");
+  else test.skip(pahoName, "paho-mqtt 2 is not installed for python3 (PYTHON_WITH_PEERS names another)");
 
   async function speakMosquitto(): Promise<void> {
     const { hostname, port } = new URL(world.mqtt);

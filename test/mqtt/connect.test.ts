@@ -1,7 +1,8 @@
 /** CONNECT and CONNACK, MQTT 3.1.1 and 5.0 §3.1 and §3.2. */
-import mqttPacket from "mqtt-packet";
+import mqttPacket, { type Packet } from "mqtt-packet";
 import { makeDevice, makeProduct } from "../factories.js";
-import { assert } from "../suite.js";
+import { eventsOf } from "../ingest/support.js";
+import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import {
   ack,
@@ -255,6 +256,59 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
     assert.equal([kinds[0], kinds.filter((cmd) => cmd === "connack").length], ["connack", 1]);
     assert.is((client.bytes()[2] as number) & 0xfe, 0);
     await client.leave();
+  });
+
+  each("what comes with CONNECT may be as large as what comes later", async (device, version) => {
+    const client = await openClient(world.mqtt, version);
+    const payload = Buffer.alloc(200 * 1024, "x");
+    client.send(
+      connectPacket(device, version),
+      publishing("a", { payload }),
+      publishing("b", { qos: 2, messageId: 2, payload: Buffer.alloc(20_000, "y") }),
+      { cmd: "pingreq" },
+    );
+    await client.next("puback");
+    await client.next("pubrec");
+    await client.next("pingresp");
+    assert.is(client.packets[0]?.cmd, "connack");
+    const events = await eventsOf(world, device);
+    assert.equal(
+      events.map(({ topic, payload }) => [topic, String(payload).length]),
+      [
+        ["b", 20_000],
+        ["a", payload.length],
+      ],
+    );
+    await client.leave();
+  });
+
+  each("what is wrong behind CONNECT is said after CONNACK", async (device, version) => {
+    for (const [what, bytes, reasonCode] of [
+      ["a second CONNECT", hex("1000"), 0x82],
+      ["a reserved packet type", hex("0000"), 0x81],
+      ["a packet that is too large", hex("30ffffff7f"), 0x95],
+    ] as const) {
+      const client = await openClient(world.mqtt, version);
+      client.send(connectPacket(device, version), bytes);
+      await client.endedWith(reasonCode).catch((error: Error) => {
+        throw new Error(`${what}: ${error.message}`);
+      });
+      assert.is(client.packets[0]?.cmd, "connack", what);
+      assert.is(codeOfAny(client.packets[0] as Packet), 0, what);
+    }
+  });
+
+  each("DISCONNECT in one write with CONNECT and a message is heard", async (device, version) => {
+    const client = await openClient(world.mqtt, version);
+    const will = { topic: "will", payload: Buffer.from("gone"), qos: 0 as const, retain: false };
+    client.send(connectPacket(device, version, { will }), publishing("a"), { cmd: "disconnect" });
+    client.socket.end();
+    await client.ended();
+    await until(async () => (await eventsOf(world, device)).length === 1, { what: "the message" });
+    assert.equal(
+      (await eventsOf(world, device)).map(({ topic }) => topic),
+      ["a"],
+    );
   });
 
   each("a refusal has Session Present 0 and a code of its version, and closes", async (device, version) => {

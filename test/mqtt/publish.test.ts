@@ -1,6 +1,7 @@
 /** PUBLISH and its acknowledgements, MQTT 3.1.1 and 5.0 §3.3 to §3.7, §4.3 to §4.6 and §4.9. */
-import type { IPublishPacket } from "mqtt-packet";
-import { eventsOf } from "../ingest/support.js";
+import type { IConnackPacket, IPublishPacket, Packet } from "mqtt-packet";
+import { payloadBytesMax } from "../../ingest/accept.js";
+import { counter, eventsOf } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
 import {
   ack,
@@ -12,11 +13,12 @@ import {
   publish,
   publishing,
   subscribed,
+  subscribing,
   type Version,
 } from "./raw-client.js";
 import { mqttSuite } from "./versions.js";
 
-mqttSuite("MQTT, PUBLISH", ({ each, five }, world) => {
+mqttSuite("MQTT, PUBLISH", ({ each, five, four }, world) => {
   const noProperties = (version: Version): Buffer => (version === 5 ? hex("00") : Buffer.alloc(0));
 
   each("a packet that is malformed ends the connection", async (device, version) => {
@@ -317,6 +319,15 @@ mqttSuite("MQTT, PUBLISH", ({ each, five }, world) => {
     await client.endedWith(0x93);
   });
 
+  five("QoS 2 without PUBREL beyond our Receive Maximum ends the connection with 0x93", async (device) => {
+    const sent = Array.from({ length: 1001 }, (_, i) =>
+      publishing("a", { qos: 2, messageId: i + 1, payload: "" }),
+    );
+    const client = await connected(world, device, 5, { clientId: "unreleased" });
+    client.send(...sent);
+    await client.endedWith(0x93);
+  });
+
   five("a message that has expired is not sent, and what it has waited is taken off", async (device) => {
     const client = await connected(world, device, 5, { properties: { receiveMaximum: 1 } });
     await subscribed(client, ["a"], { qos: 1 });
@@ -470,20 +481,95 @@ mqttSuite("MQTT, PUBLISH", ({ each, five }, world) => {
     for (const one of [sender, ...readers]) await one.leave();
   });
 
-  each(
-    "a payload or a packet that is too large ends the connection, unacknowledged",
-    async (device, version) => {
-      const client = await connected(world, device, version);
-      await publish(client, "a", { payload: Buffer.alloc(256 * 1024) });
-      client.send(publishing("a", { messageId: 2, payload: Buffer.alloc(256 * 1024 + 1) }));
-      await client.endedWith(0x95);
-      const huge = await connected(world, device, version);
-      huge.send(hex("32ffffff7f"));
-      await huge.endedWith(0x95);
-      assert.is((await eventsOf(world, device)).length, 1);
-    },
-  );
+  each("a packet that is too large ends the connection, unacknowledged", async (device, version) => {
+    const client = await connected(world, device, version);
+    await publish(client, "a", { payload: Buffer.alloc(payloadBytesMax) });
+    client.send(hex("32ffffff7f"));
+    await client.endedWith(0x95);
+    assert.is((await eventsOf(world, device)).length, 1);
+  });
+
+  four("a payload that is too large ends the connection, unacknowledged", async (device) => {
+    for (const qos of [0, 1, 2] as const) {
+      const client = await connected(world, device, 4);
+      client.send(publishing("a", { qos, payload: Buffer.alloc(payloadBytesMax + 1) }));
+      await client.ended();
+      assert.equal(
+        client.packets.map(({ cmd }) => cmd),
+        ["connack"],
+      );
+    }
+    assert.is((await eventsOf(world, device)).length, 0);
+  });
+
+  const refusedOversize = counter(world, "tidemark_messages_refused_total", "oversize");
+
+  five("a message too large is refused with 0x97, and nothing is kept of it", async (device) => {
+    const userProperties = { many: Array.from({ length: 3000 }, () => "12345678") };
+    const before = await refusedOversize();
+    const client = await connected(world, device, 5, { properties: { requestProblemInformation: true } });
+    const payload = Buffer.alloc(payloadBytesMax + 1);
+    const atMost = connackOf(client).properties?.maximumPacketSize ?? 0;
+    assert.ok(payload.length < atMost, `${atMost} bytes`);
+    client.send(publishing("a", { qos: 1, messageId: 1, payload }));
+    const puback = await client.next("puback");
+    assert.equal([puback.messageId, puback.reasonCode], [1, 0x97]);
+    assert.match(puback.properties?.reasonString ?? "", "262144 bytes");
+    client.send(publishing("a", { qos: 2, messageId: 2, payload }));
+    const pubrec = await client.next("pubrec");
+    assert.equal([pubrec.messageId, pubrec.reasonCode], [2, 0x97]);
+    client.send(publishing("a", { qos: 0, payload, retain: true }));
+    client.send(publishing("a", { qos: 1, messageId: 3, dup: true, payload }));
+    assert.is((await client.next("puback")).reasonCode, 0x97);
+    client.send(publishing("a", { qos: 1, messageId: 4, properties: { topicAlias: 1, userProperties } }));
+    const properties = await client.next("puback");
+    assert.equal([properties.messageId, properties.reasonCode], [4, 0x97]);
+    assert.match(properties.properties?.reasonString ?? "", "properties may have 16384 bytes");
+    // Their ids are free at once, its alias is known, and the connection goes on.
+    await publish(client, "", { qos: 2, messageId: 2, payload: "small", properties: { topicAlias: 1 } });
+    const events = await eventsOf(world, device);
+    assert.equal(
+      events.map(({ topic, payload }) => [topic, payload]),
+      [["a", "small"]],
+    );
+    assert.is((await refusedOversize()) - before, 5);
+    await subscribed(client, ["a"]);
+    assert.equal(await client.all("publish"), [], "nothing is retained");
+    await client.leave();
+  });
+
+  five("a refusal for size stays behind what came before it", async (device) => {
+    const client = await connected(world, device, 5);
+    const payload = Buffer.alloc(payloadBytesMax + 1);
+    client.send(publishing("a", { messageId: 1 }), publishing("a", { messageId: 2, payload }));
+    client.send(publishing("a", { messageId: 3 }));
+    for (const [messageId, reasonCode] of [
+      [1, 0],
+      [2, 0x97],
+      [3, 0],
+    ]) {
+      const puback = await client.next("puback");
+      assert.equal([puback.messageId, puback.reasonCode], [messageId, reasonCode]);
+    }
+    await client.leave();
+  });
+
+  five("properties of other packets that nobody reads do not end the connection", async (device) => {
+    const userProperties = { many: Array.from({ length: 3000 }, () => "12345678") };
+    const client = await connected(world, device, 5);
+    client.send({ ...subscribing(["a"]), properties: { userProperties } } as Packet);
+    assert.equal((await client.next("suback")).granted, [2]);
+    client.send({ cmd: "unsubscribe", messageId: 2, unsubscriptions: ["a"], properties: { userProperties } });
+    assert.equal((await client.next("unsuback")).granted, [0]);
+    await client.leave();
+  });
 });
+
+function connackOf(client: Client): IConnackPacket {
+  const found = client.packets.find((packet) => packet.cmd === "connack");
+  assert.ok(found, "CONNACK");
+  return found as IConnackPacket;
+}
 
 async function publishZero(client: Client, topic: string): Promise<void> {
   client.send(publishing(topic, { qos: 0, payload: "zero" }));

@@ -6,10 +6,12 @@ import { createMeter } from "../../ingest/meter.js";
 import { compilePolicies } from "../../ingest/policies.js";
 import { createSessionState } from "../../ingest/sessions/state.js";
 import * as answers from "../../ingest/transports/mqtt/answers.js";
-import { MqttConnection } from "../../ingest/transports/mqtt/connection.js";
+import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/connection.js";
 import type { MqttContext } from "../../ingest/transports/mqtt/context.js";
 import { Inbound, type InboundContext } from "../../ingest/transports/mqtt/inbound.js";
 import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/packets.js";
+import { systemClock } from "../../store/clock.js";
+import { createStillClock } from "../clock.js";
 import { assert, suite, until } from "../suite.js";
 
 const termsOf = (version: Version, packetBytesMax = Number.POSITIVE_INFINITY): Terms => ({
@@ -62,7 +64,7 @@ function guarded(version: Version) {
 
 const message = (topic: string, qos: 0 | 1 | 2, messageID: number): PublishPacket => ({
   ...{ cmd: "publish", topic, alias: 0, payload: Buffer.from("m"), qos, dup: false, retain: false },
-  ...{ messageID, properties: null },
+  ...{ messageID, properties: null, excess: null },
 });
 
 function send(version: Version): { kept: string[]; answered: string[] } {
@@ -95,7 +97,7 @@ function connection(
   });
   const nothing = () => undefined;
   const context = {
-    ...{ accept: { full: false }, meter: createMeter(), now: Date.now, authenticate },
+    ...{ accept: { full: false }, meter: createMeter(), ...systemClock, authenticate },
     ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
   } as unknown as MqttContext;
   const open = new MqttConnection(context, socket, null);
@@ -132,6 +134,25 @@ suite("MQTT, refusals", (test) => {
       await until(end, { what: "the end" });
       assert.ok(Buffer.concat(got).toString("hex").includes(answer), Buffer.concat(got).toString("hex"));
     }
+  });
+
+  test("silence is measured by the clock that is never set", () => {
+    const clock = createStillClock();
+    const socket = new Duplex({ read: () => undefined, write: () => undefined });
+    const nothing = () => undefined;
+    const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
+    const stranger = new MqttConnection(context, socket, null);
+    const look = () => stranger.checkSilence(clock.now(), clock.monotonic());
+    for (const ms of [300_000, -300_000, 21_600_000]) {
+      clock.step(ms);
+      look();
+      assert.is(stranger.isClosed, false, `${ms} ms`);
+    }
+    clock.step(-21_600_000);
+    clock.pass(connectTimeoutMs + 1);
+    look();
+    assert.is(stranger.isClosed, true);
+    assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
   });
 
   test("words that do not fit are left out, and an answer that does not fit without them is none", () => {

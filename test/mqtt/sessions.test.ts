@@ -215,7 +215,7 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
     assert.is((await client.next("connack")).properties?.sessionExpiryInterval, most);
     client.send({ cmd: "disconnect", reasonCode: 0, properties: { sessionExpiryInterval: 0xffff_ffff } });
     await client.ended();
-    const store = await openSessionStore(join(world.dataDir, "sessions.db"));
+    const store = await openSessionStore(join(world.dataDir, "sessions.db"), assert.unreachable);
     const expiry = async () => {
       const saved = (await store.load()).sessions.find((one) => one.device === device.id);
       return saved !== undefined && saved.endedAt > 0 && saved.expiry;

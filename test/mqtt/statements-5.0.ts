@@ -42,6 +42,7 @@ const exactly = publish(
 );
 const ours = publish("QoS 2 of ours: PUBLISH, PUBREC, PUBREL, PUBCOMP, and the id stays in use between");
 const window = publish("no more messages are in flight than the client takes, and other packets go on");
+const tooLarge = publish("a message too large is refused with 0x97, and nothing is kept of it");
 const tooMany = publish("more unacknowledged messages than we take end the connection with 0x93");
 const aliasesIn = publish("topic aliases of the client stand for topics, on their connection only");
 const aliasesOut = publish("topic aliases of ours stay within what the client allows");
@@ -175,7 +176,11 @@ export const statements: readonly Statement[] = [
   ["3.1.4-2", "who may not connect is closed", refusal],
   ["3.1.4-3", "the older connection of a client id is told 0x8E", takesOver],
   ["3.1.4-4", "Clean Start is heeded", clean],
-  ["3.1.4-5", "a good CONNECT gets reason 0", connack],
+  [
+    "3.1.4-5",
+    "a good CONNECT gets reason 0",
+    connect("what comes with CONNECT may be as large as what comes later"),
+  ],
   [
     "3.1.4-6",
     "nothing behind a refused CONNECT is processed",
@@ -271,7 +276,7 @@ export const statements: readonly Statement[] = [
   ["3.4.2-1", "PUBACK has a code of its own", refusals("MQTT 5 is told 0x87, and nothing is kept")],
   ["3.4.2-2", "PUBACK goes without words where they do not fit", shortWords],
   ["3.4.2-3", "PUBACK goes without pairs where they do not fit", noPairs],
-  ["3.5.2-1", "PUBREC has a code of its own", refusals("MQTT 5 is told 0x87, and nothing is kept")],
+  ["3.5.2-1", "PUBREC has a code of its own", tooLarge],
   ["3.5.2-2", "PUBREC goes without words where they do not fit", shortWords],
   ["3.5.2-3", "PUBREC goes without pairs where they do not fit", noPairs],
   ["3.6.1-1", "PUBREL has its flags", malformed],

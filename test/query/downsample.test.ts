@@ -18,6 +18,7 @@ function plainLttb(
   wanted: number,
 ): (readonly [number, number])[] {
   if (pairs.length <= wanted) return [...pairs];
+  if (wanted === 2) return [...pairs.slice(0, 1), ...pairs.slice(-1)];
   const at = (i: number) => pairs[i] ?? ([0, 0] as const);
   const every = (pairs.length - 2) / (wanted - 2);
   const sampled = [at(0)];
@@ -44,6 +45,13 @@ function plainLttb(
   return [...sampled, at(pairs.length - 1)];
 }
 
+/** The first, the last, and the earliest of the lowest and of the highest. */
+function endsAndExtremes(pairs: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+  const byValue = pairs.toSorted(([ta, a], [tb, b]) => a - b || ta - tb);
+  const highest = byValue.find(([, value]) => value === byValue.at(-1)?.[1]);
+  return [pairs[0], pairs.at(-1), byValue[0], highest].filter((one) => one !== undefined);
+}
+
 suite("fewer points for a line", (test) => {
   const pointsArbitrary = fc
     .array(fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: -100, max: 100 })), { maxLength: 200 })
@@ -55,15 +63,34 @@ suite("fewer points for a line", (test) => {
       });
     });
 
-  test("are those of the algorithm's own description", () => {
+  test("are those of the algorithm's own description, between the points that must stay", () => {
     fc.assert(
       fc.property(pointsArbitrary, fc.integer({ min: 3, max: 60 }), (pairs, wanted) => {
         const { times, values } = thin(columns(pairs), wanted);
-        assert.equal(
-          [...times].map((time, i) => [time, values[i]]),
-          plainLttb(pairs, wanted),
-        );
+        const kept = [...times].map((time, i): [number, number] => [time, Number(values[i])]);
+        const fixed = wanted === 3 ? [pairs[0], pairs.at(-1)] : endsAndExtremes(pairs);
+        const marks = [...new Set(fixed.map((one) => one?.[0] ?? 0))].sort((a, b) => a - b);
+        for (const [i, to] of marks.entries()) {
+          const from = marks[i - 1] ?? to;
+          const within = ([time]: readonly [number, number]) => from <= time && time <= to;
+          const [all, some] = [pairs.filter(within), kept.filter(within)];
+          assert.equal(some, plainLttb(all, some.length));
+          const share = ((all.length - 2) * (wanted - marks.length)) / (pairs.length - marks.length);
+          if (from < to && pairs.length > wanted) assert.ok(Math.abs(some.length - 2 - share) < 1);
+        }
       }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("hold the lowest and the highest from four on", () => {
+    fc.assert(
+      fc.property(pointsArbitrary, fc.integer({ min: 4, max: 60 }), (pairs, wanted) => {
+        const { times, values } = thin(columns(pairs), wanted);
+        const kept = new Map([...times].map((time, i) => [time, values[i]]));
+        for (const one of endsAndExtremes(pairs)) assert.is(kept.get(one[0]), one[1]);
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -233,6 +233,33 @@ suite("formulas: null and errors", (test) => {
     assert.equal(run("(1 / 0) ?? 2"), error);
   });
 
+  test("a sign or not may follow every operator, ?? included", () => {
+    const operators = [...symbols, "or", "?? 0 ^", "^ 2 ??", "??", "?? null ??", "== 3 ? 1 : 2 +"];
+    const signs = ["-", "+", "~", "not ", "- - ", "-not ", "not -", "not not "];
+    const operands = [..."x y 2 .5 1e-1 0x1F (x+y) abs(x)".split(" "), "max (x, -y)", "(x ?? -y)", "not(y)"];
+    const pick = <T>(of: readonly T[]) => fc.constantFrom(...of);
+    const value = fc.option(fc.integer({ min: -4, max: 4 }));
+    fc.assert(
+      fc.property(
+        ...([pick(operands), pick(operators), pick(signs), pick(operands)] as const),
+        ...([pick(["", " "]), pick(["", " ?? -3", " + x", " * -y"]), value, value] as const),
+        (first, operator, sign, second, space, behind, x, y) => {
+          const row = { x, y };
+          // Before another ?? a sign belongs to what that makes, unless it stands behind ?? itself.
+          const rest = operator.endsWith("??") || !behind.includes("??") ? behind : "";
+          const gap = /[a-z]$/.test(operator) ? " " : space;
+          const text = `${first} ${operator}${gap}${sign}${second}${rest}`;
+          const enclosed = `${first} ${operator} (${sign}${second})${rest.replace("-3", "(-3)")}`;
+          assert.equal(run(text, row), run(enclosed, row), `${text} as ${enclosed}`);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+    assert.is(run("lastValue ?? -1").value, -1);
+    assert.is(run("lastValue ?? -x ?? -2").value, -2);
+    assert.is(run("lastValue??not x + 1", { x: 0 }).value, 2);
+  });
+
   test("what is no finite number is null and counted", () => {
     for (const text of ["1 / 0", "0 / 0", "sqrt(-1)", "(-8)^(1/3)", "log(-1)", "asin(2)", "exp(1000)"]) {
       assert.equal(run(text), error, text);
@@ -342,6 +369,18 @@ suite("formulas: refusals", (test) => {
   for (const [text, message] of refused) {
     test(`${text.length > 40 ? `${text.slice(0, 40)}…` : text}`, () => assert.match(refusal(text), message));
   }
+
+  test("columns count in the text that was sent, signs behind ?? included", () => {
+    for (const [text, column] of [
+      ["lastValue ?? -1 @ 2", 17],
+      ["lastValue ?? -x ?? - (y ?? -2) $$@", 34],
+      ["(x ?? -1) + (y ?? -2", 20],
+      ["x ?? -y + gone", 11],
+      ["x ?? -y 3", 9],
+    ] as const) {
+      assert.match(refusal(text), new RegExp(`\\(column ${column}\\)$`), `${text}: ${refusal(text)}`);
+    }
+  });
 
   test("deep but allowed formulas compile and run", () => {
     assert.is(run(`1${"+1".repeat(99)}`).value, 100);

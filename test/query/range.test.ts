@@ -68,6 +68,21 @@ suite("ranges", (test) => {
     assert.equal(resolve({ endTime: startTime }, "UTC", "real"), ["open", "2026-07-01T00:00:00Z", 100]);
   });
 
+  test("every unit takes bounds to the microsecond", () => {
+    const startTime = "2026-07-01T00:00:00.000001Z";
+    for (const time_unit of ["real", "minute", "hour", "day", "week", "month", "year"]) {
+      for (const endTime of ["2026-07-01T00:00:00.000002Z", "2026-07-01T00:00:00.001Z"]) {
+        assert.equal(resolve({ time_unit, startTime, endTime }), [startTime, endTime, "all"]);
+      }
+      assert.equal(
+        fieldsOf(() => resolve({ time_unit, startTime, endTime: startTime })),
+        ["endTime"],
+      );
+    }
+    const cut = resolve({ time_unit: "day", endTime: startTime });
+    assert.equal(cut, ["2026-06-02T00:00:00Z", startTime, "all"]);
+  });
+
   test("times are read in the zone", () => {
     const request = { startTime: "2026-11-01 01:30:00", endTime: "2026-11-01T03:00:00-05:00" };
     assert.equal(resolve(request, "America/New_York"), [

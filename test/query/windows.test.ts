@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { DateTime } from "luxon";
-import { windowEnd, windowStart, windowsBefore, windowsMax, windowsOf } from "../../query/windows.js";
-import { zone } from "../../query/zone.js";
+import {
+  windowEnd,
+  windowStart,
+  windowsBefore,
+  windowsMax,
+  windowsOf as windowsOfMicros,
+} from "../../query/windows.js";
+import { type Zone, zone } from "../../query/zone.js";
 import type { WindowUnit } from "../../store/series.js";
 import { assert, suite } from "../suite.js";
 
@@ -9,7 +15,9 @@ const units: readonly WindowUnit[] = ["minute", "hour", "day", "week", "month", 
 const zones = [
   ..."UTC America/New_York Europe/Moscow Europe/London Europe/Lisbon Asia/Shanghai Asia/Kolkata".split(" "),
   ..."America/Santiago America/Sao_Paulo Australia/Lord_Howe Pacific/Apia Africa/Casablanca".split(" "),
-  ..."Asia/Kathmandu America/Havana Africa/Cairo Asia/Beirut Pacific/Chatham".split(" "),
+  ..."Asia/Kathmandu America/Havana Africa/Cairo Asia/Beirut Pacific/Chatham America/St_Johns".split(" "),
+  ..."America/Asuncion Asia/Amman Asia/Gaza Atlantic/Azores America/Scoresbysund Asia/Tehran".split(" "),
+  ..."America/Juneau Asia/Manila Pacific/Kwajalein America/Toronto America/Goose_Bay".split(" "),
 ];
 const lengthMs: Readonly<Record<WindowUnit, number>> = {
   ...{ minute: 6e4, hour: 3.6e6, day: 8.64e7, week: 6.048e8, month: 2.6e9, year: 3.1536e10 },
@@ -18,11 +26,32 @@ const hourMs = 3_600_000;
 const anyInstant = fc.integer({ min: Date.UTC(1950, 0, 1), max: Date.UTC(2100, 0, 1) });
 
 /** The start of the calendar unit on the wall clock, as if it were UTC: luxon's fields, no arithmetic of zones. */
-function labelOf(unit: WindowUnit, name: string, utc: number): number {
+function wallStart(unit: WindowUnit, name: string, utc: number): number {
   return DateTime.fromMillis(utc, { zone: name })
     .setZone("UTC", { keepLocalTime: true })
     .startOf(unit)
     .toMillis();
+}
+
+/** The same, but that a day which has begun goes on where the clock goes back over its midnight. */
+function labelOf(unit: WindowUnit, name: string, utc: number): number {
+  const now = wallStart(unit, name, utc);
+  if (unit === "hour" || unit === "minute") return now;
+  const offsetAt = (instant: number) => DateTime.fromMillis(instant, { zone: name }).offset;
+  let [before, after] = [utc - 50 * hourMs, utc];
+  if (offsetAt(before) <= offsetAt(after)) return now;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (offsetAt(middle) === offsetAt(utc)) after = middle;
+    else before = middle;
+  }
+  return Math.max(now, wallStart(unit, name, before));
+}
+
+/** In milliseconds throughout; that ranges are cut to the microsecond has its own test. */
+function windowsOf(unit: WindowUnit, place: Zone, start: number, stop: number) {
+  const { edges, starts, labels } = windowsOfMicros(unit, place, start * 1000, stop * 1000);
+  return { edges: edges.map((edge) => edge / 1000), starts: starts.map((one) => one / 1000), labels };
 }
 
 const at = (text: string): number => Date.parse(`${text.replace(" ", "T")}Z`);
@@ -42,17 +71,31 @@ function dayHours(name: string, start: string, stop: string): [string, number][]
   ]);
 }
 
+/** Of a length, evenly spread: doubles of fast-check are mostly tiny. */
+const part = fc.integer({ min: 0, max: 999_999 }).map((millionth) => millionth / 1e6);
+
+const places = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ name: fc.constantFrom(...zones), instant: anyInstant }) },
+  {
+    // Here clocks were changed at 00:01, back over the midnight that had just been.
+    weight: 1,
+    arbitrary: fc.record({
+      name: fc.constantFrom("America/St_Johns", "America/Goose_Bay"),
+      instant: fc.integer({ min: Date.UTC(1989, 0, 1), max: Date.UTC(2011, 0, 1) }),
+    }),
+  },
+);
+
 /** A random range of some windows, half of them around a change of the clock. */
 const ranges = fc
   .record({
-    name: fc.constantFrom(...zones),
+    place: places,
     unit: fc.constantFrom(...units),
-    instant: anyInstant,
     atChange: fc.boolean(),
-    before: fc.double({ min: 0, max: 5, noNaN: true }),
-    after: fc.double({ min: 0.01, max: 5, noNaN: true }),
+    before: part.map((one) => one * 5),
+    after: part.map((one) => 0.01 + one * 5),
   })
-  .map(({ name, unit, instant, atChange, before, after }) => {
+  .map(({ place: { name, instant }, unit, atChange, before, after }) => {
     const middle = atChange ? zone(name).nextChange(instant, instant + 300 * 24 * hourMs) : instant;
     const start = middle - Math.floor(before * lengthMs[unit]);
     return { name, unit, start, stop: middle + Math.ceil(after * lengthMs[unit]) };
@@ -61,7 +104,7 @@ const ranges = fc
 suite("calendar windows", (test) => {
   test("tile the range, and every instant has the label that luxon gives it", () => {
     fc.assert(
-      fc.property(ranges, fc.double({ min: 0, max: 1, noNaN: true }), ({ name, unit, start, stop }, part) => {
+      fc.property(ranges, part, ({ name, unit, start, stop }, within) => {
         const { edges, starts, labels } = windowsOf(unit, zone(name), start, stop);
         assert.is(edges[0], start);
         assert.is(edges.at(-1), stop);
@@ -69,12 +112,41 @@ suite("calendar windows", (test) => {
           const [first = 0, end = 0] = edges.slice(i, i + 2);
           assert.ok(first < end, "windows have a length");
           assert.is(starts[i], windowStart(unit, zone(name), first));
-          for (const utc of [first, first + Math.floor((end - 1 - first) * part), end - 1]) {
+          for (const utc of [first, first + Math.floor((end - 1 - first) * within), end - 1]) {
             assert.is(text(label), text(labelOf(unit, name, utc)), `${unit} ${name} ${iso(utc)}`);
           }
         }
       }),
       { numRuns: 1500 },
+    );
+  });
+
+  test("labels and starts do not depend on the range, which cuts to the microsecond", () => {
+    fc.assert(
+      fc.property(ranges, part, part, ({ name, unit, start, stop }, from, length) => {
+        const whole = windowsOfMicros(unit, zone(name), start * 1000, stop * 1000);
+        // Half of them begin in the hour behind the next change of the clock.
+        const change = zone(name).nextChange(start, stop);
+        const anywhere = start * 1000 + Math.floor(from * ((stop - start) * 1000 - 1));
+        const behind = Math.floor((change + ((from * 2) % 1) * hourMs) * 1000);
+        const cutStart = from < 0.5 || behind >= stop * 1000 - 1 ? anywhere : behind;
+        const cutStop = cutStart + 1 + Math.floor(length * (stop * 1000 - cutStart - 1));
+        const cut = windowsOfMicros(unit, zone(name), cutStart, cutStop);
+        const overlapping = whole.labels.flatMap((label, i) => {
+          const [edge = 0, end = 0] = whole.edges.slice(i, i + 2);
+          const [first, last] = [Math.max(edge, cutStart), Math.min(end, cutStop)];
+          return first < last ? [{ first, last, label, start: whole.starts[i] }] : [];
+        });
+        const told = `${unit} ${name} from ${cutStart} to ${cutStop}`;
+        assert.equal(cut.edges, [cutStart, ...overlapping.map(({ last }) => last)], told);
+        assert.equal(cut.labels.map(text), overlapping.map(({ label }) => label).map(text), told);
+        assert.equal(
+          cut.starts,
+          overlapping.map((one) => one.start),
+          told,
+        );
+      }),
+      { numRuns: 3000 },
     );
   });
 
@@ -188,6 +260,20 @@ suite("calendar windows", (test) => {
       ["2010-11-07", 25],
       ["2010-11-08", 24],
     ]);
+    // Within the repeated hour as well, whatever the range.
+    for (const [unit, label, begins] of [
+      ["day", "2010-11-07 00:00", "2010-11-07T02:30"],
+      ["week", "2010-11-01 00:00", "2010-11-01T02:30"],
+      ["month", "2010-11-01 00:00", "2010-11-01T02:30"],
+    ] as const) {
+      const { labels, starts } = windowsOf(
+        unit,
+        zone("America/St_Johns"),
+        at("2010-11-07 02:41"),
+        at("2010-11-07 02:42"),
+      );
+      assert.equal([labels.map(text), starts.map(iso)], [[label], [begins]]);
+    }
   });
 
   test("Moscow, Shanghai and Kolkata: days from their midnights", () => {

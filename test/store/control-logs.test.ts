@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import { scanRowsMax } from "../../store/bounded-list.js";
-import { type ControlLog, listControlLogs, removeOldControlLogs } from "../../store/control-logs.js";
+import {
+  type ControlLog,
+  listControlLogs,
+  listGroupControlLogs,
+  removeOldControlLogs,
+} from "../../store/control-logs.js";
 import { type Db, openDb } from "../../store/db.js";
 import type { Filter, Page } from "../../store/table.js";
 import { assert, suite, withTempDir } from "../suite.js";
@@ -107,6 +112,82 @@ suite("control logs, lists", (test) => {
         idsOf(merged),
         Array.from({ length: 1000 }, (_, i) => rows - i),
       );
+    });
+  });
+
+  /** Minutes of a log whose clock is set back by 59 minutes for one row in seven. */
+  const minuteOf = (id: number) => id - (id % 7 === 0 ? 59 : 0);
+  const minuteMs = 60_000;
+  const between = (from: number, to: number): Filter => ({
+    ...{ field: "createAt", like: false, value: from * minuteMs * 1000 },
+    until: to * minuteMs * 1000,
+  });
+  const inRange = (rows: number, from: number, to: number, keep: (id: number) => boolean) =>
+    Array.from({ length: rows }, (_, i) => rows - i).filter(
+      (id) => minuteOf(id) >= from && minuteOf(id) < to && keep(id),
+    );
+
+  test("a range behind the bound is answered whole, for every scope, through clocks that were set back", async () => {
+    const rows = scanRowsMax + 60_000;
+    await withRows(rows, 4, async (list, db) => {
+      await db.write([
+        { sql: `update control_log set createAt = (id - (id % 7 = 0) * 59) * ${minuteMs}` },
+        { sql: "delete from control_log where id between 20000 and 29999" },
+      ]);
+      const there = (id: number) => id < 20_000 || id > 29_999;
+      for (const [from, to] of [
+        [100, 400],
+        [-1000, 300],
+        [19_950, 30_050],
+        [24_000, 25_000],
+        [rows - 300, rows - 30],
+        [rows + 5000, rows + 6000],
+      ] as const) {
+        for (const devices of [null, [2], [2, 3, 99], Array.from({ length: 1500 }, (_, i) => i + 2)]) {
+          const keep = (id: number) => there(id) && (devices === null || devices.includes((id % 4) + 1));
+          const wanted = inRange(rows, from, to, keep);
+          const found = await list(devices, [between(from, to)], 2, 20);
+          assert.equal(idsOf(found), wanted.slice(20, 40), `${from} to ${to}, ${devices?.length}`);
+          assert.equal([found.count, found.truncated], [wanted.length, false]);
+          const third = await list(devices, [between(from, to), topic("t3")], 1, 1000);
+          assert.equal(idsOf(third), wanted.filter((id) => id % 7 === 3).slice(0, 1000));
+        }
+      }
+      const open = await list(null, [between(-1e6, 140_000)], 1, 10);
+      assert.equal([open.count <= scanRowsMax, open.truncated], [true, true], "a range is bounded as well");
+      assert.equal(idsOf(open), inRange(rows, 0, 140_000, there).slice(0, 10));
+    });
+  });
+
+  test("a range of a group's logs behind the bound is answered whole", async () => {
+    const rows = scanRowsMax + 60_000;
+    await withRows(1, 1, async (_list, db) => {
+      await db.write([
+        {
+          sql: `insert into group_control_log (id, tenant, groupIntID, groupID, groupName, topic, needAck, task, payload, publishStatus, createAt)
+            with recursive n (i) as (select 1 union all select i + 1 from n where i < ?1)
+            select i, 1, 5, 'g', 'g', 't', 1, 'task' || i, x'6869', 1, (i - (i % 7 = 0) * 59) * ${minuteMs} from n`,
+          args: [rows],
+        },
+      ]);
+      const request = { page: 1, limit: 1000, filters: [between(100, 400)] };
+      const found = await listGroupControlLogs(db, 5, request, contains);
+      const wanted = inRange(rows, 100, 400, () => true);
+      assert.equal(
+        [found.items.map(({ id }) => id), found.count, found.truncated],
+        [wanted, wanted.length, false],
+      );
+    });
+  });
+
+  test("a log within the bound is looked at whole, whatever its clock has done", async () => {
+    await withRows(3000, 1, async (list, db) => {
+      // Six hours ahead for a while, and then back.
+      await db.write([
+        { sql: `update control_log set createAt = (id + (id between 1000 and 1200) * 5000) * ${minuteMs}` },
+      ]);
+      const found = await list(null, [between(2500, 2510)], 1, 100);
+      assert.equal(idsOf(found), [2509, 2508, 2507, 2506, 2505, 2504, 2503, 2502, 2501, 2500]);
     });
   });
 

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { crc32c } from "../../store/crc32c.js";
 import { assert, suite } from "../suite.js";
 
@@ -19,6 +20,16 @@ const vectors: readonly (readonly [string, Uint8Array, number])[] = [
   ["nothing", Buffer.alloc(0), 0],
 ];
 
+/** A bit at a time, by the polynomial as RFC 3385 writes it. */
+function bitwise(bytes: Uint8Array): number {
+  let crc = 0xffff_ffffn;
+  for (const byte of bytes) {
+    crc ^= BigInt(byte);
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1n ? (crc >> 1n) ^ 0x82f6_3b78n : crc >> 1n;
+  }
+  return Number(crc ^ 0xffff_ffffn);
+}
+
 suite("crc32c", (test) => {
   for (const [name, bytes, expected] of vectors) {
     test(`${name} (RFC 3720 B.4)`, () => assert.is(crc32c(bytes), expected));
@@ -27,6 +38,20 @@ suite("crc32c", (test) => {
   test("covers only the range asked for", () => {
     const framed = Buffer.concat([Buffer.from("xx"), Buffer.from("123456789"), Buffer.from("yyy")]);
     assert.is(crc32c(framed, 2, 11), 0xe3069283);
+  });
+
+  test("is the bitwise definition at any length and place, in one piece or in two", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(), fc.nat(), (bytes, a, b) => {
+        const from = a % (bytes.length + 1);
+        const to = from + (b % (bytes.length - from + 1));
+        const whole = crc32c(bytes, from, to);
+        assert.is(whole, bitwise(bytes.subarray(from, to)));
+        const middle = from + Math.floor((to - from) / 3);
+        assert.is(crc32c(bytes, middle, to, crc32c(bytes, from, middle)), whole);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test("differs after any single bit is flipped", () => {

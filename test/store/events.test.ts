@@ -1,6 +1,8 @@
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
+import { createClient } from "@libsql/client";
 import fc from "fast-check";
+import type { Damage } from "../../store/damage.js";
 import { logs } from "../../store/event-postings.js";
 import { type EventLog, type EventQuery, openEventLog, scanRowsMax } from "../../store/events.js";
 import type { Journal } from "../../store/journal.js";
@@ -12,14 +14,21 @@ interface Opened {
   readonly journal: Journal;
   readonly events: EventLog;
   readonly troubles: Error[];
+  readonly damages: Damage[];
   close(): Promise<void>;
 }
 
-async function open(dir: string, segmentBytesMax: number): Promise<Opened> {
+async function open(dir: string, segmentBytesMax: number, now = Date.now): Promise<Opened> {
   const troubles: Error[] = [];
-  const events = await openEventLog(join(dir, "events.db"), (error) => troubles.push(error));
+  const damages: Damage[] = [];
+  const events = await openEventLog({
+    path: join(dir, "events.db"),
+    onTrouble: (error) => troubles.push(error),
+    onDamage: (damage) => damages.push(damage),
+  });
   const journal = await openTestJournal(join(dir, "journal"), {
-    segmentBytesMax,
+    ...{ segmentBytesMax, now },
+    onDamage: (damage) => damages.push(damage),
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
   });
@@ -29,7 +38,7 @@ async function open(dir: string, segmentBytesMax: number): Promise<Opened> {
     await events.close();
     assert.equal(troubles.map(String), []);
   };
-  return { journal, events, troubles, close };
+  return { journal, events, troubles, damages, close };
 }
 
 type Query = Omit<EventQuery, "matches"> & { readonly topic?: string };
@@ -85,6 +94,41 @@ const queries: fc.Arbitrary<Query> = fc
   .map(({ topic, ...rest }) => (topic === undefined ? rest : { ...rest, topic }));
 
 suite("event log", (test) => {
+  test("a range of time is answered from the segments that may hold it", () =>
+    withTempDir(async (dir) => {
+      const hour = 3_600_000;
+      let clock = Date.UTC(2026, 0, 1);
+      const { journal, events, close } = await open(dir, 2 ** 20, () => clock);
+      for (let i = 0; i < 480; i++, clock += hour / 10) await keep(journal, { topic: String(i) });
+      const all = await readAll(journal);
+      assert.ok(journal.segments.length > 20, `${journal.segments.length}`);
+      const first = all[0]?.receivedAt ?? 0;
+      for (const [from, to] of [
+        [10, 12],
+        [0, 1],
+        [30.05, 30.3],
+        [47, 100],
+        [-5, 0],
+        [-5, 500],
+      ] as const) {
+        const received = { start: first + from * hour * 1000, stop: first + to * hour * 1000 };
+        let looked = 0;
+        const matches = ({ receivedAt }: JournalRecord): boolean => {
+          looked++;
+          return receivedAt >= received.start && receivedAt < received.stop;
+        };
+        const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 1000 };
+        const page = await events.list({ ...query, received, matches });
+        const expected = all.filter(matches).map(({ id }) => id);
+        assert.equal(page.items.map(({ id }) => id).reverse(), expected, `${from} to ${to}`);
+        assert.equal([page.count, page.truncated], [expected.length, false]);
+        // A segment reaches over both ends.
+        const hours = Math.max(0, Math.min(48, to) - Math.max(0, from));
+        assert.ok(looked - all.length <= (hours + 3) * 10, `${looked - all.length} of ${all.length}`);
+      }
+      await close();
+    }));
+
   test(
     "lists as a naive reading of the journal would, while segments close, reopened and rebuilt",
     async () => {
@@ -203,4 +247,159 @@ suite("event log", (test) => {
       await close();
     });
   });
+
+  test("a segment that has lost half of itself shows the half that is left, and says what is missing", async () => {
+    await withTempDir(async (dir) => {
+      const first = await open(dir, 1500);
+      for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });
+      const { segments } = first.journal;
+      const middle = segments[1];
+      if (middle === undefined) throw new Error("no second segment");
+      await until(() => indexed(dir, segments.length - 1), { what: "the index" });
+      await first.close();
+      await truncate(middle.path, Math.floor(middle.bytes / 2));
+      const again = await open(dir, 1500);
+      const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 100 } as const;
+      for (const matches of [undefined, () => true]) {
+        const page = await again.events.list(matches === undefined ? query : { ...query, matches });
+        const kept = (await readAll(again.journal)).map(({ id }) => id).reverse();
+        assert.equal(
+          page.items.map(({ id }) => id),
+          kept,
+        );
+        assert.ok(kept.length < 40 && kept.length > 35 - 10);
+      }
+      // One finding, by ids and bytes, whoever comes upon it and however often.
+      const told = (): string[] => [...new Set(again.damages.map(({ file, what }) => `${file}: ${what}`))];
+      await until(() => told().length > 0, { what: "the damage" });
+      assert.is(told().length, 1);
+      assert.match(told()[0] ?? "", /records \d+ to \d+ are lost/);
+      await again.close();
+    });
+  });
+
+  test("a segment that has lost its end is told at the start, though nobody lists it", async () => {
+    await withTempDir(async (dir) => {
+      const first = await open(dir, 1500);
+      for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });
+      const { segments } = first.journal;
+      await until(() => indexed(dir, segments.length - 1), { what: "the index" });
+      await first.close();
+      const path = segments[1]?.path ?? "";
+      await truncate(path, Math.floor((segments[1]?.bytes ?? 0) / 2));
+      const again = await open(dir, 1500);
+      await until(() => again.damages.length > 0, { what: "the damage" });
+      assert.equal(
+        again.damages.map(({ file }) => file),
+        [path],
+      );
+      await again.close();
+    });
+  });
+
+  test("an index that names another tenant's records shows them to nobody, and says so", async () => {
+    await withTempDir(async (dir) => {
+      const first = await open(dir, 1500);
+      for (let i = 0; i < 40; i++) {
+        await keep(first.journal, {
+          tenant: 1 + (i % 2),
+          device: 1 + (i % 2),
+          payload: Buffer.alloc(100, i),
+        });
+      }
+      const closed = first.journal.segments.length - 1;
+      await until(() => indexed(dir, closed), { what: "the index" });
+      await first.close();
+      const file = createClient({ url: `file:${join(dir, "events.db")}` });
+      await file.execute(`update posting set offsets = (select offsets from posting other
+        where other.scope = posting.scope and other.segment = posting.segment and other.owner = 2) where owner = 1`);
+      file.close();
+      const again = await open(dir, 1500);
+      for (const devices of [null, [1]]) {
+        const page = await again.events.list({ log: logs.events, tenant: 1, devices, page: 1, limit: 100 });
+        assert.ok(page.items.every(({ tenant, device }) => tenant === 1 && device === 1));
+      }
+      assert.ok(again.damages.some(({ part, what }) => part === "events" && /records of others/.test(what)));
+      await again.close();
+    });
+  });
+
+  test("an index that turns out damaged while it is used is made again from the segments, and lists come back", async () => {
+    await withTempDir(async (dir) => {
+      const { journal, events, damages, close } = await open(dir, 1500);
+      for (let i = 0; i < 40; i++) await keep(journal, { payload: Buffer.alloc(100, i) });
+      await until(() => indexed(dir, journal.segments.length - 1), { what: "the index" });
+      const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 100 } as const;
+      const before = (await events.list(query)).items.map(({ id }) => id);
+      const file = createClient({ url: `file:${join(dir, "events.db")}` });
+      await file.execute("drop table posting");
+      file.close();
+      const refusal = await events.list(query).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      assert.match(String(refusal), /their index is being made again/);
+      const list = (): Promise<number[] | null> =>
+        events.list(query).then(
+          ({ items }) => items.map(({ id }) => id),
+          () => null,
+        );
+      await until(async () => (await list()) !== null, { what: "the index" });
+      assert.equal(await list(), before);
+      assert.is(damages.filter(({ part, what }) => part === "events" && /put aside as/.test(what)).length, 1);
+      await events.remake("a check found it");
+      assert.equal(await list(), before);
+      await close();
+    });
+  });
+
+  test("kept messages are found by their time of receipt, however the clock was set meanwhile", async () => {
+    const hour = 3_600_000;
+    const start = Date.UTC(2026, 3, 1);
+    const moves = fc.array(fc.integer({ min: -7 * hour, max: 7 * hour }), { minLength: 4, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(
+        moves,
+        fc.nat({ max: 40 }),
+        fc.nat({ max: 20 }),
+        fc.boolean(),
+        (all, from, hours, reopens) =>
+          withTempDir(async (dir) => {
+            let now = start;
+            const opened = await open(dir, 700, () => now);
+            for (const move of all) {
+              await keep(opened.journal);
+              now = Math.max(start - 20 * hour, now + move);
+            }
+            let { events, close } = opened;
+            const records = await readAll(opened.journal);
+            if (reopens) {
+              await close();
+              ({ events, close } = await open(dir, 700, () => now));
+            }
+            const begin = (start + (from - 20) * hour) * 1000;
+            const end = begin + hours * hour * 1000;
+            const found: number[] = [];
+            for await (const { id } of events.kept(7, begin, end)) found.push(id);
+            assert.equal(
+              found,
+              records
+                .filter(({ receivedAt }) => receivedAt >= begin && receivedAt < end)
+                .map(({ id }) => id)
+                .reverse(),
+            );
+            await close();
+          }),
+      ),
+      { numRuns: 25 },
+    );
+  });
 });
+
+/** Whether the index file covers so many segments. */
+async function indexed(dir: string, segments: number): Promise<boolean> {
+  const file = createClient({ url: `file:${join(dir, "events.db")}` });
+  const { rows } = await file.execute("select count(*) n from segment");
+  file.close();
+  return Number(rows[0]?.n) >= segments;
+}

@@ -9,6 +9,7 @@ import {
   recordBytesMax,
   recordHeadBytes,
   recordSize,
+  resealRecords,
 } from "../../store/journal-record.js";
 import { assert, suite } from "../suite.js";
 import { journalInput } from "./journal-support.js";
@@ -30,9 +31,11 @@ const inputs: fc.Arbitrary<JournalInput> = fc.record({
   payload: fc.uint8Array({ maxLength: 2000 }),
 });
 
+const seal = { id: 42, receivedAt: 1_000_000, stamp: 1_000_001, salt: 0xdeadbeef };
+
 function encoded(input: JournalInput, at = 0): { buffer: Buffer; end: number } {
   const buffer = Buffer.alloc(at + recordBytesMax(input));
-  return { buffer, end: encodeRecord(buffer, at, input, 42, 1_000_000, 1_000_001) };
+  return { buffer, end: encodeRecord(buffer, at, input, seal.id, seal.receivedAt, seal.stamp, seal.salt) };
 }
 
 suite("journal record", (test) => {
@@ -41,7 +44,7 @@ suite("journal record", (test) => {
       fc.property(inputs, fc.nat({ max: 300 }), (input, at) => {
         const { buffer, end } = encoded(input, at);
         assert.is(recordSize(buffer, at, end), end - at);
-        assert.ok(isIntact(buffer, at, end - at));
+        assert.ok(isIntact(buffer, at, end - at, seal.salt));
         const record = decodeRecord(buffer, at);
         const expected = { ...input, id: 42, receivedAt: 1_000_000, stamp: 1_000_001 };
         assert.equal(
@@ -49,7 +52,14 @@ suite("journal record", (test) => {
           { ...expected, extra: input.extra && [...input.extra], payload: [...input.payload] },
         );
         const { kind, device, tenant } = input;
-        assert.equal(peekRecord(buffer, at), { kind, id: 42, device, tenant, stamp: 1_000_001 });
+        assert.equal(peekRecord(buffer, at), {
+          kind,
+          id: 42,
+          device,
+          tenant,
+          receivedAt: 1_000_000,
+          stamp: 1_000_001,
+        });
       }),
     );
   });
@@ -64,8 +74,16 @@ suite("journal record", (test) => {
     for (let at = 4; at < end; at++) {
       const damaged = Buffer.from(buffer);
       damaged[at] = (damaged[at] as number) ^ 0x10;
-      assert.not.ok(isIntact(damaged, 0, end), `byte ${at}`);
+      assert.not.ok(isIntact(damaged, 0, end, seal.salt), `byte ${at}`);
     }
+  });
+
+  test("is no record of a segment of another salt, until it is sealed for that", () => {
+    const { buffer, end } = encoded(journalInput());
+    assert.not.ok(isIntact(buffer, 0, end, 0));
+    assert.not.ok(isIntact(buffer, 0, end, seal.salt ^ 1));
+    resealRecords(buffer.subarray(0, end), 7);
+    assert.ok(isIntact(buffer, 0, end, 7));
   });
 
   test("takes zeroes, and a length below the head, for no record", () => {

@@ -146,7 +146,7 @@ suite("CSV answers", (test) => {
     for (const size of [1, 2, 7, 64, 10_000]) {
       const read: number[] = [];
       const times: number[] = [];
-      await readRows(pieces(csv, size), false, (time, value) => {
+      await readRows(pieces(csv, size), "number", (time, value) => {
         times.push(time);
         read.push(Number(value));
       });
@@ -163,7 +163,7 @@ suite("CSV answers", (test) => {
 
   test("an error in the middle of an answer is an error", async () => {
     const csv = `${head},_result,0,2024-01-01T00:00:00Z,1\r\n\r\nerror,reference\r\nout of memory,\r\n`;
-    await rejects(() => readRows(pieces(csv, 9), false, () => {}), /out of memory/);
+    await rejects(() => readRows(pieces(csv, 9), "number", () => {}), /out of memory/);
     await rejects(async () => parseRecords(csv), /out of memory/);
   });
 

@@ -14,10 +14,12 @@ const chunk = fc
   .uniqueArray(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 40 })
   .chain((times) => fc.tuple(fc.constant(times.sort((a, b) => a - b)), fc.constantFrom(1, 90)));
 
+const onFault = (): void => assert.unreachable();
+
 suite("series compaction", (test) => {
   test("leaves fewer chunks and the same points, the later chunk still winning", async () => {
     await withTempDir(async (dir) => {
-      const client = await openMonthFile(join(dir, PART.path));
+      const client = await openMonthFile(join(dir, PART.path), true);
       let series = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(chunk, { minLength: 1, maxLength: 30 }), async (chunks) => {
@@ -29,12 +31,15 @@ suite("series compaction", (test) => {
           });
           for (const run of runs) {
             const row = { series, start: run.times[0] ?? 0, stop: run.times.at(-1) ?? 0 };
-            await insertChunks(client, [{ ...row, points: run.times.length, data: encodeChunk(run) }]);
+            await insertChunks(client, [
+              { ...row, points: run.times.length, text: false, data: encodeChunk(run) },
+            ]);
           }
-          const read = () =>
-            fetchMerged(async () => client, { id: series, text: false, parts: [PART], ...ALL }, null, {});
+          const files = { open: async () => client, onFault };
+          const read = () => fetchMerged(files, { id: series, text: false, parts: [PART], ...ALL }, null, {});
+          const all = { series, text: false, settled: true };
           const plain = mergeAll(runs, false);
-          while (await compactSeries(client, { series, text: false, settled: true })) {
+          while (await compactSeries(client, all, onFault)) {
             assert.equal(await read(), plain);
           }
           assert.equal(await read(), plain);

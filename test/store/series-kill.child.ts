@@ -42,7 +42,7 @@ async function play(dir: string): Promise<void> {
     await store.write(killBatch(n), n);
     process.stdout.write(`${n}\n`);
     if (n !== KILL_REMOVED_AT) continue;
-    await store.removeDevice({ tenant: 1, productID: "p", deviceID: "gone" });
+    await store.removeDevices([{ tenant: 1, productID: "p", deviceID: "gone" }]);
     process.stdout.write("removed\n");
   }
   await store.close();

@@ -45,6 +45,21 @@ suite("write queue", (test) => {
     });
   });
 
+  test("a statement of many rows counts as so many: two of them share no transaction", async () => {
+    const runs: string[][] = [];
+    const { write } = createWriteQueue(async (statements) => {
+      runs.push(statements.map(({ sql }) => sql));
+      return statements.map(({ sql }) => ({ sql }) as never);
+    });
+    await Promise.all([
+      write([{ sql: "few" }]),
+      write([{ sql: "many", rows: 1000 }]),
+      write([{ sql: "more", rows: 1000 }]),
+      write([{ sql: "some", rows: 30 }, { sql: "last" }]),
+    ]);
+    assert.equal(runs, [["few"], ["many"], ["more"], ["some", "last"]]);
+  });
+
   test("what nobody can run now is refused for all, once", async () => {
     let runs = 0;
     const { write } = createWriteQueue(async () => {

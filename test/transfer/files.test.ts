@@ -147,6 +147,18 @@ suite("table files", (test) => {
     });
   });
 
+  test("xlsx: what is no number in a cell of numbers stays the text that it is", async () => {
+    await withTempDir(async (dir) => {
+      const texts = ["0x10", "1,5", "1e999", "Infinity"];
+      const cells = [...texts, "-1.50E-1"].map((text) => `<c><v>${text}</v></c>`).join("");
+      const path = await writeBook(join(dir, "file"), bookParts(`<row>${cells}</row>`));
+      assert.equal(
+        (await readAll(xlsxFile, path)).map((row) => row.cells),
+        [[...texts, -0.15]],
+      );
+    });
+  });
+
   test("xlsx: entities, endless texts, lying sizes, too many columns, no workbook", async () => {
     await withTempDir(async (dir) => {
       const path = join(dir, "file");

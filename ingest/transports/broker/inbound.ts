@@ -1,4 +1,4 @@
-import { type Accept, type Origin, payloadBytesMax } from "../../accept.js";
+import type { Accept, Origin } from "../../accept.js";
 import type { DeviceEntry } from "../../directory-entries.js";
 import type { Limiter, Limits } from "../../limits.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
@@ -144,11 +144,10 @@ export function createInbound(deps: InboundDeps): Inbound {
 
   /** All that needs no device. */
   function read(one: Waiting): UplinkTopic | null {
-    const { topic, payload, isMalformed } = one.delivery;
+    const { topic, flaw } = one.delivery;
     const named = topic === null ? null : readUplinkTopic(topic);
-    if (isMalformed) refuse(one, "malformed");
+    if (flaw !== null) refuse(one, flaw);
     else if (named === null) refuse(one, "topic");
-    else if (payload.length > payloadBytesMax) refuse(one, "oversize");
     else return named;
     return null;
   }

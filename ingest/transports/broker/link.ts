@@ -142,7 +142,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const owner: FrameOwner = {
     frameBytesMax: packetBytesMax,
     strictLengths: true,
-    get isClosed() {
+    get takesNoMore() {
       return state === "ended";
     },
     begin: (firstByte) => {

@@ -79,8 +79,10 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
     onSent();
   }
 
-  function secondsLeft({ expiresAt }: Outgoing): number {
-    return Number.isFinite(expiresAt) ? Math.ceil((expiresAt - now()) / 1000) : Number.POSITIVE_INFINITY;
+  /** By the wall clock, as its log expires; never more than it had, though that clock be set back. */
+  function secondsLeft({ expiresAt, message: { ttl } }: Outgoing): number {
+    if (!Number.isFinite(expiresAt)) return Number.POSITIVE_INFINITY;
+    return Math.min(ttl, Math.ceil((expiresAt - now()) / 1000));
   }
 
   /** Sends what the broker has room for. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import mqttPacket, { type Packet } from "mqtt-packet";
+import { payloadBytesMax } from "../../accept.js";
 import type { MessageProperties } from "../../message.js";
 import { messageProperties, readProperties } from "../mqtt/properties.js";
 import { malformed, protocolError, type Reader, Violation } from "../mqtt/reader.js";
@@ -17,8 +18,8 @@ export interface Delivery {
   readonly topic: string | null;
   readonly payload: Buffer;
   readonly properties: MessageProperties | null;
-  /** Properties that cannot be read. */
-  readonly isMalformed: boolean;
+  /** Why it cannot be taken: its properties are none, or it is larger than a message may be. */
+  readonly flaw: "malformed" | "oversize" | null;
 }
 
 /**
@@ -37,11 +38,13 @@ export function readDelivery(firstByte: number, reader: Reader): Delivery {
     topic: topic === null || topic.includes("\0") ? null : topic,
   };
   try {
-    const properties = messageProperties(readProperties(reader, "publish"));
-    return { ...envelope, payload: reader.rest(), properties, isMalformed: false };
+    const all = readProperties(reader, "publish");
+    const payload = reader.rest();
+    const flaw = all.areTooLong === true || payload.length > payloadBytesMax ? "oversize" : null;
+    return { ...envelope, payload, properties: messageProperties(all), flaw };
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
-    return { ...envelope, payload: Buffer.alloc(0), properties: null, isMalformed: true };
+    return { ...envelope, payload: Buffer.alloc(0), properties: null, flaw: "malformed" };
   }
 }
 

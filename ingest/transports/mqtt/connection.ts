@@ -21,7 +21,7 @@ import { endings } from "./reasons.js";
 import { createTopicAliases, type TopicAliases } from "./topic-aliases.js";
 import { type Wire, WireError } from "./wire.js";
 
-/** CONNECT and what a stranger may send before it is answered. */
+/** A stranger's packet, which must be CONNECT. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
 
@@ -34,7 +34,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Of a connection on the mutual-TLS listener. */
   readonly certificate: ClientCertificate | null;
   readonly #ip: string;
-  /** Packets that wait for something asynchronous: authentication, or the history of a redelivery. */
+  /** Packets that wait for something asynchronous: a limit, or the history of a redelivery. */
   #waiting: ClientPacket[] | null = null;
   #phase: "new" | "connecting" | "open" | "closed" = "new";
   #terms: Terms = strangersTerms(4);
@@ -46,9 +46,12 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
+  /** What came in one read with CONNECT: nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0]. */
+  #unread: Buffer | null = null;
   /** Why the wire has ended while packets were held back. */
   #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
+  /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
   constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
@@ -57,7 +60,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.certificate = certificate;
     this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
     this.#outbox = createOutbox(wire);
-    this.#heardAt = context.now();
+    this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
     wire.on("drain", () => this.resumeIfRoom());
     wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
@@ -66,6 +69,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   get clientID(): string {
     return this.#request?.clientID ?? "";
+  }
+
+  get username(): string {
+    return this.#request?.username ?? "";
   }
 
   get token(): string {
@@ -82,6 +89,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   get state(): SessionState | null {
     return this.#conversation?.state ?? null;
+  }
+
+  get takesNoMore(): boolean {
+    return this.#phase === "connecting" || this.#phase === "closed";
   }
 
   get isPaused(): boolean {
@@ -141,19 +152,19 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   /** Called every second: ends a connection whose certificate has run out, or that is silent [MQTT-3.1.2-24]. */
-  checkSilence(now: number): void {
-    if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, now)) {
+  checkSilence(wall: number, monotonic: number): void {
+    if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, wall)) {
       this.end("thrown_out");
     } else if (this.#waiting !== null || (this.#paused && this.#isBusy(0.5))) {
       // It is not heard because we do not read. A peer that does not read either is silent.
-      this.#heardAt = now;
-    } else if (this.#keepAliveMs > 0 && now - this.#heardAt > this.#keepAliveMs) {
+      this.#heardAt = monotonic;
+    } else if (this.#keepAliveMs > 0 && monotonic - this.#heardAt > this.#keepAliveMs) {
       this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
     }
   }
 
   get frameBytesMax(): number {
-    return this.#phase === "open" ? packetBytesMax : connectBytesMax;
+    return this.#phase === "new" ? connectBytesMax : packetBytesMax;
   }
 
   get strictLengths(): boolean {
@@ -162,10 +173,22 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    this.#heardAt = this.#context.now();
-    this.#guard(() => this.#framer.read(chunk, this));
+    this.#heardAt = this.#context.monotonic();
+    this.#guard(() => this.#cut(chunk));
     this.#outbox.flush();
     if (this.#isFull(1)) this.#pause();
+  }
+
+  #cut(bytes: Buffer): void {
+    const read = this.#framer.read(bytes, this);
+    if (read < bytes.length && this.#phase === "connecting") this.#unread = bytes.subarray(read);
+  }
+
+  /** CONNACK has gone. */
+  #cutUnread(): void {
+    const bytes = this.#unread;
+    this.#unread = null;
+    if (bytes !== null && this.#phase === "open") this.#cut(bytes);
   }
 
   /** Ends the connection where the client has broken the rules. */
@@ -226,7 +249,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
       .catch(() => this.end("unavailable"))
       .finally(() => {
         this.#waiting = null;
-        this.#guard(() => this.#takeAll(waiting));
+        this.#guard(() => {
+          this.#takeAll(waiting);
+          this.#cutUnread();
+        });
         this.#outbox.flush();
         this.resumeIfRoom();
         if (this.#gone !== null && this.#waiting === null) this.#close(this.#gone);
@@ -314,11 +340,11 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
-    const { presence, meter, now, platformSubscriptions } = this.#context;
+    const { presence, meter, now, monotonic, platformSubscriptions } = this.#context;
     const conversation = new Conversation(this.#context, this, this.#outbox, request, state);
     this.#conversation = conversation;
     this.#keepAliveMs = this.#keepAlive * 1500;
-    this.#heardAt = now();
+    this.#heardAt = monotonic();
     presence.connected(this.entry.id, this.#ip, this.#keepAlive, now());
     meter.connections++;
     this.#phase = "open";

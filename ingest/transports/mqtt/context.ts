@@ -14,8 +14,8 @@ export interface Attended {
   flush(): void;
   /** Reads on where there is room again. */
   resumeIfRoom(): void;
-  /** Milliseconds since 1970. */
-  checkSilence(now: number): void;
+  /** Both in milliseconds: since 1970, and of the clock that is never set. */
+  checkSilence(wall: number, monotonic: number): void;
   end(reason: EndReason): void;
 }
 
@@ -26,6 +26,8 @@ export interface MqttContext extends InboundContext {
   readonly denials: Denials;
   /** Null: nothing is limited. */
   readonly limits: Limits | null;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
   /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Null: its own stands. */
   readonly keepAliveMax: number | null;
   authenticate(

@@ -1,3 +1,4 @@
+import { payloadBytesMax } from "../../accept.js";
 import type { Subscription } from "../../message.js";
 import type {
   AckPacket,
@@ -77,16 +78,20 @@ function decodePublish(reader: Reader, version: Version, flags: number): Publish
   if (subscriptionIdentifier !== undefined) throw protocolError("a client names no subscription");
   if (topicAlias === 0) throw new Violation("topic_alias", "the topic alias is 0");
   if (topic === "" && topicAlias === undefined && version === 5) throw protocolError("there is no topic");
+  const payload = reader.rest();
+  const { areTooLong = false } = properties;
+  const excess = payload.length > payloadBytesMax ? "payload" : areTooLong ? "properties" : null;
   return {
     cmd: "publish",
     topic,
     alias: topicAlias ?? 0,
-    payload: reader.rest(),
+    payload,
     qos: qos as Qos,
     dup,
     retain: (flags & 1) !== 0,
     messageID,
     properties: properties === noProperties ? null : messageProperties(properties),
+    excess,
   };
 }
 

@@ -180,9 +180,9 @@ class WindowedDeliveries implements Deliveries {
   }
 }
 
-/** Its expiry less the time that it has waited [MQTT-3.3.2-6]. */
+/** Its expiry less the time that it has waited [MQTT-3.3.2-6]; none where the clock was set back meanwhile. */
 function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
   const seconds = properties?.messageExpiryInterval;
   if (seconds === undefined) return properties;
-  return { ...properties, messageExpiryInterval: Math.ceil(seconds - (nowMicros - at) / 1e6) };
+  return { ...properties, messageExpiryInterval: Math.ceil(seconds - Math.max(0, nowMicros - at) / 1e6) };
 }

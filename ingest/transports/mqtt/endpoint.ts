@@ -65,8 +65,8 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
   }
 
   const sweep = setInterval(() => {
-    const now = base.now();
-    for (const connection of open) connection.checkSilence(now);
+    const [wall, monotonic] = [base.now(), base.monotonic()];
+    for (const connection of open) connection.checkSilence(wall, monotonic);
     resumePaused();
   }, sweepMs);
 

@@ -6,7 +6,8 @@ export interface FrameOwner {
   readonly frameBytesMax: number;
   /** MQTT 5 wants lengths in their shortest form [MQTT-1.5.5-1]; before it nobody asked. */
   readonly strictLengths: boolean;
-  readonly isClosed: boolean;
+  /** Nothing more is read: it has ended, or what follows has to wait. */
+  readonly takesNoMore: boolean;
   /** A packet begins with this byte; may throw a Violation where it may not. */
   begin(firstByte: number): void;
   /** One whole packet: its first byte, and where in `bytes` the rest after the fixed header lies. */
@@ -28,16 +29,20 @@ export class Framer {
   #collected: Buffer | null = null;
   #used = 0;
 
-  /** @throws Violation when a packet that is too large, or a malformed length, has begun */
-  read(chunk: Buffer, owner: FrameOwner): void {
+  /**
+   * Returns how many bytes have been read: all, unless `owner` takes no more.
+   * @throws Violation when a packet that is too large, or a malformed length, has begun
+   */
+  read(chunk: Buffer, owner: FrameOwner): number {
     let at = 0;
-    while (at < chunk.length && !owner.isClosed) {
+    while (at < chunk.length && !owner.takesNoMore) {
       if (this.#collected !== null) at = this.#collect(chunk, at, owner);
       else if (this.#firstByte < 0) {
         this.#firstByte = chunk[at++] as number;
         owner.begin(this.#firstByte);
       } else at = this.#readLength(chunk, at, owner);
     }
+    return at;
   }
 
   #readLength(chunk: Buffer, at: number, owner: FrameOwner): number {

@@ -10,8 +10,9 @@ import { isTopicName } from "../../topics.js";
 import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
 import type { ClientPacket, PublishPacket, Terms } from "./packets.js";
+import { propertiesBytesMax } from "./properties.js";
 import { Violation } from "./reader.js";
-import { code, failure } from "./reasons.js";
+import { code } from "./reasons.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
@@ -49,7 +50,13 @@ interface Waiting {
   readonly after: number;
   readonly answer: Answer;
   readonly messageID: number;
+  readonly refusal: Refusal | null;
+}
+
+/** What an acknowledgement of MQTT 5 says instead of yes. */
+interface Refusal {
   readonly reasonCode: number;
+  readonly text: string;
 }
 
 /** What a client publishes: redelivery recognised, kept by the journal, acknowledged in order. */
@@ -86,13 +93,14 @@ export class Inbound {
 
   /** @throws Violation where the message is none */
   publish(packet: PublishPacket): void {
-    const { topic, payload, qos, dup } = packet;
+    const { topic, qos, dup, excess } = packet;
     if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
-    if (payload.length > payloadBytesMax) {
-      throw new Violation("oversize", `a payload may have ${payloadBytesMax} bytes`);
-    }
-    if (qos === 2) this.#publishExactlyOnce(packet);
-    else if (this.#isRefused(topic)) this.#refuse(packet, "puback");
+    // Before MQTT 5 the connection is all that there is to end a message that cannot be kept.
+    if (excess !== null && this.#owner.terms.version < 5)
+      throw new Violation("oversize", excessTexts[excess]);
+    if (qos === 2) return this.#publishExactlyOnce(packet);
+    const refusal = this.#refusalOf(packet);
+    if (refusal !== null) this.#refuse(packet, "puback", refusal);
     else if (qos === 1 && dup) this.#publishRedelivered(packet);
     else {
       this.#countUnacknowledged(packet);
@@ -104,22 +112,27 @@ export class Inbound {
   release(id: number): void {
     const { origin, terms } = this.#owner;
     if (!this.#state.unreleased.has(id)) {
-      return this.#answer("pubcomp", id, terms.version === 5 ? code.packetIDNotFound : code.success);
+      return this.#answer("pubcomp", id, terms.version === 5 ? unknownID : null);
     }
     this.#context.records.release(origin, this.#state, id, () => this.#answer("pubcomp", id));
   }
 
   /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */
-  #isRefused(topic: string): boolean {
+  #refusalOf({ topic, excess }: PublishPacket): Refusal | null {
     const { terms, origin } = this.#owner;
-    return terms.version === 5 && !mayPublish(origin.device, topic);
+    if (terms.version < 5) return null;
+    if (!mayPublish(origin.device, topic)) return { reasonCode: code.notAuthorized, text: notAllowed };
+    // With a word for no the client need not send it again and again [MQTT-4.4.0-1].
+    return excess === null ? null : { reasonCode: code.quota, text: excessTexts[excess] };
   }
 
-  #refuse(packet: PublishPacket, answer: Answer): void {
-    count(this.#context.meter.policyRefused, "publish");
+  #refuse(packet: PublishPacket, answer: Answer, refusal: Refusal): void {
+    const { meter } = this.#context;
+    if (refusal.reasonCode === code.quota) count(meter.messagesRefused, "oversize");
+    else count(meter.policyRefused, "publish");
     if (packet.qos === 0) return;
     this.#countUnacknowledged(packet);
-    this.#answerInTurn(answer, packet.messageID, code.notAuthorized);
+    this.#answerInTurn(answer, packet.messageID, refusal);
   }
 
   /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
@@ -145,7 +158,8 @@ export class Inbound {
       this.#context.meter.redelivered++;
       return this.#answerInTurn("pubrec", id);
     }
-    if (this.#isRefused(packet.topic)) return this.#refuse(packet, "pubrec");
+    const refusal = this.#refusalOf(packet);
+    if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
     this.#pending ??= new Set();
     const pending = this.#pending;
     if (unreleased.size + pending.size >= unreleasedMax) return this.#owner.end("unreleased");
@@ -197,12 +211,12 @@ export class Inbound {
     this.#unacknowledged++;
   }
 
-  #answer(answer: Answer, messageID: number, reasonCode: number = code.success): void {
+  #answer(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
     if (this.#owner.isClosed) return;
-    const ends = answer !== "pubrec" || reasonCode >= failure;
+    const ends = answer !== "pubrec" || refusal !== null;
     if (ends && this.#unacknowledged > 0) this.#unacknowledged--;
-    if (reasonCode === code.success) this.#outbox.acknowledge(firstBytes[answer], messageID);
-    else this.#push(negativeAck(this.#owner.terms, answer, messageID, reasonCode, words[reasonCode] ?? ""));
+    if (refusal === null) this.#outbox.acknowledge(firstBytes[answer], messageID);
+    else this.#push(negativeAck(this.#owner.terms, answer, messageID, refusal.reasonCode, refusal.text));
     this.#owner.markDirty();
   }
 
@@ -212,21 +226,26 @@ export class Inbound {
   }
 
   /** Answers what needs no commit, once everything sent before it on this connection is acknowledged. */
-  #answerInTurn(answer: Answer, messageID: number, reasonCode: number = code.success): void {
-    if (this.#inFlightMessages === 0) return this.#answer(answer, messageID, reasonCode);
-    this.#behind.push({ after: this.#appended, answer, messageID, reasonCode });
+  #answerInTurn(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
+    if (this.#inFlightMessages === 0) return this.#answer(answer, messageID, refusal);
+    this.#behind.push({ after: this.#appended, answer, messageID, refusal });
   }
 
   #answerBehind(): void {
     const kept = this.#appended - this.#inFlightMessages;
     for (let next = this.#behind[0]; next !== undefined && next.after <= kept; next = this.#behind[0]) {
       this.#behind.shift();
-      this.#answer(next.answer, next.messageID, next.reasonCode);
+      this.#answer(next.answer, next.messageID, next.refusal);
     }
   }
 }
 
-const words: Readonly<Record<number, string>> = {
-  [code.notAuthorized]: "the device may not publish to this topic",
-  [code.packetIDNotFound]: "no message with this packet id waits for PUBREL",
+const notAllowed = "the device may not publish to this topic";
+const unknownID: Refusal = {
+  reasonCode: code.packetIDNotFound,
+  text: "no message with this packet id waits for PUBREL",
 };
+const excessTexts = {
+  payload: `a payload may have ${payloadBytesMax} bytes`,
+  properties: `properties may have ${propertiesBytesMax} bytes`,
+} as const;

@@ -22,8 +22,8 @@ export interface MqttListenerOptions {
   readonly tls: { readonly identity: TlsIdentity; readonly mutual: boolean } | null;
   readonly webSocket: boolean;
   readonly meter: Meter;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
 }
 
 /** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
@@ -61,10 +61,12 @@ export async function listenMqtt(
   };
 }
 
-function layersOf(endpoint: MqttEndpoint, { tls, webSocket, meter, now }: MqttListenerOptions): Layers {
-  const upper = webSocket ? createWebSocketLayer({ meter, now }, (wire) => endpoint.take(wire, null)) : null;
+function layersOf(endpoint: MqttEndpoint, { tls, webSocket, meter, monotonic }: MqttListenerOptions): Layers {
+  const upper = webSocket
+    ? createWebSocketLayer({ meter, monotonic }, (wire) => endpoint.take(wire, null))
+    : null;
   if (tls === null) return upper ?? { accept: (socket) => endpoint.take(socket, null) };
-  const lower = createTlsLayer({ ...tls, meter, now }, (socket, certificate) => {
+  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, certificate) => {
     if (upper === null) endpoint.take(socket, certificate);
     else upper.accept(socket);
   });

@@ -47,6 +47,8 @@ export interface PublishPacket {
   /** 0 at QoS 0. */
   readonly messageID: number;
   readonly properties: MessageProperties | null;
+  /** What of it is larger than a message may be; null: nothing. */
+  readonly excess: "payload" | "properties" | null;
 }
 
 export interface AckPacket {

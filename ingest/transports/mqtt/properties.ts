@@ -1,7 +1,7 @@
 import type { MessageProperties } from "../../message.js";
-import { malformed, protocolError, type Reader, Violation } from "./reader.js";
+import { malformed, protocolError, type Reader } from "./reader.js";
 
-/** Properties of one packet in bytes: those of a message are kept and handed on with it. */
+/** Properties of one packet in bytes: those of a message are kept and handed on with it, if they are no longer. */
 export const propertiesBytesMax = 16 * 1024;
 
 /** The properties of MQTT 5.0 §2.2.2.2 that a client may send. */
@@ -25,6 +25,8 @@ export interface Properties {
   topicAlias?: number;
   maximumPacketSize?: number;
   userProperties?: [string, string][];
+  /** Longer than `propertiesBytesMax`: user properties, of which there may be thousands, are left out. */
+  areTooLong?: boolean;
 }
 
 type Take = (properties: Properties, reader: Reader) => void;
@@ -47,6 +49,11 @@ const text = (reader: Reader) => reader.text();
 const binary = (reader: Reader) => reader.binary();
 
 const userProperty: Take = (properties, reader) => {
+  if (properties.areTooLong === true) {
+    reader.skip(reader.uint16());
+    reader.skip(reader.uint16());
+    return;
+  }
   properties.userProperties ??= [];
   properties.userProperties.push([reader.text(), reader.text()]);
 };
@@ -91,11 +98,8 @@ const none: Properties = Object.freeze({});
 export function readProperties(reader: Reader, place: keyof typeof allowed): Properties {
   const length = reader.variable();
   if (length === 0) return none;
-  if (length > propertiesBytesMax) {
-    throw new Violation("oversize", `properties may have ${propertiesBytesMax} bytes`);
-  }
   const part = reader.part(length);
-  const properties: Properties = {};
+  const properties: Properties = length > propertiesBytesMax ? { areTooLong: true } : {};
   while (part.left > 0) {
     const id = part.variable();
     const take = fields[id];

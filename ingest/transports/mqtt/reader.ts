@@ -100,6 +100,10 @@ export class Reader {
     return this.#bytes.subarray(at, at + length);
   }
 
+  skip(length: number): void {
+    this.#take(length);
+  }
+
   /** What is left; shares memory with what was read. */
   rest(): Buffer {
     const at = this.#take(this.left);

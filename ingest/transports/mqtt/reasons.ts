@@ -66,7 +66,7 @@ export const endings: Readonly<Record<EndReason, Ending>> = {
   topic_alias: ending(null, null, code.topicAlias, "unknown topic alias"),
   receive_maximum: ending(null, null, code.receiveMaximum, "too many messages without an acknowledgement"),
   oversize: ending(null, code.oversize, code.oversize, "the packet is too large"),
-  unreleased: ending(null, null, code.quota, "too many messages of QoS 2 without PUBREL"),
+  unreleased: ending(null, null, code.receiveMaximum, "too many messages of QoS 2 without PUBREL"),
   connect_timeout: ending(null, null, null, "no CONNECT came"),
   credentials: ending(4, code.credentials, null, "user name or token is wrong"),
   auth_method: ending(null, code.authenticationMethod, null, "no such authentication method"),

@@ -18,8 +18,8 @@ export interface TlsOffer {
   /** Every client must prove itself with a certificate. */
   readonly mutual: boolean;
   readonly meter: Meter;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
 }
 
 /** TLS on sockets that were accepted without reading from them. */
@@ -37,7 +37,7 @@ export const handshakeTimeoutMs = 10_000;
 
 interface Handshake {
   readonly socket: Socket;
-  /** When it came; when its turn began. Milliseconds since 1970. */
+  /** When it came; when its turn began. Milliseconds, monotonic. */
   since: number;
   failure: HandshakeFailure;
   readonly ended: () => void;
@@ -45,13 +45,13 @@ interface Handshake {
 
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
-  { identity, mutual, meter, now }: TlsOffer,
+  { identity, mutual, meter, monotonic }: TlsOffer,
   next: (socket: TLSSocket, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
   const handshakes = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual), ...demands(mutual) });
   const turnstile = createTurnstile<Handshake>(handshakesMax, (handshake) => {
-    handshake.since = now();
+    handshake.since = monotonic();
     server.emit("connection", handshake.socket);
   });
 
@@ -93,7 +93,7 @@ export function createTlsLayer(
         count(meter.handshakesFailed, handshake.failure);
         leave(peer, handshake);
       };
-      const handshake: Handshake = { socket, since: now(), failure: "lost", ended };
+      const handshake: Handshake = { socket, since: monotonic(), failure: "lost", ended };
       handshakes.set(peer, handshake);
       meter.handshakesPending++;
       socket.once("close", ended);
@@ -102,7 +102,7 @@ export function createTlsLayer(
     },
     renew: (renewed) => server.setSecureContext(contextOf(renewed, mutual)),
     sweep: () => {
-      const latest = now() - handshakeTimeoutMs;
+      const latest = monotonic() - handshakeTimeoutMs;
       for (const handshake of handshakes.values()) {
         if (handshake.since > latest) continue;
         handshake.failure = "timeout";

@@ -30,7 +30,7 @@ interface Handshake {
 }
 
 export function createWebSocketLayer(
-  { meter, now }: { readonly meter: Meter; readonly now: () => number },
+  { meter, monotonic }: { readonly meter: Meter; readonly monotonic: () => number },
   next: (wire: Wire) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
@@ -86,7 +86,7 @@ export function createWebSocketLayer(
 
   return {
     accept: (socket) => {
-      handshakes.set(socket, { since: now(), failure: "lost" });
+      handshakes.set(socket, { since: monotonic(), failure: "lost" });
       meter.handshakesPending++;
       socket.once("close", ended);
       // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
@@ -94,7 +94,7 @@ export function createWebSocketLayer(
       server.emit("connection", socket);
     },
     sweep: () => {
-      const latest = now() - handshakeTimeoutMs;
+      const latest = monotonic() - handshakeTimeoutMs;
       for (const [socket, handshake] of handshakes) {
         if (handshake.since > latest) continue;
         handshake.failure = "timeout";

@@ -1,11 +1,14 @@
 /** The alerts consumer on a real journal and real metadata: handed over, reading by itself, restarted, refused. */
+
 import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/consumers/alerts.js";
+import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
 import { isDecodable, messageOf } from "../../../ingest/consumers/records.js";
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { createWatchPlans } from "../../../ingest/watch/plan.js";
+import { systemClock } from "../../../store/clock.js";
 import { createDataPoint } from "../../../store/data-points.js";
 import { type Db, openDb } from "../../../store/db.js";
 import { createDevice, type DeviceStore } from "../../../store/devices.js";
@@ -64,13 +67,17 @@ suite("the alerts consumer", (test) => {
         db: failing(store.db),
         node: 0,
         offlineGraceMs,
-        now: Date.now,
+        ...systemClock,
         meter: createMeter(),
       },
       plans: createWatchPlans(store.db, () => ({ variables: [], evaluate: () => 0 })),
       rules: () => rules,
       onCarried: () => undefined,
       onTrouble: () => undefined,
+      narrow: unnarrowed,
+      onFailed: ({ error }) => {
+        throw error;
+      },
       onFailure: (error) => {
         throw error;
       },

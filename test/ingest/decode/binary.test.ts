@@ -67,8 +67,7 @@ const anyPayload = fc
 
 /** The value as the reader gives it. */
 function expected({ point, value }: BinaryValue): unknown {
-  if (typeof value === "bigint")
-    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (typeof value === "bigint") return BigInt(Number(value)) === value ? Number(value) : value;
   if (value instanceof Uint8Array) return Buffer.from(value);
   if (point.pointDataType === 6 && (point.binarySize ?? 16) < 16) return (value as number[]).map(Math.fround);
   return value;

@@ -52,7 +52,13 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
       if (known !== undefined) return known;
       const { field, kind } = point;
       const names = { tenant: 1, productID: "product", deviceID: "device" };
-      const made: PointSeries = { ...names, field, kind, dataPointIntID: point.id };
+      const made: PointSeries = {
+        ...names,
+        field,
+        kind,
+        dataPointIntID: point.id,
+        isPlace: point.pointDataType === 6,
+      };
       series.set(point.id, made);
       return made;
     },

@@ -1,6 +1,7 @@
 /** Writes CBOR for tests: numbers as the shortest form that holds them, Map with any keys, Uint8Array as bytes. */
 export function encodeCbor(value: unknown): Buffer {
   if (typeof value === "number") return encodeNumber(value);
+  if (typeof value === "bigint") return encodeWhole(value);
   if (typeof value === "string") return withHead(3, Buffer.from(value));
   if (value instanceof Uint8Array) return withHead(2, value);
   if (value === false || value === true) return Buffer.of(value ? 0xf5 : 0xf4);
@@ -17,6 +18,14 @@ function encodeNumber(value: number): Buffer {
   const bytes = Buffer.alloc(9);
   bytes[0] = 0xfb;
   bytes.writeDoubleBE(value, 1);
+  return bytes;
+}
+
+/** In eight bytes, whatever its size. */
+function encodeWhole(value: bigint): Buffer {
+  const bytes = Buffer.alloc(9);
+  bytes[0] = value < 0n ? 0x3b : 0x1b;
+  bytes.writeBigUInt64BE(value < 0n ? -1n - value : value, 1);
   return bytes;
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { scanFlat } from "../../../ingest/decode/flat-json.js";
 import { readJson } from "../../../ingest/decode/json.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
+import { parseJson, writeJson } from "../../../ingest/decode/whole.js";
 import { assert, suite } from "../../suite.js";
 
 interface Reading {
@@ -207,8 +208,52 @@ suite("JSON payloads", (test) => {
         const expected = Object.entries(JSON.parse(JSON.stringify(object))).map(([key, value]) =>
           one(key, value),
         );
-        assert.equal(read(JSON.stringify(object)), { readings: expected, refused: [] });
+        const { readings, refused } = read(JSON.stringify(object));
+        // What no double holds is a bigint, whose nearest double is what JSON.parse makes of it.
+        const asNumbers = readings.map(({ value, ...rest }) => ({
+          ...rest,
+          value: typeof value === "bigint" ? Number(value) : value,
+        }));
+        assert.equal([asNumbers, refused], [expected, []]);
       }),
     );
+  });
+
+  test("whole numbers that no double holds are bigints, however they are written, wherever they stand", () => {
+    const whole = fc.oneof(
+      fc.bigInt({ min: 2n ** 53n - 2n, max: 2n ** 53n + 4n }),
+      fc.bigInt({ min: 2n ** 53n, max: 9n * 10n ** 20n }),
+      fc.bigInt({ min: 0n, max: 100n }).map((n) => 2n ** 60n + n * 256n),
+    );
+    const spelling = fc.constantFrom<(digits: string) => string>(
+      (digits) => digits,
+      (digits) => `${digits}.0`,
+      (digits) => `${digits}e0`,
+      (digits) => `${digits}00E-2`,
+      (digits) => `${digits.slice(0, -3)}.${digits.slice(-3)}e+3`,
+      (digits) => `0.${digits}e${digits.length}`,
+    );
+    const shape = fc.constantFrom<(number: string) => string>(
+      (number) => `{"temp":${number}}`,
+      (number) => `{"temp": {"value": ${number} }}`,
+      (number) => `{"text":"\\"9007199254740993", "temp":${number}}`,
+      (number) => `[1,{"temp":${number},"other":[[[[9007199254740993]]]]}]`,
+    );
+    fc.assert(
+      fc.property(whole, spelling, shape, fc.boolean(), (value, spell, frame, negative) => {
+        const signed = negative ? -value : value;
+        const text = frame(`${negative ? "-" : ""}${spell(String(value))}`);
+        const found = read(text).readings.find(({ key }) => key === "temp")?.value;
+        assert.is(found, BigInt(Number(signed)) === signed ? Number(signed) : signed, text);
+      }),
+      { numRuns: 2000 },
+    );
+    const numbers = [9007199254740993n, 1152921504606846977n];
+    const written = writeJson({ a: numbers, b: { "0": numbers[0], c: `"${numbers[1]}"` } });
+    assert.is(
+      written,
+      '{"a":[9007199254740993,1152921504606846977],"b":{"0":9007199254740993,"c":"\\"1152921504606846977\\""}}',
+    );
+    assert.equal(parseJson(written), { a: numbers, b: { "0": numbers[0], c: `"${numbers[1]}"` } });
   });
 });

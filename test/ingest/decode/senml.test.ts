@@ -167,7 +167,9 @@ suite("SenML", (test) => {
 
   test("JSON and CBOR say the same, whatever the pack", () => {
     const value = fc.oneof(
-      fc.record({ v: fc.double({ noNaN: true, noDefaultInfinity: true }) }),
+      // The digits that print a larger double are not that double: JSON says what it says.
+      fc.record({ v: fc.double({ noNaN: true, min: -(2 ** 52), max: 2 ** 52 }) }),
+      fc.record({ v: fc.double({ noNaN: true, min: 1e21, noDefaultInfinity: true }) }),
       fc.record({ vs: fc.string() }),
       fc.record({ vb: fc.boolean() }),
       fc.record({
@@ -192,6 +194,78 @@ suite("SenML", (test) => {
         assert.equal(decode(toCbor(clean)), decode(Buffer.from(JSON.stringify(clean))));
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test("what no double holds is counted, in JSON and in CBOR", () => {
+    const large = fc.oneof(
+      fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 3n }),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    );
+    fc.assert(
+      fc.property(large, fc.integer({ min: -3, max: 3 }), (v, bv) => {
+        const sum = v + BigInt(bv);
+        const lost = BigInt(Number(sum)) !== sum || sum > 2n ** 53n || sum < -(2n ** 53n);
+        const expected = { rows: [["temp", "now", Number(sum)]], refused: lost ? { rounded: 1 } : {} };
+        assert.equal(decode(Buffer.from(`[{"n":"temp","bv":${bv},"v":${v}}]`)), expected);
+        assert.equal(
+          decode(
+            encodeCbor([
+              new Map<unknown, unknown>([
+                [0, "temp"],
+                [-5, bv],
+                [2, v],
+              ]),
+            ]),
+          ),
+          expected,
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("times are the nearest microsecond of base time and time together, of two the later", () => {
+    const nanos = fc.bigInt({ min: 0n, max: 7n * 10n ** 18n });
+    const offset = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n });
+    const text = (n: bigint) =>
+      `${n < 0n ? "-" : ""}${String(n < 0n ? -n : n)
+        .padStart(10, "0")
+        .replace(/(\d{9})$/, ".$1")}`;
+    /** What the number stands for that is made of these digits. */
+    const meant = (digits: string): bigint => {
+      const [whole = "", decimals = ""] = Number(digits).toFixed(20).split(".");
+      const printed = String(Number(digits));
+      const exact = /e/.test(printed) ? `${whole}.${decimals}` : printed;
+      const [a = "0", b = ""] = exact.split(".");
+      return BigInt(`${a}${b.padEnd(20, "0").slice(0, 20)}`);
+    };
+    fc.assert(
+      fc.property(nanos, offset, (base, more) => {
+        const [bt, t] = [text(base), text(more)];
+        const seconds = Number(bt) + Number(t);
+        if (Number(bt) + Number(t) === 0) return;
+        const unit = 10n ** 14n;
+        const twice = 2n * (meant(bt) + meant(t)) + unit;
+        const rest = ((twice % (2n * unit)) + 2n * unit) % (2n * unit);
+        const micros = Number((twice - rest) / (2n * unit)) + (seconds < 2 ** 28 ? receivedAt : 0);
+        const record = `[{"n":"temp","bt":${bt},"t":${t},"v":1}]`;
+        const points: DecodedPoint[] = [];
+        const late = { topic: "data", payload: Buffer.from(record), receivedAt, stamp: receivedAt };
+        const open = { ...late, receivedAt: seconds < 2 ** 28 ? receivedAt : 2 ** 53 };
+        decodePoints(testDevice(), open, rules, points, () => {});
+        const cbor: DecodedPoint[] = [];
+        const packed = new Map<unknown, unknown>([
+          [0, "temp"],
+          [-3, Number(bt)],
+          [6, Number(t)],
+          [2, 1],
+        ]);
+        decodePoints(testDevice(), { ...open, payload: encodeCbor([packed]) }, rules, cbor, () => {});
+        if (micros > open.receivedAt + 600e6 || Math.abs(micros) >= 2 ** 53) return;
+        assert.equal([points[0]?.time, cbor[0]?.time], [micros, micros], record);
+      }),
+      { numRuns: 2000 },
     );
   });
 

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { readTime, utcMicros, type WallTime } from "../../../ingest/decode/time.js";
+import { readRequestTime } from "../../../query/time-text.js";
+import { zone } from "../../../query/zone.js";
 import { assert, suite } from "../../suite.js";
 
 /** A deployment eight hours east of Greenwich. */
@@ -19,7 +21,17 @@ const table: readonly (readonly [unknown, number | null])[] = [
   [" 1700000000.123456 ", moment + 123_456],
   ["1700000000123", moment + 123_000],
   ["1700000000123456", moment + 123_456],
-  ["1700000000123456789", moment + 123_456],
+  ["1700000000123456789", moment + 123_457],
+  ["1700000000123456499", moment + 123_456],
+  ["1700000000123456500", moment + 123_457],
+  [1_700_000_000_123_456_499n, moment + 123_456],
+  ["1700000000.1234565", moment + 123_457],
+  ["1700000000.12345649999999999999999", moment + 123_456],
+  ["-1.0000005", -1_000_000],
+  ["-1.00000050000000000000000001", -1_000_001],
+  ["-1000000000000000500", -1_000_000_000_000_000],
+  ["2023-11-14T22:13:19.9999995Z", moment],
+  ["1969-12-31T23:59:59.9999994Z", -1],
   [0, 0],
   [-1, -1_000_000],
   [99_999_999_999, null], // seconds beyond the year 2255
@@ -56,9 +68,23 @@ const table: readonly (readonly [unknown, number | null])[] = [
   [[1_700_000_000], null],
 ];
 
+/** digits / 10^scale seconds by whole numbers alone. */
+function roundedMicros(digits: bigint, scale: number): number {
+  const unit = 10n ** BigInt(scale);
+  const twice = 2n * digits * 10n ** 6n + unit;
+  const rest = ((twice % (2n * unit)) + 2n * unit) % (2n * unit);
+  return Number((twice - rest) / (2n * unit));
+}
+
+function withPoint(digits: bigint, scale: number): string {
+  const text = String(digits < 0n ? -digits : digits).padStart(scale + 1, "0");
+  return `${digits < 0n ? "-" : ""}${text.slice(0, -scale)}.${text.slice(-scale)}`;
+}
+
 suite("device times", (test) => {
   for (const [value, expected] of table) {
-    test(`${JSON.stringify(value) ?? String(value)} is ${expected}`, () => assert.is(read(value), expected));
+    const told = typeof value === "bigint" ? value : (JSON.stringify(value) ?? String(value));
+    test(`${told} is ${expected}`, () => assert.is(read(value), expected));
   }
 
   test("a local time that the zone does not know is unreadable", () => {
@@ -78,6 +104,51 @@ suite("device times", (test) => {
         assert.is(read(micros), micros);
         for (const zeros of [0, 3, 6, 9]) assert.is(read(`${seconds}${"0".repeat(zeros)}`), micros);
       }),
+    );
+  });
+
+  test("every form of a time is the nearest microsecond, of two the later", () => {
+    const nanos = fc.oneof(
+      fc.bigInt({ min: -(10n ** 18n), max: 8n * 10n ** 18n }),
+      // Halves, and what lies beside them.
+      fc
+        .tuple(fc.bigInt({ min: -(10n ** 15n), max: 8n * 10n ** 15n }), fc.constantFrom(499n, 500n, 501n))
+        .map(([micros, rest]) => micros * 1000n + rest),
+    );
+    fc.assert(
+      fc.property(nanos, (time) => {
+        const expected = roundedMicros(time, 9);
+        if (time >= 0n ? time >= 10n ** 17n : time <= -(10n ** 17n)) {
+          assert.is(read(String(time)), expected, `${time} ns`);
+          assert.is(read(time), expected, `${time} ns`);
+        }
+        for (const [scale, least] of [
+          [3, 14],
+          [6, 11],
+          [9, 0],
+        ] as const) {
+          const text = withPoint(time, scale);
+          const whole = text.replace("-", "").split(".")[0] ?? "";
+          if (whole.length <= least || whole.length > least + (least === 0 ? 11 : 3)) continue;
+          assert.is(read(text), expected, text);
+          // A number is what prints it.
+          const number = Number(text);
+          if (String(number).includes("e")) continue;
+          const [digits, decimals = ""] = String(number).split(".");
+          const printed = roundedMicros(BigInt(digits + decimals), decimals.length + 9 - scale);
+          assert.is(read(number), printed, `the number ${text}`);
+          assert.is(read(String(number)), printed, `the digits ${number}`);
+        }
+        const second = Number((time - (((time % 10n ** 9n) + 10n ** 9n) % 10n ** 9n)) / 10n ** 9n);
+        const date = new Date(second * 1000);
+        if (date.getUTCFullYear() < 1) return;
+        const decimals = String(time - BigInt(second) * 10n ** 9n).padStart(9, "0");
+        const iso = date.toISOString().slice(0, 19);
+        assert.is(read(`${iso}.${decimals}Z`), expected, iso);
+        assert.is(read(`${iso},${decimals}+00:00`), expected, iso);
+        assert.is(readRequestTime(`${iso}.${decimals}Z`, zone("UTC"), "startTime"), expected, iso);
+      }),
+      { numRuns: 3000 },
     );
   });
 

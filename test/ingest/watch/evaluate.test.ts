@@ -38,7 +38,7 @@ const toPoint = ({ id, time, value }: Sent): DecodedPoint => ({
   ...{ time, value, serverStamped: false },
   series: {
     ...{ tenant: 1, productID: "p", deviceID: "d", field: id === 1 ? "a" : "b", kind: "number" },
-    dataPointIntID: id,
+    ...{ dataPointIntID: id, isPlace: false },
   },
 });
 
@@ -48,10 +48,16 @@ function run(
   state: DeviceState,
   id: number,
   message: readonly Sent[],
-  { by = plan, scopes = [] as readonly Scope[] } = {},
+  { by = plan, scopes = [] as readonly Scope[], receivedAt = 0 } = {},
 ): void {
   const points = message.map(toPoint);
-  evaluate(by, state, { id, points, from: 0, detail: detailOf(points, 0), isDiscarded: false, scopes });
+  evaluate(by, state, {
+    ...{ id, receivedAt, points },
+    from: 0,
+    detail: detailOf(points, 0),
+    isDiscarded: false,
+    scopes,
+  });
 }
 
 /** Alerts as the store would hold them: times of each, ended or not, in the order of their beginning. */
@@ -222,5 +228,20 @@ suite("evaluation of messages", (test) => {
     assert.equal(alertsOf([state], "scope:0:pond"), [[1, false]]);
     run(state, 3, [{ id: 1, time: 3, value: 0 }], { by: later, scopes: scopesOf([]) });
     assert.is(state.active.size, 0);
+  });
+
+  test("values that a clock ahead has stamped hold up nothing once it is set back", () => {
+    const state = fresh();
+    const now = 1e15;
+    const hour = 3600e6;
+    run(state, 1, [{ id: 1, time: now, value: 1 }], { receivedAt: now });
+    run(state, 2, [{ id: 1, time: now + 6 * hour, value: 9 }], { receivedAt: now + 6 * hour });
+    assert.equal(alertsOf([state], "upper:1"), [[1, false]]);
+    // Set back: what comes now is newer, though its time is older.
+    run(state, 3, [{ id: 1, time: now + 1e6, value: 2 }], { receivedAt: now + 1e6 });
+    assert.equal(alertsOf([state], "upper:1"), [[1, true]]);
+    // Late points, by a clock that is right, still change nothing.
+    run(state, 4, [{ id: 1, time: now, value: 9 }], { receivedAt: now + 2e6 });
+    assert.equal(alertsOf([state], "upper:1"), [[1, true]]);
   });
 });

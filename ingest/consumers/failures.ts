@@ -1,0 +1,22 @@
+import { StoreError } from "../../store/errors.js";
+import type { Follower } from "../../store/set-aside.js";
+
+/** A record that could not be worked on: it alone is passed over. */
+export interface FailedRecord {
+  readonly follower: Follower;
+  readonly id: number;
+  readonly device: number;
+  readonly error: Error;
+}
+
+/** Is told of each. */
+export type OnFailed = (failed: FailedRecord) => void;
+
+/**
+ * Whether an error is one of what was read, which would come again for that record alone, and not of an engine, which
+ * would come for every other too. Errors of the metadata's engine that are not known by name keep theirs.
+ */
+export function liesInRecord(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code !== "UNAVAILABLE";
+  return !(error instanceof Error && error.name === "LibsqlError");
+}

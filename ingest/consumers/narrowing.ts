@@ -1,0 +1,146 @@
+import type { JournalRecord } from "../../store/journal-record.js";
+import type { Span, Work, WorkMark } from "../../store/work-mark.js";
+
+/**
+ * Finds the record that ends one start after the other. While a follower works off what it has found in the journal,
+ * its mark says which records are in work. A start that finds such a mark works these off in small groups, then one
+ * by one, each settled before the next is begun. What two starts have ended in alone is tried elsewhere first, and
+ * passed over only where that ends the trial too. A start that finds no mark loses nothing by all this.
+ */
+export interface Narrowing {
+  /** Whether the record may be worked on at once; what is then in work is noted. */
+  pass(id: number, settledID: number): boolean;
+  /** For one that `pass` holds back: false where it is set aside. `rest` settles everything before it. */
+  enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean>;
+  /** Everything up to there is settled. Behind what the start has found nothing is noted any more. */
+  settled(id: number): void;
+  /** Whether it still has to do with what an earlier start has ended in. */
+  readonly isNarrow: boolean;
+  /** An orderly end, which says nothing of what is in work. */
+  close(): void;
+}
+
+export interface NarrowingOptions {
+  readonly mark: WorkMark;
+  /** What the follower goes on from, and the end of the journal at the start. */
+  readonly from: number;
+  readonly end: number;
+  /** Records that have been set aside for this follower. */
+  readonly isAside: (id: number) => boolean;
+  /** Tries a record where it harms nobody. False: it ended the trial, and has been set aside. */
+  readonly tryAlone: (record: JournalRecord) => Promise<boolean>;
+  /** Whether to wait for another follower that is narrow: alone means in the whole process. */
+  readonly isHeld: () => boolean;
+  /** Resolves once none is. */
+  readonly turn: () => Promise<void>;
+  /** No longer narrow. */
+  readonly onWide: () => void;
+}
+
+/** Records that are noted as in work at once. */
+const notedAtOnce = 512;
+/** More than these are worked off in groups of that many first. */
+const aloneMax = 1024;
+/** Starts that have ended while one record alone was in work, before it is tried. */
+const endsMax = 2;
+
+type Suspect = NonNullable<Work["suspect"]>;
+
+export function createNarrowing(options: NarrowingOptions): Narrowing {
+  const { mark, from, end, isAside } = options;
+  let suspect = suspectOf(mark.before, from, end);
+  let work: Span | null = null;
+  /** Until what the start has found is settled. */
+  let active = end > from;
+  const note = (next: Span | null): void => {
+    work = next;
+    mark.write({ work, suspect });
+  };
+  const acquit = (): void => {
+    suspect = null;
+    options.onWide();
+  };
+  note(null);
+  if (suspect === null) options.onWide();
+
+  const isSuspect = (id: number): boolean => suspect !== null && id > suspect.after && id <= suspect.through;
+
+  function pass(id: number, settledID: number): boolean {
+    if (!active || id > end) return true;
+    if (isAside(id) || options.isHeld()) return false;
+    if (work !== null && id > work.after && id <= work.through) return true;
+    // What was suspected must be settled before it is not.
+    if (suspect !== null && id > suspect.after) return false;
+    const through = Math.min(end, suspect?.after ?? end, id + notedAtOnce);
+    note({ after: Math.min(settledID, id - 1), through });
+    return true;
+  }
+
+  async function enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean> {
+    const { id } = record;
+    if (isAside(id)) return false;
+    await options.turn();
+    await rest();
+    if (!isSuspect(id)) {
+      if (suspect !== null && id > suspect.through) acquit();
+      note(null);
+      return pass(id, id - 1);
+    }
+    const { after, through, ends } = suspect as Suspect;
+    const size = through - after > aloneMax ? notedAtOnce : 1;
+    const group = { after: id - 1, through: Math.min(through, id - 1 + size) };
+    if (isOne(group) && ends >= endsMax) {
+      note(null);
+      if (!(await options.tryAlone(record))) return false;
+    }
+    note(group);
+    return true;
+  }
+
+  return {
+    pass,
+    enter,
+    settled: (id) => {
+      if (!active) return;
+      if (suspect !== null && id >= suspect.through) acquit();
+      if (id < end) return;
+      active = false;
+      note(null);
+    },
+    get isNarrow() {
+      return active && suspect !== null;
+    },
+    close: () => {
+      if (work !== null) note(null);
+      mark.close();
+    },
+  };
+}
+
+/** What a follower asks for its start: it goes on from `from`, and the journal ends at `end`. */
+export type Narrow = (from: number, end: number) => Narrowing;
+
+const isOne = ({ after, through }: Span): boolean => through - after === 1;
+
+/** What the start before this one has left: it ended in `work`, or had not come to what was suspected before. */
+function suspectOf({ work, suspect }: Work, from: number, end: number): Suspect | null {
+  const found = work === null ? suspect : endedIn(work, suspect);
+  if (found === null) return null;
+  const [after, through] = [Math.max(found.after, from), Math.min(found.through, end)];
+  return after < through ? { ...found, after, through } : null;
+}
+
+function endedIn(work: Span, suspect: Work["suspect"]): Suspect {
+  if (!isOne(work)) return { ...work, ends: 0 };
+  const again = suspect !== null && suspect.after === work.after && suspect.through === work.through;
+  return { ...work, ends: (again ? suspect.ends : 0) + 1 };
+}
+
+/** For one that follows no journal of a deployment. */
+export const unnarrowed: Narrow = () => ({
+  pass: () => true,
+  enter: async () => true,
+  settled: () => undefined,
+  isNarrow: false,
+  close: () => undefined,
+});

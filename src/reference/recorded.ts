@@ -1,0 +1,10 @@
+/** Examples of bodies and answers, recorded by the conformance run. */
+
+export interface RecordedExample {
+  /** The schema that it is of, where the body or answer may be of several. */
+  readonly form: string | null;
+  readonly value: unknown;
+}
+
+/** `get /api/v1/devices` → `request`, or the status → one example of each form. */
+export type RecordedExamples = Readonly<Record<string, Readonly<Record<string, readonly RecordedExample[]>>>>;

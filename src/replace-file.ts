@@ -1,0 +1,13 @@
+import { open, rename } from "node:fs/promises";
+
+/** Writes a file that others may not read, whole or not at all, also when the power goes. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const file = await open(`${path}.new`, "w", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}

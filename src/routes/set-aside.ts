@@ -1,0 +1,93 @@
+import { z } from "@hono/zod-openapi";
+import { followers } from "../../store/set-aside.js";
+import type { AppDeps } from "../deps.js";
+import { requireDeployment } from "../http/auth.js";
+import { ApiError } from "../http/errors.js";
+import { type Route, route } from "../http/route.js";
+import { idParams, int, stampText } from "../http/schemas.js";
+
+const tag = "Service";
+const follower = z.enum(followers);
+const aside = z
+  .object({
+    id: int.openapi({ description: "journal id of the message, as events have it" }),
+    follower,
+    deviceIntID: int,
+    topic: z.string(),
+    receivedAt: stampText,
+    asideAt: stampText,
+    reason: z.string().openapi({ example: "it needs more than 192 MiB of memory" }),
+  })
+  .openapi("SetAside");
+const example = {
+  ...{ id: 51_204, follower: "alerts", deviceIntID: 7, topic: "telemetry" },
+  ...{ receivedAt: "2026-11-21 16:03:37", asideAt: "2026-11-21 16:05:02" },
+  reason: "it needs more than 192 MiB of memory",
+} as const;
+const replayed = z
+  .object({
+    replayed: z.array(follower),
+    refused: z.array(z.object({ follower, reason: z.string() })),
+  })
+  .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
+
+/** Messages that ended starts of the service while they alone were in work, and a trial after that. */
+export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/v1/set_aside",
+      access: "admin",
+      tag,
+      summary: "Messages that ended starts of the service and are set aside, by who follows the journal",
+      answer: { status: 200, schema: z.array(aside).openapi({ example: [example] }) },
+      handle: ({ caller }) => {
+        requireDeployment(caller);
+        const body = kept.all().map(({ device, receivedAt, asideAt, ...one }) => ({
+          ...{ ...one, deviceIntID: device },
+          ...{ receivedAt: stamp(Math.floor(receivedAt / 1000)), asideAt: stamp(asideAt) },
+        }));
+        return { status: 200, body };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/set_aside/{id}/replay",
+      access: "admin",
+      tag,
+      summary: "Try a message that is set aside once more, and let it have its effect if that ends well",
+      shape: { params: idParams },
+      answer: { status: 200, schema: replayed },
+      errors: ["DATA_NOT_FOUND"],
+      handle: async ({ caller, params }) => {
+        requireDeployment(caller);
+        return { status: 200, body: await kept.replay(idOf(params.id)) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/v1/set_aside/{id}/drop",
+      access: "admin",
+      tag,
+      summary: "Give up a message that is set aside; its event stays",
+      shape: { params: idParams },
+      answer: { status: 200, schema: z.object({ id: int }).openapi({ example: { id: example.id } }) },
+      errors: ["DATA_NOT_FOUND"],
+      handle: async ({ caller, params }) => {
+        requireDeployment(caller);
+        const id = idOf(params.id);
+        await kept.drop(id);
+        return { status: 200, body: { id } };
+      },
+    }),
+  ];
+}
+
+/** @throws ApiError DATA_NOT_FOUND for what is no journal id */
+function idOf(text: string): number {
+  const id = Number(text);
+  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(id)) {
+    throw new ApiError("DATA_NOT_FOUND", `no message ${text.slice(0, 32)} is set aside`);
+  }
+  return id;
+}

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { DamageLog } from "../../store/damage.js";
+import { checkDatabases } from "../../store/database-check.js";
+import type { SeriesStore } from "../../store/series.js";
+import type { Config } from "../config.js";
+import type { Logger } from "../log.js";
+import { metadataFile } from "../metadata.js";
+import type { Kept } from "./kept.js";
+
+/** Goes over every database of the data folder in the background. */
+export interface Checks {
+  /** Resolves at once: a look that is due begins beside everything else. */
+  look(): void;
+  close(): void;
+}
+
+export interface ChecksDeps {
+  readonly config: Config;
+  readonly kept: Pick<Kept, "events" | "remakeSessions">;
+  readonly series: Pick<SeriesStore, "files">;
+  readonly report: DamageLog["report"];
+  readonly log: Logger;
+}
+
+const dayMs = 86_400_000;
+
+/** Once after a start, then daily. What is found damaged is made again where it can be, and told where not. */
+export function createChecks({ config, kept, series, report, log }: ChecksDeps): Checks {
+  const ending = new AbortController();
+  const dir = config.dataDir;
+  let dueAt = 0;
+  let running: Promise<void> | null = null;
+
+  const menders = new Map<string, (fault: string) => Promise<void>>([
+    [join(dir, "events.db"), (fault) => kept.events.remake(fault)],
+    [join(dir, "sessions.db"), (fault) => kept.remakeSessions(fault)],
+  ]);
+  const metadata = metadataFile(config);
+  if (metadata !== null) {
+    menders.set(metadata, async (fault) => {
+      const what = `${fault}; it cannot be made again: restore it from a backup`;
+      report({ part: "metadata", file: metadata, what, lostBytes: 0 });
+    });
+  }
+
+  function onFault({ path, fault }: { path: string; fault: string }): void {
+    const mend = menders.get(path) ?? ((found: string) => series.files?.suspect(path, found));
+    mend(fault)?.catch((error: unknown) => log.error("cannot mend a damaged database", { path, error }));
+  }
+
+  async function run(): Promise<void> {
+    const paths = [...menders.keys(), ...(series.files?.list() ?? [])].filter((path) => existsSync(path));
+    const startedAt = performance.now();
+    await checkDatabases(paths, onFault, ending.signal);
+    log.debug("databases checked", {
+      ...{ files: paths.length, seconds: (performance.now() - startedAt) / 1000 },
+    });
+  }
+
+  return {
+    look: () => {
+      if (running !== null || ending.signal.aborted || performance.now() < dueAt) return;
+      dueAt = performance.now() + dayMs;
+      running = run()
+        .catch((error: unknown) => log.warn("cannot check the databases", { error }))
+        .finally(() => {
+          running = null;
+        });
+    },
+    // A look that is deep in a large file ends with the process.
+    close: () => ending.abort(),
+  };
+}

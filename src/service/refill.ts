@@ -1,0 +1,87 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { LostPoints, SeriesConsumer } from "../../ingest/consumers/series.js";
+import { StoreError } from "../../store/errors.js";
+import type { Journal } from "../../store/journal.js";
+import type { Segment } from "../../store/journal-segment.js";
+import type { Logger } from "../log.js";
+
+/** Writes lost points again from the messages that the journal still holds. */
+export interface Refill {
+  /** Resolves once that is done for a gap; rejects when the service stops before. */
+  fill(gap: LostPoints): Promise<void>;
+  /** What holds the messages, and what decodes them, is there. */
+  begin(source: Source): void;
+  stop(): void;
+}
+
+interface Source {
+  readonly journal: Journal;
+  readonly consumer: Pick<SeriesConsumer, "refill">;
+}
+
+/** A message may tell of times so far ahead of its receipt, by a clock that may have been set. */
+const aheadMicros = 3_600e6;
+const againMs = 1000;
+
+/** A segment at a time, so that new messages never wait for more; the newest first, for what came last counts. */
+export function createRefill(log: Logger): Refill {
+  const stopping = new AbortController();
+  let begin: (source: Source) => void = () => undefined;
+  const begun = new Promise<Source>((resolve) => {
+    begin = resolve;
+  });
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function fillNow(gap: LostPoints): Promise<void> {
+    const source = await begun;
+    const { journal } = source;
+    let points = 0;
+    for (const segment of segmentsOf(journal, gap)) points += await fillFrom(source, segment, gap);
+    const oldest = journal.segments[0];
+    log.info("lost points of kept events are written again", {
+      ...{ points, from: iso(gap.start), to: iso(gap.stop), series: gap.series },
+      eventsSince: oldest === undefined ? null : iso(oldest.createdAt * 1000),
+    });
+  }
+
+  async function fillFrom({ journal, consumer }: Source, segment: Segment, gap: LostPoints): Promise<number> {
+    for (;;) {
+      stopping.signal.throwIfAborted();
+      const at = journal.segments.indexOf(segment);
+      // Retention has unlinked it meanwhile.
+      if (at < 0) return 0;
+      const end = (journal.segments[at + 1]?.firstID ?? journal.committedID + 1) - 1;
+      try {
+        return await consumer.refill(gap, segment.firstID - 1, end);
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.code !== "UNAVAILABLE") throw error;
+        await pause(againMs, undefined, { signal: stopping.signal });
+      }
+    }
+  }
+
+  return {
+    fill: (gap) => {
+      const filled = last.then(() => fillNow(gap));
+      last = filled.catch((error: unknown) => {
+        if (!stopping.signal.aborted)
+          log.warn("cannot write lost points again; the next start tries", { error });
+      });
+      return filled;
+    },
+    begin,
+    stop: () => stopping.abort(),
+  };
+}
+
+/** Those that may hold messages of the gap's times, newest first. */
+function segmentsOf({ segments }: Journal, { start }: LostPoints): Segment[] {
+  // The first one that ends late enough: the clock of later ones may have been set back.
+  const from = segments.findIndex((_, i) => {
+    const next = segments[i + 1];
+    return next === undefined || next.createdAt * 1000 > start - aheadMicros;
+  });
+  return segments.slice(Math.max(0, from)).reverse();
+}
+
+const iso = (micros: number): string => new Date(micros / 1000).toISOString();

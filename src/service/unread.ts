@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { ApiError, failureOf, toApiError } from "../http/errors.js";
+import type { Variant } from "../http/route.js";
+import type { Logger } from "../log.js";
+
+/**
+ * Answers to what does not get as far as a route: what cannot be read, comes too slowly, or asks for what HTTP/1.1
+ * has and we do not. Node would answer each by itself, without the body and the headers of our errors.
+ */
+export interface Unread {
+  /** For requests whose address or method cannot be used. */
+  respond(error: unknown): Response;
+  /** Whether the request is answered here: HTTP/1.1 without Host (RFC 9112 3.2). */
+  refuse(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Takes the server's own answers over. */
+  attach(server: Server): void;
+}
+
+/** What a client that was refused has to read its answer, while what it still sends is thrown away. */
+const partingMs = 1000;
+
+export function createUnread({ variant, log }: { readonly variant: Variant; readonly log: Logger }): Unread {
+  const closing = new WeakSet<Duplex>();
+  const answering = new WeakMap<Duplex, ServerResponse>();
+
+  function answer(error: ApiError) {
+    const { status, headers, body } = failureOf(error);
+    const requestID = randomUUID();
+    log.debug("request refused unread", { requestID, status, message: error.message });
+    return { status, body, headers: { ...headers, "X-Request-Id": requestID, "Api-Variant": variant } };
+  }
+
+  function send(response: ServerResponse, error: ApiError): void {
+    const { status, headers, body } = answer(error);
+    response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
+  }
+
+  /** The last that is said on a connection that is no longer read; after what is still being answered. */
+  function part(socket: Duplex, error: ApiError): void {
+    if (closing.has(socket)) return;
+    closing.add(socket);
+    socket.on("error", () => socket.destroy());
+    const earlier = answering.get(socket);
+    if (earlier === undefined || earlier.writableEnded) close(socket, error);
+    else if (earlier.req.complete) earlier.once("finish", () => close(socket, error));
+    // The middle of an answer is no place for another.
+    else if (earlier.headersSent) socket.destroy();
+    else close(socket, error);
+  }
+
+  function close(socket: Duplex, error: ApiError): void {
+    if (!socket.writable) return void socket.destroy();
+    const { status, headers, body } = answer(error);
+    const all = { ...headers, "Content-Length": Buffer.byteLength(body), Connection: "close" };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
+    socket.resume();
+    setTimeout(() => socket.destroy(), partingMs).unref();
+  }
+
+  return {
+    respond: (error) => {
+      const known =
+        error instanceof Error && error.name === "RequestError"
+          ? new ApiError("BAD_REQUEST", "the address of the request is not valid", { url: "is not valid" })
+          : toApiError(error);
+      const { status, headers, body } = answer(known);
+      if (known.errorCode === "INTERNAL_ERROR") log.error("request failed", { error });
+      return new Response(body, { status, headers });
+    },
+    refuse: (request, response) => {
+      answering.set(request.socket, response);
+      if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return false;
+      send(response, new ApiError("BAD_REQUEST", "the request has no Host", { Host: "is required" }));
+      return true;
+    },
+    attach: (server) => {
+      server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+        if (error.code === "ECONNRESET") socket.destroy();
+        else part(socket, meaning(error.code));
+      });
+      server.on("checkExpectation", (_, response) => {
+        send(response, new ApiError("EXPECTATION_FAILED", "Expect may be 100-continue only"));
+      });
+      server.on("connect", (_, socket) => {
+        const headers = { Allow: "GET, POST, PUT, DELETE" };
+        part(socket, new ApiError("METHOD_NOT_ALLOWED", "the service is no proxy", {}, headers));
+      });
+    },
+  };
+}
+
+function meaning(code: string | undefined): ApiError {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new ApiError("HEADERS_TOO_LARGE", "the address and headers of the request are larger than 64 KiB");
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return new ApiError("REQUEST_TIMEOUT", "the request did not come in time");
+  }
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") {
+    return new ApiError("PAYLOAD_TOO_LARGE", "the chunk extensions of the body are too large");
+  }
+  return new ApiError("BAD_REQUEST", "the request is not HTTP/1.1");
+}

@@ -1,0 +1,54 @@
+/** The parts of a data folder that can be damaged. */
+export const damageParts = ["journal", "events", "sessions", "series", "metadata"] as const;
+export type DamagePart = (typeof damageParts)[number];
+
+/** Something on disk that is not what was written there. */
+export interface Damage {
+  readonly part: DamagePart;
+  /** Path of the file. */
+  readonly file: string;
+  /** What is wrong, where in the file, and what becomes of it: a clause for the log. */
+  readonly what: string;
+  /** Bytes that cannot be answered any more; 0 where they are made again from elsewhere. */
+  readonly lostBytes: number;
+}
+
+/** Where every part reports damage: nothing that is passed over is passed over silently. */
+export interface DamageLog {
+  /** Tells of it once: the same finding (file and what) again changes nothing. */
+  report(damage: Damage): void;
+  /** Findings and lost bytes by part, of parts that have any. */
+  readonly counts: ReadonlyMap<DamagePart, DamageCount>;
+}
+
+export interface DamageCount {
+  findings: number;
+  lostBytes: number;
+}
+
+/** Findings that are told, each once; of what lies beyond, no more than that it is there. */
+const findingsMax = 10_000;
+const beyond = "more damage has been found than is told of";
+
+/** `onDamage` is called for each new finding. */
+export function createDamageLog(onDamage: (damage: Damage) => void): DamageLog {
+  const told = new Set<string>();
+  const counts = new Map<DamagePart, DamageCount>();
+  return {
+    counts,
+    report: (damage) => {
+      const finding = `${damage.file}\n${damage.what}`;
+      if (told.has(finding) || told.size > findingsMax) return;
+      told.add(finding);
+      if (told.size > findingsMax) {
+        onDamage({ ...damage, what: beyond, lostBytes: 0 });
+        return;
+      }
+      const count = counts.get(damage.part) ?? { findings: 0, lostBytes: 0 };
+      count.findings++;
+      count.lostBytes += damage.lostBytes;
+      counts.set(damage.part, count);
+      onDamage(damage);
+    },
+  };
+}

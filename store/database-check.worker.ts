@@ -1,0 +1,43 @@
+import { setPriority } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { createClient } from "@libsql/client";
+import { faultOf, isDamage } from "./database-faults.js";
+import { asError } from "./errors.js";
+
+/** Goes over databases table by table, at the lowest priority, resting as long as three times what each takes. */
+export interface CheckAnswer {
+  readonly path: string;
+  readonly fault: string;
+}
+
+const restFactor = 3;
+
+// Of this thread alone, and only Linux knows that; a rest between the tables has to do elsewhere.
+if (process.platform === "linux") setPriority(19);
+
+async function check(path: string): Promise<string | null> {
+  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  try {
+    await client.execute("pragma query_only = 1");
+    const { rows } = await client.execute("select name from sqlite_schema where type = 'table'");
+    for (const row of rows) {
+      const startedAt = performance.now();
+      const found = await client.execute(`pragma quick_check('${String(row.name).replaceAll("'", "''")}')`);
+      const fault = faultOf(found.rows[0]?.[0]);
+      if (fault !== null) return fault;
+      await pause((performance.now() - startedAt) * restFactor);
+    }
+    return null;
+  } catch (error) {
+    // Locked, unlinked or out of space: that says nothing about what is in it.
+    return isDamage(error) ? asError(error).message : null;
+  } finally {
+    client.close();
+  }
+}
+
+for (const path of (workerData as { paths: readonly string[] }).paths) {
+  const fault = await check(path);
+  if (fault !== null) parentPort?.postMessage({ path, fault } satisfies CheckAnswer);
+}

@@ -1,0 +1,105 @@
+/** Makes the bucket where that is ours to do. */
+import { HttpError } from "@influxdata/influxdb-client";
+import { InfluxUnavailable } from "./health.js";
+import type { InfluxLedger } from "./ledger.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One request of the server's API for buckets; the answer's text. @throws HttpError and errors of the connection */
+export type BucketRequest = (path: string, body?: Json) => Promise<string>;
+
+export interface BucketKeeper {
+  /** The bucket is there: learns of it what it may. @throws HttpError and errors of the connection */
+  look(): Promise<void>;
+  /** It is not: makes it, or says why not. @throws InfluxUnavailable, HttpError and errors of the connection */
+  ensure(): Promise<void>;
+  /** The length of a shard, microseconds. */
+  readonly shardMicros: number;
+}
+
+export interface BucketKeeperOptions {
+  readonly org: string;
+  readonly bucket: string;
+  readonly ledger: InfluxLedger;
+  readonly request: BucketRequest;
+  /** It has been made, or, having gone, made again without the points that it held. */
+  readonly onMade: (again: boolean) => Promise<void>;
+}
+
+/** Of a bucket without an end, unless it says otherwise. */
+const shardSecondsDefault = 7 * 86_400;
+
+export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
+  const { org, bucket, ledger, request, onMade } = options;
+  let shardSeconds = shardSecondsDefault;
+  let running: Promise<void> | null = null;
+
+  /** False where it is not there, or the token may not see it. */
+  async function look(): Promise<boolean> {
+    const query = `org=${encodeURIComponent(org)}&name=${encodeURIComponent(bucket)}`;
+    const [found] = await listOf(`/api/v2/buckets?${query}`, "buckets");
+    if (found === undefined) return false;
+    shardSeconds = shardSecondsOf(found) ?? shardSecondsDefault;
+    if ((await ledger.bucketOrigin()) === null) await ledger.keepBucketOrigin("found");
+    return true;
+  }
+
+  async function ensure(): Promise<void> {
+    // Another process may have made it just now.
+    if (await look()) return;
+    const known = await ledger.bucketOrigin();
+    if (known === "found") {
+      const why = "somebody else has made it, so it is not made again";
+      throw new InfluxUnavailable("bucket", `cannot use InfluxDB: bucket "${bucket}" is gone; ${why}`);
+    }
+    if (await make()) {
+      await ledger.keepBucketOrigin("made");
+      await onMade(known === "made");
+    }
+  }
+
+  async function make(): Promise<boolean> {
+    try {
+      const [owner] = await listOf(`/api/v2/orgs?org=${encodeURIComponent(org)}`, "orgs");
+      if (owner === undefined) return false;
+      await request("/api/v2/buckets", { orgID: owner.id, name: bucket, retentionRules: [] });
+      return true;
+    } catch (error) {
+      // A token for one bucket may neither list nor make buckets; 422: another process made it just now.
+      if (error instanceof HttpError && [401, 403, 404, 422].includes(error.statusCode)) return false;
+      throw error;
+    }
+  }
+
+  /** Nothing where the token may not look. */
+  async function listOf(path: string, key: string): Promise<Json[]> {
+    try {
+      return (JSON.parse(await request(path)) as Record<string, Json[] | undefined>)[key] ?? [];
+    } catch (error) {
+      if (error instanceof HttpError && [401, 403, 404].includes(error.statusCode)) return [];
+      throw error;
+    }
+  }
+
+  return {
+    look: async () => {
+      await look();
+    },
+    // Writes and questions that find it missing together make it once.
+    ensure: () => {
+      running ??= ensure().finally(() => {
+        running = null;
+      });
+      return running;
+    },
+    get shardMicros() {
+      return shardSeconds * 1e6;
+    },
+  };
+}
+
+function shardSecondsOf({ retentionRules }: Json): number | null {
+  const [rule] = Array.isArray(retentionRules) ? (retentionRules as Json[]) : [];
+  const seconds = Number(rule?.shardGroupDurationSeconds);
+  return seconds > 0 ? seconds : null;
+}

@@ -1,0 +1,29 @@
+/** Whether InfluxDB still holds a field with another type, found without writing. */
+import type { InfluxClient } from "./client.js";
+import { ForeignValue, parseRecords } from "./csv.js";
+import { fluxAnyPoint, fluxFieldType } from "./flux.js";
+import type { FieldConflict } from "./ledger.js";
+import { textOf } from "./reading.js";
+
+/** Of these no mean can be had, which tells them from numbers. */
+const withoutMean: ReadonlySet<string> = new Set(["string", "boolean"]);
+
+/**
+ * The type outlives the points: InfluxDB keeps it as long as the measurement has any point in the shard. It does not
+ * tell integers from other numbers without one: these hold until the measurement has no point there.
+ * @throws StoreError UNAVAILABLE
+ */
+export async function stillHolds(
+  client: Pick<InfluxClient, "query">,
+  bucket: string,
+  { productID, field, shard, stop, heldAs }: FieldConflict,
+): Promise<boolean> {
+  try {
+    await textOf(client.query(fluxFieldType(bucket, productID, field, shard)));
+  } catch (error) {
+    if (error instanceof ForeignValue) return error.heldAs === heldAs;
+    throw error;
+  }
+  if (withoutMean.has(heldAs)) return false;
+  return parseRecords(await textOf(client.query(fluxAnyPoint(bucket, productID, shard, stop)))).length > 0;
+}

@@ -1,0 +1,28 @@
+/** What has to be known of a bucket after a restart, and what the server does not tell. */
+
+/** `made`: by this deployment, which may make it again; `found`: by somebody else. */
+export type BucketOrigin = "made" | "found";
+
+/**
+ * A field that something else has written with values of another type. InfluxDB has one type a field and shard (a
+ * stretch of time, a week as a rule), whatever the device: it refuses every point of ours there.
+ */
+export interface FieldConflict {
+  readonly productID: string;
+  readonly field: string;
+  /** The shard, [shard, stop), and the first of our refused points in it; microseconds. */
+  readonly shard: number;
+  readonly stop: number;
+  readonly start: number;
+  /** InfluxDB's name of the type that it holds. */
+  readonly heldAs: string;
+}
+
+export interface InfluxLedger {
+  bucketOrigin(): Promise<BucketOrigin | null>;
+  keepBucketOrigin(origin: BucketOrigin): Promise<void>;
+  /** Those whose data point is still there, also what other processes have kept. */
+  conflicts(): Promise<FieldConflict[]>;
+  keepConflict(conflict: FieldConflict): Promise<void>;
+  endConflict(conflict: FieldConflict): Promise<void>;
+}

@@ -1,0 +1,56 @@
+/** Points of deleted devices: which of these have any, and off with them. */
+import type { DeviceKey } from "../series.js";
+import type { InfluxClient } from "./client.js";
+import { parseRecords } from "./csv.js";
+import { deletePredicate, deleteRange, fluxDevicesWithPoints } from "./flux.js";
+import { influxName, timeMax } from "./lines.js";
+import { textOf } from "./reading.js";
+
+/** Devices of one question: its text is compiled anew each time. */
+const devicesPerQuestionMax = 250;
+/** Deletions under way at once: the server takes one device a request. */
+const deletionsMax = 4;
+
+/** One question a product and 250 devices. @throws StoreError UNAVAILABLE */
+export async function whichHavePoints(
+  client: Pick<InfluxClient, "query">,
+  bucket: string,
+  devices: readonly DeviceKey[],
+): Promise<boolean[]> {
+  const found = new Set<string>();
+  const products = new Set(devices.map(({ productID }) => productID));
+  for (const productID of products) {
+    const ids = devices.filter((device) => device.productID === productID).map(({ deviceID }) => deviceID);
+    for (let at = 0; at < ids.length; at += devicesPerQuestionMax) {
+      const flux = fluxDevicesWithPoints(bucket, productID, ids.slice(at, at + devicesPerQuestionMax));
+      for (const row of parseRecords(await textOf(client.query(flux)))) {
+        found.add(keyOf(productID, row._value ?? ""));
+      }
+    }
+  }
+  return devices.map(({ productID, deviceID }) => found.has(keyOf(productID, influxName(deviceID))));
+}
+
+/** Several requests side by side, a device in each. @throws StoreError UNAVAILABLE once those under way have ended */
+export async function removeDevices(
+  client: Pick<InfluxClient, "remove">,
+  devices: readonly DeviceKey[],
+): Promise<void> {
+  const range = deleteRange(timeMax + 1);
+  const waiting = [...devices];
+  let failed = false;
+  const removeSome = async (): Promise<void> => {
+    for (let device = waiting.shift(); device !== undefined && !failed; device = waiting.shift()) {
+      try {
+        await client.remove(range, deletePredicate(device.productID, device.deviceID));
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: deletionsMax }, removeSome));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+const keyOf = (productID: string, device: string): string => `${productID}\n${device}`;

@@ -1,0 +1,60 @@
+/** Who waits for whom while a start looks for the message that the last ones have ended in. */
+
+import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
+import { createTroubles } from "../../src/status.js";
+import type { JournalRecord } from "../../store/journal-record.js";
+import { openWorkMark } from "../../store/work-mark.js";
+import { assert, suite, withTempDir } from "../suite.js";
+
+const unused = () => undefined;
+
+async function withKeeper(body: (keeper: AsideKeeper) => Promise<void>): Promise<void> {
+  await withTempDir(async (dataDir) => {
+    const mark = openWorkMark(`${dataDir}/work/series.json`);
+    mark.write({ work: { after: 4, through: 5 }, suspect: null });
+    mark.close();
+    await body(
+      await openAsideKeeper({
+        ...{ config: { dataDir, nodeNumber: 0, timezone: "UTC" }, db: {} as never, oldest: () => 0 },
+        log: { debug: unused, info: unused, warn: unused, error: unused },
+        ...{ troubles: createTroubles(), now: Date.now },
+      }),
+    );
+  });
+}
+
+const record = (id: number) => ({ id }) as JournalRecord;
+
+suite("followers of the journal while one of them is narrow", (test) => {
+  test("the alerts wait until the series consumer has started and is through what it suspects", () =>
+    withKeeper(async (keeper) => {
+      const alerts = keeper.narrow("alerts")(0, 10);
+      assert.not.ok(alerts.pass(1, 0), "nobody knows yet what the series consumer suspects");
+      let entered = false;
+      const entering = alerts
+        .enter(record(1), async () => undefined)
+        .then(() => {
+          entered = true;
+        });
+      const series = keeper.narrow("series")(0, 10);
+      for (let id = 1; id <= 4; id++) assert.ok(series.pass(id, id - 1));
+      assert.not.ok(series.pass(5, 4), "what the last start has ended in");
+      assert.ok(await series.enter(record(5), async () => undefined));
+      assert.not.ok(entered);
+      assert.not.ok(series.pass(6, 4), "not before it is settled");
+      assert.ok(await series.enter(record(6), async () => undefined));
+      await entering;
+      assert.ok(alerts.pass(1, 0));
+      for (const one of [series, alerts]) one.close();
+    }));
+
+  test("a series consumer that waits for its store holds up nobody", () =>
+    withKeeper(async (keeper) => {
+      const series = keeper.narrow("series")(0, 10);
+      const alerts = keeper.narrow("alerts")(0, 10);
+      assert.not.ok(alerts.pass(1, 0));
+      keeper.letOthersOn();
+      assert.ok(alerts.pass(1, 0));
+      for (const one of [series, alerts]) one.close();
+    }));
+});

@@ -1,0 +1,30 @@
+/**
+ * Makes texts harmful to whoever parses them, in a process and in its threads: loaded before the program, as no
+ * message of today does what one of tomorrow's faults may.
+ */
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+export const poisons = { memory: "needs-all-memory", time: "takes-for-ever" } as const;
+
+const here = fileURLToPath(import.meta.url);
+
+/** Node's options that load it. */
+export const poisonous = `--import ${pathToFileURL(here).href}`;
+
+function devourMemory(): never {
+  const held: unknown[] = [];
+  for (;;) held.push(new Array(100_000).fill(1.5));
+}
+
+function takeForEver(): never {
+  for (;;);
+}
+
+if (process.env.TIDEMARK_TEST_POISON === "1") {
+  const parse = JSON.parse;
+  JSON.parse = (text: string, reviver) => {
+    if (typeof text === "string" && text.includes(poisons.memory)) devourMemory();
+    if (typeof text === "string" && text.includes(poisons.time)) takeForEver();
+    return parse(text, reviver) as unknown;
+  };
+}

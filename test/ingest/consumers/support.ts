@@ -1,0 +1,127 @@
+/** Consumers on a real journal and real metadata, with a store that takes every point. */
+import {
+  type AlertsConsumer,
+  type AlertsOptions,
+  startAlertsConsumer,
+} from "../../../ingest/consumers/alerts.js";
+import type { FailedRecord } from "../../../ingest/consumers/failures.js";
+import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
+import {
+  type SeriesConsumer,
+  type SeriesConsumerOptions,
+  startSeriesConsumer,
+} from "../../../ingest/consumers/series.js";
+import { utcMicros, type WallTime } from "../../../ingest/decode/time.js";
+import { createDirectory, type Directory } from "../../../ingest/directory.js";
+import { createMeter, type Meter } from "../../../ingest/meter.js";
+import { createWatchPlans } from "../../../ingest/watch/plan.js";
+import { createAlertRule } from "../../../store/alert-rules.js";
+import { systemClock } from "../../../store/clock.js";
+import { createDataPoint } from "../../../store/data-points.js";
+import { type Db, openDb } from "../../../store/db.js";
+import { createDevice, type DeviceStore } from "../../../store/devices.js";
+import type { Journal } from "../../../store/journal.js";
+import { createProduct } from "../../../store/products.js";
+import { createVault } from "../../../store/secrets.js";
+import type { Point, SeriesStore } from "../../../store/series.js";
+import { createTenant } from "../../../store/tenants.js";
+import { keep, openTestJournal } from "../../store/journal-support.js";
+import { openTempDir, until } from "../../suite.js";
+
+export interface ConsumerWorld {
+  readonly dir: string;
+  readonly store: DeviceStore;
+  readonly journal: Journal;
+  readonly directory: Directory;
+  readonly meter: Meter;
+  readonly tenant: number;
+  readonly product: number;
+  readonly device: number;
+  /** Values of the points that were written, in order. */
+  readonly values: readonly unknown[];
+  readonly failed: readonly FailedRecord[];
+  send(payload: object): Promise<number>;
+  series(options?: Partial<SeriesConsumerOptions>): Promise<SeriesConsumer>;
+  alerts(options?: Partial<AlertsOptions>): Promise<AlertsConsumer>;
+  /** Waits until it has worked off the journal. */
+  settled(consumer: { readonly settledID: number }): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A time of this year fails in the service itself. */
+export const failingYear = 1999;
+/** A rule's condition fails at this value. */
+export const failingValue = 13;
+
+const local = (wall: WallTime): number => {
+  if (wall.year === failingYear) throw new RangeError("the year");
+  return utcMicros(wall);
+};
+
+/** A device with the number `temp`, an upper limit of 50 and a rule that is true from 0 on. */
+export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Promise<ConsumerWorld> {
+  const dir = await openTempDir();
+  const real = await openDb({ url: `file:${dir.path}/metadata.db`, shared: false });
+  const db = wrap(real);
+  const store = { db, vault: createVault(Buffer.alloc(32, 7)) };
+  const tenant = (await createTenant(db, 0, "one")).id;
+  const actor = { tenant, userIntID: null, username: null };
+  const { id: product } = await createProduct(db, actor, 0, {
+    ...{ productName: "p", description: null, cloudProtocol: 1 },
+  });
+  const common = { pointDataType: 1, dataTransType: 1, dataPointName: "temp" };
+  const point = await createDataPoint(db, actor, 0, product, "temp", { ...common, upperLimit: 50 });
+  await createAlertRule(db, actor, 0, product, {
+    ...{ alertName: "rule", alertContent: "", alertSeverity: 1, duration: 0 },
+    ...{ dataPointIntID: point.id, condition: "dataPoint >= 0" },
+  });
+  const names = { deviceID: "d", deviceName: "d", deviceUsername: "d", token: "t" };
+  const device = (await createDevice(store, actor, 0, { ...names, productIntID: product })).id;
+  const journal = await openTestJournal(`${dir.path}/journal`);
+  const directory = createDirectory(store, 100);
+  const meter = createMeter();
+  const values: unknown[] = [];
+  const failed: FailedRecord[] = [];
+  let checkpoint = 0;
+  const series = {
+    checkpoint: async () => checkpoint,
+    write: async (points: readonly Point[], through: number) => {
+      values.push(...points.map(({ value }) => value));
+      checkpoint = Math.max(checkpoint, through);
+      return [];
+    },
+  } as unknown as SeriesStore;
+  const shared = {
+    ...{ journal, directory, db, meter, ...systemClock, rules: () => ({ local, oldest: 0 }) },
+    narrow: unnarrowed,
+    isAside: () => false,
+    onFailed: (one: FailedRecord) => void failed.push(one),
+    onTrouble: () => undefined,
+    onFailure: (error: Error) => {
+      throw error;
+    },
+  };
+  const evaluate = (operands: Float64Array): number => {
+    if (operands[0] === failingValue) throw new TypeError("the value");
+    return operands[0] === undefined || operands[0] < 0 ? 0 : 1;
+  };
+  return {
+    ...{ dir: dir.path, store, journal, directory, meter, tenant, product, device, values, failed },
+    send: (payload) => keep(journal, { device, tenant, payload: Buffer.from(JSON.stringify(payload)) }),
+    series: (options = {}) => startSeriesConsumer({ ...shared, series, lanes: 1, lingerMs: 1, ...options }),
+    alerts: (options = {}) =>
+      startAlertsConsumer({
+        ...{ ...shared, node: 0, offlineGraceMs: 60_000, onCarried: () => undefined },
+        plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], evaluate })),
+        ...options,
+      }),
+    settled: async (consumer) => {
+      await until(() => consumer.settledID >= journal.committedID, { what: "the journal to be worked off" });
+    },
+    close: async () => {
+      await journal.close();
+      real.close();
+      await dir.close();
+    },
+  };
+}
