@@ -15,6 +15,7 @@ import {
 } from "../store/device-identity.js";
 import type { DeviceStore } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
+import { nextTurn } from "../store/turns.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
 import { createDeviceIDs } from "./device-ids.js";
 import {
@@ -200,7 +201,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
         setAccess(entry, found.get(id) ?? noAccess);
         subscriptionsChanged(entry);
       }
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   }
 
@@ -280,7 +281,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
         applyCertificateChange(entry.certificates, entry.device, certificate);
         for (const listener of listeners) listener(id, entry);
       }
-      if (i % devicesPerTurn === devicesPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+      if (i % devicesPerTurn === devicesPerTurn - 1) await nextTurn();
     }
   }
 

@@ -1,6 +1,7 @@
 import { asError } from "../store/errors.js";
 import type { EventLog } from "../store/events.js";
 import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../store/series.js";
+import { createSlice } from "../store/turns.js";
 import type { OnFailed } from "./consumers/failures.js";
 import { isDecodable, messageOf } from "./consumers/records.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "./decode/points.js";
@@ -36,7 +37,6 @@ export interface Redecoded {
 }
 
 const pointsPerWrite = 5000;
-const sliceMs = 4;
 const readPointsMax = 10_000;
 
 /**
@@ -61,7 +61,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     });
   }
 
-  let sliceEnd = performance.now() + sliceMs;
+  const slice = createSlice();
   for await (const record of events.kept(device.id, start, stop)) {
     signal.throwIfAborted();
     // One that a policy refused has no points.
@@ -86,10 +86,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
       await flush();
       await options.reached(record.receivedAt, { messages, points: stored });
     }
-    if (performance.now() > sliceEnd) {
-      await new Promise((resolve) => setImmediate(resolve));
-      sliceEnd = performance.now() + sliceMs;
-    }
+    if (slice.isOver()) await slice.next();
   }
   await flush();
   await series.flush();

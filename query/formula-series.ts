@@ -1,4 +1,5 @@
 import type { SeriesRef, SeriesStore } from "../store/series.js";
+import { createSlice } from "../store/turns.js";
 import type { Formula } from "./formula.js";
 import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
 
@@ -37,7 +38,6 @@ export async function evaluateAt(
 }
 
 const rowsPerSlice = 512;
-const sliceMs = 4;
 
 /** A long formula takes microseconds a row: others get their turn meanwhile. */
 async function inSlices(
@@ -48,7 +48,7 @@ async function inSlices(
   if (rows <= rowsPerSlice) return formula.evaluate(rows, inputs);
   const values = new Float64Array(rows);
   let errors = 0;
-  let sliceEnd = performance.now() + sliceMs;
+  const turn = createSlice();
   for (let from = 0; from < rows; from += rowsPerSlice) {
     const to = Math.min(rows, from + rowsPerSlice);
     const some: Record<string, Float64Array> = Object.create(null);
@@ -56,9 +56,7 @@ async function inSlices(
     const slice = formula.evaluate(to - from, some);
     values.set(slice.values, from);
     errors += slice.errors;
-    if (performance.now() < sliceEnd) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    sliceEnd = performance.now() + sliceMs;
+    if (turn.isOver()) await turn.next();
   }
   return { values, errors };
 }

@@ -10,6 +10,7 @@ import {
   tenantsWithRemovals,
 } from "../store/removals.js";
 import type { DeviceKey, FieldKey, SeriesStore } from "../store/series.js";
+import { nextTurn } from "../store/turns.js";
 import type { Logger } from "./log.js";
 
 /** Takes the points of deleted devices and data points out of the series store, and frees the deviceIDs. */
@@ -168,9 +169,6 @@ export function createRemovals(deps: RemovalDeps): Removals {
     },
   };
 }
-
-/** The client's calls are synchronous: awaiting them alone lets nothing else run. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Tenants take turns: each call answers the next ones behind those of the call before, round and round. */
 function createTurns(db: Db): (limit: number) => Promise<number[]> {

@@ -8,6 +8,7 @@ import {
   type Page,
   type PageRequest,
 } from "./table.js";
+import { nextTurn } from "./turns.js";
 
 /** Lists over logs of millions of rows: whatever is asked, only so many rows are looked at. */
 
@@ -35,9 +36,6 @@ export const scanRowsMax = 100_000;
 /** Rows looked at in one step, so that a scan does not hold the loop; fewer where payloads are read. */
 const stepRows = 2000;
 const stepPayloads = 100;
-/** The client's calls are synchronous: awaiting them alone lets nothing else run. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /**
  * Newest first. `scope` is a condition that an index ending in the id serves. What lies beyond the newest
  * `scanRowsMax` rows of the scope, or of the part of it where a range of times can lie, is not looked at, and the page

@@ -11,6 +11,7 @@ import {
   time,
   updateRow,
 } from "./table.js";
+import { nextTurn } from "./turns.js";
 
 /** Who acts: the caller of the API, or the service itself. */
 export interface Actor {
@@ -172,7 +173,7 @@ export async function openChangeFeed(
         if (rows.length < changesPerPoll) continue;
         again = true;
         // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       } while (again);
     } finally {
       // In the turn of the last look: who polls a moment later must not wait for what has ended.

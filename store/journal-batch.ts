@@ -6,6 +6,7 @@ import {
   recordBytesMax,
   resealRecords,
 } from "./journal-record.js";
+import { nextTurn } from "./turns.js";
 
 const bufferBytes = 1024 * 1024;
 const pooledMax = 8;
@@ -81,7 +82,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     reseal: async (other) => {
       for (const view of views()) {
         resealRecords(view, other);
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
       salt = other;
     },

@@ -8,6 +8,7 @@ import { journalDamage, recover } from "./journal-recover.js";
 import { recordBytesLimit } from "./journal-scan.js";
 import { type Segment, unlinkSegment } from "./journal-segment.js";
 import { createJournalWriter, type JournalWriterOptions } from "./journal-writer.js";
+import { nextTurn } from "./turns.js";
 
 /** Ids are node × 2^43 + sequence, so that nodes never meet and ids stay exact in a double. */
 export const idsPerNode = 2 ** 43;
@@ -104,8 +105,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     pending ??= createBatch(id, segments.at(-1)?.salt || unknownSalt);
     pendingBytes += pending.add(input, receivedAt, stamp, done);
     // Appends of this turn of the loop join the commit.
-    if (committing === null)
-      committing = new Promise<void>((resolve) => setImmediate(resolve)).then(commitAll);
+    if (committing === null) committing = nextTurn().then(commitAll);
     return id;
   }
 

@@ -1,5 +1,6 @@
 import type { Db } from "./db.js";
 import { StoreError } from "./errors.js";
+import { nextTurn } from "./turns.js";
 
 /** Why a record cannot be deleted: which others refer to it. */
 
@@ -189,7 +190,7 @@ async function* rowsOf(
     );
     for (const row of rows) yield { table, ...row };
     // The client's calls are synchronous: awaiting them alone lets nothing else run.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     if (rows.length < rowsPerStep) return;
     after = rows.at(-1)?.id ?? 0;
   }

@@ -1,4 +1,5 @@
 import type { Db } from "./db.js";
+import { nextTurn } from "./turns.js";
 
 /** Points still to be removed: of a deleted device (deviceID) or of a deleted data point (field). */
 export interface Removal {
@@ -68,6 +69,6 @@ export async function countRemovals(db: Db): Promise<number> {
     if ((row?.n ?? 0) < countedPerStep) return count;
     after = row?.last ?? 0;
     // The client's calls are synchronous: awaiting them alone lets nothing else run.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
 }

@@ -1,6 +1,7 @@
 import type { ResultSet } from "@libsql/client";
 import { StoreError } from "./errors.js";
 import type { Statement } from "./sql.js";
+import { nextTurn } from "./turns.js";
 
 type Run = (statements: readonly Statement[]) => Promise<ResultSet[]>;
 
@@ -58,7 +59,7 @@ export function createWriteQueue(run: Run): WriteQueue {
   async function drain(): Promise<void> {
     running = true;
     // Writes of this turn of the loop come together.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     while (queue.length > 0 || alone.length > 0) {
       const actions = alone;
       alone = [];

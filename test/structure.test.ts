@@ -76,6 +76,16 @@ suite("structure", (test) => {
     assert.ok(sources.flatMap((source) => source.imports).length > 300);
   });
 
+  test("work yields by one primitive, store/turns.ts", () => {
+    const others = ["src", "ingest", "query", "store"]
+      .flatMap(inFolder)
+      .filter(({ path, text }) => path !== "store/turns.ts" && /setImmediate\(resolve\)/.test(text));
+    assert.equal(
+      others.map(({ path }) => path),
+      [],
+    );
+  });
+
   test("imports go src → ingest → store and src → query → store, never back or across", () => {
     const wrong = Object.entries(directions).flatMap(([folder, allowed]) =>
       inFolder(folder).flatMap(({ path, imports }) =>

@@ -6,6 +6,7 @@ import { asError, StoreError } from "../../store/errors.js";
 import type { Journal } from "../../store/journal.js";
 import type { JournalBatch } from "../../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
+import { createSlice } from "../../store/turns.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory.js";
@@ -96,7 +97,6 @@ export interface AlertsConsumer {
 const stallMs = 1000;
 /** So long it waits for others before it reads on: thousands of devices connect at once. */
 const followMs = 10;
-const sliceMs = 4;
 const retryMs = 1000;
 const deviceKinds: ReadonlySet<number> = new Set([
   ...[recordKinds.uplink, recordKinds.entry, recordKinds.expanded],
@@ -191,7 +191,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     await stopper.wait((wake) => void setTimeout(wake, followMs));
     const reader = await journal.read(position);
     try {
-      let sliceEnd = performance.now() + sliceMs;
+      const slice = createSlice();
       for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
         const strangers = devicesIn(batch);
         await patiently(() => states.loadAll(strangers)).catch(unlessInRecord);
@@ -204,10 +204,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
           if (stopper.stopped) return;
           position = record.id;
           if (position === offeredID) return;
-          if (performance.now() > sliceEnd) {
-            await new Promise((resolve) => setImmediate(resolve));
-            sliceEnd = performance.now() + sliceMs;
-          }
+          if (slice.isOver()) await slice.next();
         }
       }
       position = Math.max(position, reader.lastID);

@@ -3,6 +3,7 @@ import type { Db } from "../../store/db.js";
 import { devicesBelow } from "../../store/device-ingest.js";
 import type { Journal } from "../../store/journal.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
+import { nextTurn } from "../../store/turns.js";
 import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
@@ -88,8 +89,7 @@ export async function openEnvelopes(
     progress.set(envelope.id, begun);
     let refused = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
-      if (ordinal % entriesPerTurn === entriesPerTurn - 1)
-        await new Promise((resolve) => setImmediate(resolve));
+      if (ordinal % entriesPerTurn === entriesPerTurn - 1) await nextTurn();
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
       const payload = entry === null || device === undefined ? null : toPayload(entry.rest);
       if (device === undefined || payload === null) refused++;

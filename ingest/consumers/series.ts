@@ -4,6 +4,7 @@ import type { JournalBatch, JournalReader } from "../../store/journal-reader.js"
 import { decodeRecord, type JournalRecord } from "../../store/journal-record.js";
 import type { PointSource } from "../../store/quarantine.js";
 import type { Point, SeriesRef, SeriesStore } from "../../store/series.js";
+import { createSlice } from "../../store/turns.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory.js";
@@ -60,8 +61,6 @@ export interface LostPoints {
 
 /** Points of one write and lane: the size that both engines like. */
 const pointsPerWrite = 5000;
-/** Decoding yields to the event loop after this long. */
-const sliceMs = 4;
 const lookupRetryMs = 1000;
 /** In place of a device whose rows cannot be read. */
 const failed: unique symbol = Symbol("failed");
@@ -335,7 +334,7 @@ function createGathering(
 
   async function decode(batch: JournalBatch): Promise<void> {
     const rules = { ...options.rules(), asOfReceipt: how.asOfReceipt };
-    let sliceEnd = performance.now() + sliceMs;
+    const slice = createSlice();
     for (const at of batch.offsets) {
       const record = decodeRecord(batch.buffer, at);
       const isAside = !how.pass(record.id) && !(await how.enter(record));
@@ -361,10 +360,7 @@ function createGathering(
         watcher?.offer(previous, record, undefined, null);
       }
       if (points.length >= pointsMax) await flush();
-      if (performance.now() > sliceEnd) {
-        await new Promise((resolve) => setImmediate(resolve));
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (slice.isOver()) await slice.next();
     }
     // What the last flush of this batch left behind waits from now on.
     since = Math.min(since, performance.now());

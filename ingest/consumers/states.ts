@@ -10,6 +10,7 @@ import {
   setReported,
 } from "../../store/device-ingest.js";
 import { asError, StoreError } from "../../store/errors.js";
+import { nextTurn } from "../../store/turns.js";
 import { emptyMap } from "../shared-empty.js";
 import { type DeviceState, newState, toDeviceIngest } from "../watch/state.js";
 import type { Stopper } from "./stopper.js";
@@ -123,7 +124,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       const checkpoint = isLast && target !== null ? [saveCheckpoint(node, alertsConsumer, target)] : [];
       await write([...takeAll(chosen.slice(at, at + devicesPerWrite)), ...checkpoint]);
       if (checkpoint.length > 0) savedID = Math.max(savedID, target ?? 0);
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
   }
 

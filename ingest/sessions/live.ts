@@ -1,3 +1,4 @@
+import { nextTurn } from "../../store/turns.js";
 import { type ClientCertificate, isEntitled } from "../credentials.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import type { EndReason } from "../meter.js";
@@ -104,7 +105,7 @@ export function createSessions({ spaces, now }: SessionsDeps): Sessions {
       const all = [...live.values()].flatMap((space) => [...space.values()]);
       for (const [i, session] of all.entries()) {
         session.end(reason);
-        if (i % endsPerTurn === endsPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+        if (i % endsPerTurn === endsPerTurn - 1) await nextTurn();
       }
     },
     get size() {

@@ -11,6 +11,7 @@ import {
   missedRepeats,
   nextDueAt,
 } from "../../store/due-schedules.js";
+import { nextTurn } from "../../store/turns.js";
 import type { Logger } from "../log.js";
 import { newTaskID, type Tasks } from "../tasks/runner.js";
 import type { Command, Commands } from "./commands.js";
@@ -68,7 +69,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
       if (missed.length === 0) break;
       const at = now();
       await db.write(missed.map((due) => claimRun(due, nextRunOf(due, at))));
-      await breathe();
+      await nextTurn();
     }
     skipped = true;
   }
@@ -112,8 +113,8 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
       if (!skipped) await skipMissed();
       do {
         again = false;
-        while (!closed && (await runForDevices())) await breathe();
-        while (!closed && (await runForGroups())) await breathe();
+        while (!closed && (await runForDevices())) await nextTurn();
+        while (!closed && (await runForGroups())) await nextTurn();
       } while (again && !closed);
       const at = await nextDueAt(db);
       failing = false;
@@ -153,8 +154,6 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     },
   };
 }
-
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function commandOf({ topic, payload, qos, ttl }: DueForDevice): Command {
   return { topic, payload: new Uint8Array(payload), qos: qos === 0 ? 0 : 1, ttl };

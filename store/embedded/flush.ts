@@ -1,5 +1,6 @@
 import type { Transaction } from "@libsql/client/sqlite3";
 import { systemClock } from "../clock.js";
+import { createBreather } from "../turns.js";
 import type { Catalog } from "./catalog.js";
 import { CHUNK_POINTS_MAX, cutIntoChunks, encodeChunk } from "./chunks.js";
 import { clipRun, firstTime, lastTime, lowerBound, mergeRuns, type Run, sliceRun } from "./columns.js";
@@ -18,7 +19,6 @@ import { keyOf } from "./names.js";
 import { DamagedPart, type MonthPart, type Parts } from "./parts.js";
 import type { Registry, SeriesEntry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
-import { createBreather } from "./turns.js";
 
 export interface Piece {
   readonly series: number;

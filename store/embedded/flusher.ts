@@ -1,4 +1,5 @@
 import type { StoreError } from "../errors.js";
+import type { createLock } from "../turns.js";
 import type { Catalog } from "./catalog.js";
 import { asStoreError } from "./failures.js";
 import { createFlush, type Flush } from "./flush.js";
@@ -8,7 +9,6 @@ import type { Parts } from "./parts.js";
 import type { Progress } from "./progress.js";
 import type { WriterOptions } from "./protocol.js";
 import type { Registry } from "./registry.js";
-import type { createLock } from "./turns.js";
 
 export interface Flusher {
   /** Where points go now. */

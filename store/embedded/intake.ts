@@ -1,9 +1,9 @@
 import { StoreError } from "../errors.js";
+import { createLock } from "../turns.js";
 import type { Flusher } from "./flusher.js";
 import type { Progress } from "./progress.js";
 import type { WriteArgs } from "./protocol.js";
 import type { Registry } from "./registry.js";
-import { createLock } from "./turns.js";
 
 export interface Intake {
   /** Answers once the points are in the memtable: while it is full and being flushed, that means waiting. */

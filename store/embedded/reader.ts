@@ -7,6 +7,7 @@ import { isDamage } from "../database-faults.js";
 import { asError } from "../errors.js";
 import { createExtremes } from "../extremes.js";
 import type { ArithmeticAnswer } from "../series.js";
+import { createLock } from "../turns.js";
 import type { Handlers } from "./calls.js";
 import type { Part } from "./catalog-schema.js";
 import { createVerified, openLast, type Verified } from "./checksums.js";
@@ -15,7 +16,6 @@ import { fetchMerged, fetchOverlaid, type PartFiles } from "./fetch.js";
 import { openMonthFileToRead } from "./files.js";
 import type { LastPoint, ReaderCalls, SeriesInFiles } from "./protocol.js";
 import { whileBusy } from "./sqlite.js";
-import { createLock } from "./turns.js";
 
 const CLIENTS_MAX = 32;
 const LATEST_AT_ONCE_MAX = 256;

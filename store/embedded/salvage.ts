@@ -1,9 +1,9 @@
 import type { Client, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../database-faults.js";
+import { createBreather } from "../turns.js";
 import { chunkSum } from "./checksums.js";
 import { insertChunks, type NewChunk } from "./files.js";
 import { inTransaction } from "./sqlite.js";
-import { createBreather } from "./turns.js";
 
 export interface Salvaged {
   readonly chunks: number;

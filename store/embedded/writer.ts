@@ -4,6 +4,7 @@ import type { Damage } from "../damage.js";
 import { headFault } from "../database-file.js";
 import { StoreError } from "../errors.js";
 import type { DeviceKey, ReadRange } from "../series.js";
+import { createLock, pause } from "../turns.js";
 import type { Handlers } from "./calls.js";
 import { catalogName, openCatalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
@@ -19,7 +20,6 @@ import { createProgress } from "./progress.js";
 import type { Definitions, FindAnswer, LastPoint, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry, type SeriesEntry } from "./registry.js";
 import { createRemoval } from "./removal.js";
-import { createLock, pause } from "./turns.js";
 
 export interface Writer {
   readonly handlers: Handlers<WriterCalls>;

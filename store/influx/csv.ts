@@ -1,11 +1,10 @@
 /** Reads Flux answers in CSV, as bytes arrive, into rows of numbers; no object and no string a row. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "../errors.js";
 import type { Columns, Kind } from "../series.js";
+import { createSlice } from "../turns.js";
 
 export type RowSink = (time: number, value: number | string) => void;
 
-const sliceMs = 4;
 const comma = 44;
 const hash = 35;
 const lineFeed = 10;
@@ -26,7 +25,7 @@ const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n
 export async function readRows(chunks: AsyncIterable<Uint8Array>, kind: Kind, sink: RowSink): Promise<void> {
   const parse = createRowParser(kind, sink);
   let rest: Buffer | undefined;
-  let began = performance.now();
+  const slice = createSlice();
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const whole: Buffer = rest ? Buffer.concat([rest, bytes]) : bytes;
@@ -39,10 +38,7 @@ export async function readRows(chunks: AsyncIterable<Uint8Array>, kind: Kind, si
     }
     rest = start < whole.length ? whole.subarray(start) : undefined;
     // Chunks that have already arrived follow each other without a turn of the event loop.
-    if (performance.now() - began > sliceMs) {
-      await nextTurn();
-      began = performance.now();
-    }
+    if (slice.isOver()) await slice.next();
   }
   if (rest) parse(rest, 0, rest.length);
 }

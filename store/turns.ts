@@ -1,0 +1,48 @@
+/** Runs works one after the other in the order they were asked for; a failure does not stop the next. */
+export function createLock(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}
+
+/** Milliseconds that a piece of work may hold the thread for before it lets others in. */
+export const sliceMs = 4;
+
+/** Ends this turn of the loop: what waits (packets, requests, timers) goes first. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * The clock of work in slices, for loops whose length comes from outside. Between two steps:
+ * `if (slice.isOver()) await slice.next();`
+ */
+export interface Slice {
+  /** Whether the work has held the thread for its slice; costs as much as reading a clock. */
+  isOver(): boolean;
+  /** Lets the others in, then begins anew. */
+  next(): Promise<void>;
+}
+
+/** @param ms how long a slice is */
+export function createSlice(ms = sliceMs): Slice {
+  let end = performance.now() + ms;
+  return {
+    isOver: () => performance.now() >= end,
+    next: async () => {
+      await nextTurn();
+      end = performance.now() + ms;
+    },
+  };
+}
+
+/** Awaited between the steps of long work: lets waiting messages in once the step has held the thread for a slice. */
+export function createBreather(ms = sliceMs): () => Promise<void> {
+  const slice = createSlice(ms);
+  return async () => {
+    if (slice.isOver()) await slice.next();
+  };
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
