@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
+import { type TopicBounds, topicBytesLimit } from "../ingest/topics.js";
 import { readInteger } from "../store/number-text.js";
 import { inWords } from "./words.js";
 
@@ -47,6 +48,8 @@ export interface Config {
   readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
+  /** What the topics and filters of devices may have. */
+  readonly topics: TopicBounds;
   /** How long a device may be away before that is an alert. */
   readonly offlineAlertSeconds: number;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
@@ -153,6 +156,8 @@ const schema = z.object({
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  TOPIC_BYTES_MAX: whole(64, topicBytesLimit).prefault("1024"),
+  TOPIC_LEVELS_MAX: whole(4, 1024).prefault("32"),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
@@ -207,6 +212,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    topics: { bytesMax: env.TOPIC_BYTES_MAX, levelsMax: env.TOPIC_LEVELS_MAX },
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
     limits: {
       device: {

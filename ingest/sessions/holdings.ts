@@ -33,10 +33,14 @@ export interface Holdings {
   /** An empty payload takes the retained message of its topic away [MQTT-3.3.1-6]. */
   retain(space: Space, published: Published): void;
   giveUpRetained(space: Space): void;
+  /** The `order` of what was retained last. */
+  readonly lastRetained: number;
 }
 
 export function createHoldings(changes: Changes, marking: Marking, meter: Meter): Holdings {
   let heldBytes = 0;
+  /** Of what was retained last. */
+  let order = 0;
 
   function queue(
     state: SessionState,
@@ -81,7 +85,10 @@ export function createHoldings(changes: Changes, marking: Marking, meter: Meter)
     if (bytes === 0 && old === undefined) return;
     const retained = ownMap(space.retained);
     if (bytes === 0) retained.delete(topic);
-    else retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
+    else {
+      const own = Uint8Array.from(payload);
+      retained.set(topic, { payload: own, qos: qos as 0 | 1 | 2, properties, at, order: ++order });
+    }
     space.retained = retained;
     space.retainedBytes += grown;
     heldBytes += grown;
@@ -122,6 +129,9 @@ export function createHoldings(changes: Changes, marking: Marking, meter: Meter)
     giveUpRetained: ({ device, retained, retainedBytes }) => {
       for (const topic of retained.keys()) changes.retained(device, topic);
       heldBytes -= retainedBytes;
+    },
+    get lastRetained() {
+      return order;
     },
   };
 }

@@ -1,6 +1,7 @@
-import { type MessageProperties, neverExpires, type Subscription, type Will } from "../message.js";
+import { type MessageProperties, neverExpires, type Will } from "../message.js";
 import type { PlatformPart } from "../platform-subscriptions.js";
 import { emptyMap, emptySet } from "../shared-empty.js";
+import { noSubscriptions, type Subscriptions } from "./subscriptions.js";
 
 /**
  * What the endpoint remembers of a client (MQTT 5.0 §4.1). It is a function of the journal: whatever changes it is a
@@ -23,7 +24,7 @@ export interface SessionState {
   expiry: number;
   /** Published unless the client says goodbye. */
   will: Will | null;
-  subscriptions: ReadonlyMap<string, Subscription>;
+  subscriptions: Subscriptions;
   /** Which filters the platform wants of it; null: none, as nearly always. */
   platform: PlatformPart | null;
   /** Whether the subscription to the inbox that every session begins with still stands. */
@@ -74,6 +75,8 @@ export interface Link {
   deliver(message: Message): boolean;
   /** The message is in the state's `outgoing`. */
   send(message: Outgoing): void;
+  /** Retained messages at QoS 0, taken as quickly as the client reads. */
+  handOver(messages: Iterator<Message>): void;
   /** Bytes that the client has not taken. */
   readonly waitingBytes: number;
 }
@@ -84,6 +87,8 @@ export interface Retained {
   readonly qos: 0 | 1 | 2;
   readonly properties: MessageProperties | null;
   readonly at: number;
+  /** Of this run: each that is retained has a higher one; 0 where it was there before. */
+  readonly order: number;
 }
 
 /** A will whose connection has ended. */
@@ -124,7 +129,7 @@ export function createSessionState(device: number, clientID: string, session: nu
     endedAt: 0,
     expiry: 0,
     will: null,
-    subscriptions: emptyMap,
+    subscriptions: noSubscriptions,
     platform: null,
     hasInbox: true,
     lastMessageID: 0,

@@ -80,6 +80,7 @@ async function open(dir: string): Promise<Fleet> {
     state.link = {
       deliver: () => note(),
       send: ({ settled }) => note(settled),
+      handOver: () => undefined,
       get waitingBytes() {
         return slow.has(id) ? 1024 * 1024 : 0;
       },

@@ -10,6 +10,7 @@ import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/c
 import type { MqttContext } from "../../ingest/transports/mqtt/context.js";
 import { Inbound, type InboundContext } from "../../ingest/transports/mqtt/inbound.js";
 import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/packets.js";
+import { createReadingTurns } from "../../ingest/transports/mqtt/reading.js";
 import { systemClock } from "../../store/clock.js";
 import { createStillClock } from "../clock.js";
 import { assert, suite, until } from "../suite.js";
@@ -37,7 +38,9 @@ function guarded(version: Version) {
   const context = {
     accept,
     meter: createMeter(),
+    topics: { bytesMax: 1024, levelsMax: 32 },
     spaces: {
+      publishCost: () => 0,
       publish: () => undefined,
       took: (_: unknown, id: number) => {
         state.unreleased = new Set([...state.unreleased, id]);
@@ -99,6 +102,7 @@ function connection(
   const context = {
     ...{ accept: { full: false }, meter: createMeter(), ...systemClock, authenticate },
     ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
+    turns: createReadingTurns(),
   } as unknown as MqttContext;
   const open = new MqttConnection(context, socket, null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;

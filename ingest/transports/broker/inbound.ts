@@ -5,6 +5,7 @@ import { type BrokerRefusal, count, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
 import type { Spaces } from "../../sessions/spaces.js";
+import { isWithin, type TopicBounds } from "../../topics.js";
 import type { Link } from "./link.js";
 import type { Delivery } from "./packets.js";
 import { createRecent, type Trace } from "./redelivery.js";
@@ -15,6 +16,7 @@ export interface InboundDeps {
   readonly spaces: Pick<Spaces, "publish">;
   readonly meter: Meter;
   readonly limits: Limits | null;
+  readonly topics: TopicBounds;
   /** Hash of our client id. */
   readonly session: number;
   /** By deviceID, from memory: null = nobody has it, undefined = it must be looked up. */
@@ -149,7 +151,7 @@ export function createInbound(deps: InboundDeps): Inbound {
     const { topic, flaw } = one.delivery;
     const named = topic === null ? null : readUplinkTopic(topic);
     if (flaw !== null) refuse(one, flaw);
-    else if (named === null) refuse(one, "topic");
+    else if (named === null || !isWithin(named.topic, deps.topics)) refuse(one, "topic");
     else return named;
     return null;
   }

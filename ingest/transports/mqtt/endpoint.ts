@@ -3,7 +3,9 @@ import type { ClientCertificate } from "../../credentials.js";
 import { count } from "../../meter.js";
 import { MqttConnection } from "./connection.js";
 import type { Attended, MqttContext } from "./context.js";
+import { createReadingTurns } from "./reading.js";
 import type { Wire } from "./wire.js";
+import { createWorkBudget } from "./work-budget.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -17,7 +19,7 @@ export interface MqttEndpoint {
   close(): void;
 }
 
-export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed">;
+export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns" | "work">;
 
 const sweepMs = 1000;
 /** Sockets at once over all listeners, answered or not. */
@@ -28,6 +30,7 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
   const open = new Set<Attended>();
   const dirty = new Set<Attended>();
   const paused = new Set<Attended>();
+  const turns = createReadingTurns();
   let flushPlanned = false;
 
   function flushDirty(): void {
@@ -38,6 +41,8 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
 
   const context: MqttContext = {
     ...base,
+    turns,
+    work: createWorkBudget(),
     markDirty: (connection) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together once what is running now has ended.
@@ -52,6 +57,7 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
       open.delete(connection);
       dirty.delete(connection);
       paused.delete(connection);
+      turns.forget(connection);
     },
   };
 

@@ -21,6 +21,8 @@ export interface MqttListenerOptions {
   /** Null: without TLS. */
   readonly tls: { readonly identity: TlsIdentity; readonly mutual: boolean } | null;
   readonly webSocket: boolean;
+  /** Of a WebSocket. */
+  readonly frameBytesMax: number;
   readonly meter: Meter;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -61,10 +63,9 @@ export async function listenMqtt(
   };
 }
 
-function layersOf(endpoint: MqttEndpoint, { tls, webSocket, meter, monotonic }: MqttListenerOptions): Layers {
-  const upper = webSocket
-    ? createWebSocketLayer({ meter, monotonic }, (wire) => endpoint.take(wire, null))
-    : null;
+function layersOf(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
+  const { tls, webSocket, meter, monotonic } = options;
+  const upper = webSocket ? createWebSocketLayer(options, (wire) => endpoint.take(wire, null)) : null;
   if (tls === null) return upper ?? { accept: (socket) => endpoint.take(socket, null) };
   const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, certificate) => {
     if (upper === null) endpoint.take(socket, certificate);

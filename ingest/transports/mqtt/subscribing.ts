@@ -2,7 +2,7 @@ import { subscriptionsMax } from "../../sessions/bounds.js";
 import type { Filters } from "../../sessions/records.js";
 import { isInboxOf } from "../../sessions/routing.js";
 import type { SessionState } from "../../sessions/state.js";
-import { isSharedFilter, isTopicFilter } from "../../topics.js";
+import { isSharedFilter, isTopicFilter, isWithin, type TopicBounds } from "../../topics.js";
 import type { SubscribePacket } from "./packets.js";
 import { code, failure } from "./reasons.js";
 
@@ -26,18 +26,21 @@ export function judge(
   { filters }: SubscribePacket,
   refuses: (filter: string) => boolean,
   granting: ReadonlySet<string>,
+  bounds: TopicBounds,
 ): Judged {
   const granted = new Map<string, Filters[number][1]>();
-  const held = granting.size === 0 ? subscriptions : new Set([...subscriptions.keys(), ...granting]);
-  let size = held.size;
-  let length = 0;
-  for (const filter of held.keys()) length += filter.length;
+  let { size, filtersLength: length } = subscriptions;
+  for (const filter of granting) {
+    if (subscriptions.has(filter)) continue;
+    size++;
+    length += filter.length;
+  }
 
   const codes = filters.map(({ filter, options }) => {
     if (isSharedFilter(filter)) return code.sharedSubscriptions;
-    if (!isTopicFilter(filter)) return code.topicFilter;
+    if (!isTopicFilter(filter) || !isWithin(filter, bounds)) return code.topicFilter;
     if (refuses(filter)) return code.notAuthorized;
-    if (!held.has(filter) && !granted.has(filter)) {
+    if (!subscriptions.has(filter) && !granting.has(filter) && !granted.has(filter)) {
       if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
       size++;
       length += filter.length;
@@ -69,7 +72,7 @@ export function unsubscribeCodes(
 
 const words: Readonly<Record<number, string>> = {
   [code.sharedSubscriptions]: "shared subscriptions are not offered",
-  [code.topicFilter]: "a topic filter is malformed",
+  [code.topicFilter]: "a topic filter is malformed, or has too many bytes or levels",
   [code.notAuthorized]: "the device may not read what a topic filter covers",
   [code.quota]: "the session has too many subscriptions",
 };

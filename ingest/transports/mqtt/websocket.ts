@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { packetBytesMax } from "../../accept.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import { handshakeTimeoutMs } from "./tls.js";
 import { type Wire, WireError } from "./wire.js";
@@ -17,8 +16,6 @@ export interface WebSocketLayer {
 /** By preference; the second is what clients of MQTT 3.1 may still offer. */
 const subprotocols = ["mqtt", "mqttv3.1"] as const;
 const headerBytesMax = 8 * 1024;
-/** A frame is collected before it is read; it may hold more than one packet, but need not hold more than this. */
-const frameBytesMax = packetBytesMax;
 const fragmentsMax = 1024;
 const closeTimeoutMs = 1000;
 /** Unsent bytes beyond which pings are not answered. */
@@ -29,8 +26,16 @@ interface Handshake {
   failure: HandshakeFailure;
 }
 
+export interface WebSocketOptions {
+  readonly meter: Meter;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  /** A frame is collected before it is read; it may hold more than one packet, but need not hold more than this. */
+  readonly frameBytesMax: number;
+}
+
 export function createWebSocketLayer(
-  { meter, monotonic }: { readonly meter: Meter; readonly monotonic: () => number },
+  { meter, monotonic, frameBytesMax }: WebSocketOptions,
   next: (wire: Wire) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
