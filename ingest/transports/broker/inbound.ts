@@ -133,12 +133,13 @@ export function createInbound(deps: InboundDeps): Inbound {
     const trace = qos === 1 ? recent.add({ messageID, topic: delivery.topic ?? "", payload }) : null;
     const kept = awaitKept(turn, messageID);
     inFlight++;
-    inFlightBytes += payload.length;
+    const bytes = topic.length + payload.length;
+    inFlightBytes += bytes;
     const at = deps.now() * 1000;
     // Messages of a shared subscription are never retained ones [MQTT-3.3.1-13].
     accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
       inFlight--;
-      inFlightBytes -= payload.length;
+      inFlightBytes -= bytes;
       kept();
       trace?.keep();
       if (refused) return;

@@ -211,7 +211,9 @@ export class Inbound {
     const { topic, payload, qos, retain, properties, messageID } = packet;
     this.#appended++;
     this.#inFlightMessages++;
-    this.#inFlightBytes += payload.length;
+    // An alias of a few bytes stands for a whole topic.
+    const bytes = topic.length + payload.length;
+    this.#inFlightBytes += bytes;
     // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
     const refused = !mayPublish(origin.device, topic);
     const at = this.#context.now() * 1000;
@@ -220,7 +222,7 @@ export class Inbound {
     if (refused) count(this.#context.meter.policyRefused, "publish");
     this.#context.accept.uplink(origin, packet, refused, () => {
       this.#inFlightMessages--;
-      this.#inFlightBytes -= payload.length;
+      this.#inFlightBytes -= bytes;
       if (cost > 0) this.#context.work.give(cost);
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
