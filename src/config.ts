@@ -31,6 +31,8 @@ export interface Config {
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
   readonly eventRetentionBytes: number;
+  /** Of the control logs of one tenant. */
+  readonly controlLogBytes: number;
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
@@ -137,6 +139,7 @@ const schema = z.object({
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
   EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
+  CONTROL_LOG_BYTES: bytes.prefault(String(2 ** 30)),
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
@@ -198,6 +201,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
+    controlLogBytes: env.CONTROL_LOG_BYTES,
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,

@@ -39,7 +39,7 @@ function guarded(version: Version) {
     meter: createMeter(),
     spaces: {
       publish: () => undefined,
-      held: { hasRoom: () => true },
+      held: { mayGrow: () => true },
       took: (_: unknown, id: number) => {
         state.unreleased = new Set([...state.unreleased, id]);
       },

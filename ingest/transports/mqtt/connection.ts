@@ -335,7 +335,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Counts it among the device's connections, or says why there is no place for it. */
   #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
     const { tenant } = this.entry.device;
-    if (!this.#context.spaces.held.hasRoom(tenant, 0, weightOfWill(will))) return "room";
+    if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     sessions.close(this);
