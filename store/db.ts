@@ -3,6 +3,7 @@ import { StoreError } from "./errors.js";
 import { migrate } from "./migrations.js";
 import { beingRemoved } from "./removals.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
+import type { ThreadGate } from "./thread-gate.js";
 import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";
@@ -14,6 +15,8 @@ export interface DbOptions {
   readonly shared: boolean;
   /** False for a further connection of a process that has opened the store already: the schema is left alone. */
   readonly migrates?: boolean;
+  /** Of a thread that may be ended from outside: each call goes through it. */
+  readonly gate?: Pick<ThreadGate, "within">;
 }
 
 /** Opens the metadata store and brings its schema up to date. */
@@ -28,7 +31,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   if (local) await setPragmas(client, options.shared);
   const listeners: (() => Promise<void> | void)[] = [];
   const run = <T>(action: () => Promise<T>): Promise<T> =>
-    action().catch((error: unknown) => {
+    (options.gate?.within(action) ?? action()).catch((error: unknown) => {
       throw toStoreError(error);
     });
   const notify = () => Promise.all(listeners.map((listener) => listener()));
