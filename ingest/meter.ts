@@ -26,6 +26,7 @@ export type EndReason =
   | "connections" // as many of the device or tenant as its limit allows
   | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
+  | "fault" // an error of ours at one of its packets
   | "shutdown";
 
 /** Why something that was to be held for a client is not. */
@@ -35,7 +36,8 @@ export type DropReason =
   | "retained_full"
   | "session_room"
   | "expired"
-  | "packet_size";
+  | "packet_size"
+  | "encoding"; // it cannot be written as a packet
 
 /** Why a socket never came to MQTT; labels of `tidemark_handshakes_failed_total`. */
 export type HandshakeFailure =
@@ -63,6 +65,7 @@ export type BrokerRefusal =
   | "device" // nobody has that deviceID
   | "blocked"
   | "oversize"
+  | "fault" // an error of ours
   | "rate"; // further over its device's or tenant's limit than a connection of ours may be
 
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */

@@ -19,6 +19,7 @@ import { type MqttListeners, openMqttListeners } from "../mqtt-listeners.js";
 import { createServerCertificate } from "../server-certificate.js";
 import type { Status } from "../status.js";
 import type { Base } from "./base.js";
+import type { Faults } from "./faults.js";
 import type { Kept } from "./kept.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
@@ -38,6 +39,7 @@ export interface EndpointsDeps {
   readonly presence: Presence;
   readonly status: Status;
   readonly log: Logger;
+  readonly faults: Faults;
   readonly clock: Clock;
 }
 
@@ -83,7 +85,7 @@ function backOffByTenant(shared: BackOff, monotonic: () => number): (tenant: num
 }
 
 function contextOf(
-  { config, base, kept, accept, presence, clock }: EndpointsDeps,
+  { config, base, kept, accept, presence, faults, clock }: EndpointsDeps,
   guesses: BackOff,
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
@@ -104,16 +106,18 @@ function contextOf(
     },
     hold: directory.hold,
     release: directory.release,
+    onFault: faults("at a packet of MQTT"),
   };
 }
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, base, kept, accept, status, log, clock } = deps;
+  const { brokerSettings, base, kept, accept, status, log, faults, clock } = deps;
   if (brokerSettings === null) return null;
   const { directory, meter } = base;
   return connectBroker(brokerSettings, kept.earlier, {
     ...{ accept, meter, limits, directory, now: clock.now, log },
     ...{ spaces: kept.spaces, history: kept.events.history },
     note: (trouble) => status.note("broker", trouble),
+    onFault: faults("at a message of the broker"),
   });
 }
