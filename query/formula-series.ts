@@ -1,4 +1,4 @@
-import type { SeriesRef, SeriesStore } from "../store/series.js";
+import type { SeriesQuestions, SeriesRef } from "../store/series.js";
 import { createSlice } from "../store/turns.js";
 import type { Formula } from "./formula.js";
 import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
@@ -19,7 +19,7 @@ export interface FormulaValues extends NumberColumns {
  * before the range (NaN when the first is the first stored).
  */
 export async function evaluateAt(
-  store: SeriesStore,
+  store: SeriesQuestions,
   bound: BoundFormula,
   own: NumberColumns,
   previous: number,
@@ -63,7 +63,7 @@ async function inSlices(
 
 /** `lastValue` of the first point, where the formula asks for it. */
 export async function previousValue(
-  store: SeriesStore,
+  store: SeriesQuestions,
   bound: BoundFormula,
   series: SeriesRef,
   own: NumberColumns,
@@ -81,7 +81,7 @@ const backward = { first: 1, most: 16_384, widening: 16 } as const;
  * over, however many they are, a bounded number at a time.
  */
 export async function lastGivenBefore(
-  store: SeriesStore,
+  store: SeriesQuestions,
   bound: BoundFormula,
   series: SeriesRef,
   time: number,

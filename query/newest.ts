@@ -1,5 +1,5 @@
 import { type DataPoint, kindOf } from "../store/data-points.js";
-import type { SeriesStore } from "../store/series.js";
+import type { SeriesQuestions } from "../store/series.js";
 import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */
@@ -26,7 +26,7 @@ const placeType = 6;
 
 /** The newest point of each, same order as asked. */
 export async function newestPoints(
-  store: SeriesStore,
+  store: SeriesQuestions,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
 ): Promise<Newest[]> {

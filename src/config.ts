@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
 import { readInteger } from "../store/number-text.js";
+import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
@@ -34,6 +35,8 @@ export interface Config {
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
+  /** Before it no time of a point is taken; microseconds. */
+  readonly oldestTime: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
@@ -90,6 +93,11 @@ const port = z
   )
   .transform((text): Port => (text === "off" ? null : Number(text)));
 const bytes = whole(0, 2 ** 50);
+/** A day of UTC that both engines can hold the points of, as its first microsecond. */
+const oldestTime = z.iso
+  .date("must be a day, YYYY-MM-DD")
+  .transform((day) => Date.parse(day) * 1000)
+  .refine(isStorableTime, "must be a day from 1684-08-01 to 2255-05-31");
 const knownZone = (name: string): boolean => {
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
@@ -138,6 +146,7 @@ const schema = z.object({
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
+  OLDEST_TIME: oldestTime.prefault("1684-08-01"),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
@@ -198,6 +207,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
+    oldestTime: env.OLDEST_TIME,
     importBytesMax: env.IMPORT_BYTES_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },

@@ -84,7 +84,8 @@ export async function serve(
     closing: () => closing,
   });
   const place = zone(config.timezone);
-  const rules = () => ({ local: localTimeIn(place), oldest: oldest() });
+  const { oldestTime: earliest } = config;
+  const rules = () => ({ local: localTimeIn(place), earliest, oldest: oldest() });
   if (!config.holdSeries) {
     const parts = { config, base, journal, series, presence, status, aside, gate };
     consumers = await startConsumers({ ...parts, rules, onFailed, onStored: live.publish, clock, fatal });
@@ -113,6 +114,7 @@ export async function serve(
     gate,
     events,
     directory,
+    earliest,
     oldest,
     now,
     timezone,

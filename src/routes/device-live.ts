@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LiveEvent, LiveSubscription } from "../../ingest/live.js";
 import { shown } from "../../query/newest.js";
-import { boundsOf } from "../../query/range.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
@@ -196,17 +195,18 @@ async function fromStore(
   const reported = points.filter((point) => point.dataTransType !== issueOnly);
   const newest = Math.max(1, Math.floor(replayPointsMax / Math.max(1, reported.length)));
   const events: LiveEvent[] = [];
-  for (const { field, pointDataType } of reported) {
-    const ref = refs.of(device, { field, kind: kindOf(pointDataType) });
-    try {
-      const { times, values } = await series.read(ref, { ...boundsOf({ start: time + 1 }), newest });
-      // Numbered 0: who breaks off here asks the store again.
-      for (const [i, at] of times.entries())
-        events.push({ number: 0, field, time: at, value: values[i] ?? 0 });
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === "MISMATCH")) throw error;
-      untold.push(error.message);
+  const asked = reported.map(({ field, pointDataType }) =>
+    refs.of(device, { field, kind: kindOf(pointDataType) }),
+  );
+  for (const [n, found] of (await series.readNewest(asked, { start: time + 1 }, newest)).entries()) {
+    if (found instanceof StoreError) {
+      untold.push(found.message);
+      continue;
     }
+    const field = reported[n]?.field ?? "";
+    // Numbered 0: who breaks off here asks the store again.
+    for (const [i, at] of found.times.entries())
+      events.push({ number: 0, field, time: at, value: found.values[i] ?? 0 });
   }
   return events.sort((a, b) => a.time - b.time);
 }
