@@ -24,6 +24,7 @@ export type EndReason =
   | "version"
   | "sessions" // too many of one device
   | "connections" // as many of the device or tenant as its limit allows
+  | "room" // its will, for a tenant for whose clients as much is held as may be
   | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
   | "fault" // an error of ours at one of its packets

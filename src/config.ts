@@ -52,6 +52,8 @@ export interface Config {
   readonly keepAliveMax: number | null;
   /** How long a device may be away before that is an alert. */
   readonly offlineAlertSeconds: number;
+  /** Messages that may wait for one client. */
+  readonly sessionQueueMessagesMax: number;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
@@ -163,6 +165,7 @@ const schema = z.object({
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
+  SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
@@ -218,6 +221,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
+    sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
     limits: {
       device: {
         connectionsMax: env.DEVICE_CONNECTIONS_MAX,

@@ -79,6 +79,7 @@ export async function serve(
     ...{ journal, meter, live, damage, troubles, settledID, monotonic: clock.monotonic },
     alertsID: () => consumers?.alerts.settledID ?? 0,
     setAside: aside.counts,
+    heldBytes: () => kept.spaces.held.total,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     stopped: () => accept.stopped,
     closing: () => closing,

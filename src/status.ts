@@ -50,6 +50,8 @@ export interface StatusSources {
   readonly removals: () => RemovalCounts;
   /** Messages that ended the service and are set aside, by follower of the journal. */
   readonly setAside: () => ReadonlyMap<string, number>;
+  /** Bytes that are held for clients of MQTT. */
+  readonly heldBytes: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
   /** Milliseconds; never set. */
@@ -121,6 +123,12 @@ export function createStatus(sources: StatusSources): Status {
         "tidemark_deliveries_dropped_total",
         "Deliveries given up.",
         by("reason", meter.dropped),
+      ),
+      samples(
+        "gauge",
+        "tidemark_session_held_bytes",
+        "Bytes that are held for clients: messages that wait or are retained, wills, subscriptions.",
+        one(sources.heldBytes()),
       ),
       samples(
         "counter",

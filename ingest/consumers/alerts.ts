@@ -126,12 +126,17 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   }
 
   /** False where something must be read first. */
-  function apply(record: JournalRecord, device: DeviceEntry | undefined, decoded: Decoded | null): boolean {
+  function apply(
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: Decoded | null,
+    read?: WatchPlan,
+  ): boolean {
     if (!deviceKinds.has(record.kind) || device === undefined) return true;
     const state = states.peek(device.id);
     if (state === undefined) return false;
     if (record.id <= state.journalID) return true;
-    const plan = isMessage(record) ? plans.peek(device.product.id) : null;
+    const plan = isMessage(record) ? (read ?? plans.peek(device.product.id)) : null;
     if (plan === undefined) return false;
     try {
       if (plan !== null) {
@@ -265,9 +270,10 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       await patiently(() => orStopped(envelopes.expand(record)));
       if (stopper.stopped) return;
     }
-    while (!apply(record, device, decoded) && !stopper.stopped) {
+    let plan: WatchPlan | undefined;
+    while (!apply(record, device, decoded, plan) && !stopper.stopped) {
       await patiently(() => states.load(device.device));
-      await patiently(() => plans.get(device.product.id));
+      plan = await patiently(() => plans.get(device.product.id));
     }
   }
 

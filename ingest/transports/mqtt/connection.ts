@@ -8,6 +8,7 @@ import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { Session, Sessions } from "../../sessions/live.js";
 import type { SessionState } from "../../sessions/state.js";
+import { weightOfWill } from "../../sessions/weights.js";
 import { readConnect, readProtocol } from "./connect.js";
 import type { MqttContext } from "./context.js";
 import { Conversation, type ConversationOwner } from "./conversation.js";
@@ -314,7 +315,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#keepAlive = keepAlive;
     this.#origin = { ...ids, connection: 0 };
     // The session that this one takes over ends before this one is on record.
-    const refusal = this.#refusalOf(sessions, limits);
+    const refusal = this.#refusalOf(request, sessions, limits);
     if (refusal !== null) {
       this.#origin = null;
       this.end(refusal);
@@ -334,7 +335,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   /** Counts it among the device's connections, or says why there is no place for it. */
-  #refusalOf(sessions: Sessions, limits: Limits | null): EndReason | null {
+  #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
+    const { tenant } = this.entry.device;
+    if (!this.#context.spaces.held.hasRoom(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     sessions.close(this);
