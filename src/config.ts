@@ -36,6 +36,8 @@ export interface Config {
   readonly pointRetentionDays: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
+  /** That the formulas of one answer may compute for. */
+  readonly formulaSecondsMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
   readonly influx: {
     readonly url: string;
@@ -139,6 +141,7 @@ const schema = z.object({
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
+  FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
   INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -199,6 +202,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
     importBytesMax: env.IMPORT_BYTES_MAX,
+    formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
     influx:
