@@ -39,6 +39,8 @@ export interface Config {
   readonly oldestTime: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
+  /** That the formulas of one answer may compute for. */
+  readonly formulaSecondsMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
   readonly influx: {
     readonly url: string;
@@ -150,6 +152,7 @@ const schema = z.object({
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
   OLDEST_TIME: oldestTime.prefault("1684-08-01"),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
+  FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
   INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -212,6 +215,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     pointRetentionDays: env.POINT_RETENTION_DAYS,
     oldestTime: env.OLDEST_TIME,
     importBytesMax: env.IMPORT_BYTES_MAX,
+    formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
     influx:

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { aggregatesByType } from "../../query/aggregates.js";
-import { memoizeFormula } from "../../query/formula.js";
+import { type Computing, createComputing } from "../../query/computing.js";
+import { asStored, memoizeFormula } from "../../query/formula.js";
 import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
@@ -10,6 +11,7 @@ import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
 import type { SeriesQuestions } from "../../store/series.js";
+import { createBreather } from "../../store/turns.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
@@ -109,14 +111,15 @@ async function answerMetrics(
   });
   const budget = createBudget();
   const store = deps.series.under(request.signal);
+  const computing = createComputing(deps.config.formulaSecondsMax);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
-    const data = await metricData({ ...deps, store }, device, asked, query, metric, points);
+    const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
     errors += data.errors;
     budget(data.values.length);
     return {
       ...metricOfData(metric, deps),
-      metricData: columns(data, asked),
+      metricData: await columns(data, asked),
       ...ownerOf(device, asked),
     };
   });
@@ -151,6 +154,7 @@ function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean 
 
 async function metricData(
   deps: AppDeps & { readonly store: SeriesQuestions },
+  computing: Computing,
   device: DeviceRef,
   asked: AskedChart,
   query: ChartQuery,
@@ -160,7 +164,8 @@ async function metricData(
   const point = points.get(metric.dataPointIntID);
   if (point === undefined) throw new ApiError("DATA_NOT_FOUND", "the metric's data point is gone");
   const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-  const formula = metric.expressions === null ? null : bind(deps, metric.expressions, device, points);
+  const formula =
+    metric.expressions === null ? null : bind(deps, computing, metric.expressions, device, points);
   if (metric.metricType === formulaType) {
     const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
@@ -177,12 +182,13 @@ async function metricData(
 /** The other data points of the product by name; a name that has none any more is null throughout. */
 function bind(
   { refs }: AppDeps,
+  computing: Computing,
   text: string,
   device: DeviceRef,
   points: ReadonlyMap<number, DataPoint>,
 ): BoundFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
-  const formula = compile(text, ids, { allowUnknown: true });
+  const formula = compile(text, ids, asStored);
   const others = [...points.values()].map(
     (point) =>
       [
@@ -190,7 +196,7 @@ function bind(
         refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
       ] as const,
   );
-  return { formula, others: new Map(others) };
+  return { formula, others: new Map(others), computing };
 }
 
 async function answerOriginal(
@@ -214,16 +220,21 @@ async function answerOriginal(
       form: formOf(point),
     }));
     const answers = await originalData(store, series, range, size);
-    return answers.map((data, i) => {
+    const shown: object[] = [];
+    for (const [i, data] of answers.entries()) {
       truncated ||= data.truncated;
       budget(data.values.length);
-      return {
+      shown.push({
         dataPointIntID: points[i]?.id,
         dataPointName: points[i]?.dataPointName,
-        originalData: { time: Array.from(data.times, (time) => write(range.zone, time)), value: data.values },
+        originalData: {
+          time: await written(data.times, (time) => write(range.zone, time)),
+          value: data.values,
+        },
         ...ownerOf(device, asked),
-      };
-    });
+      });
+    }
+    return shown;
   });
   return knownAnswer(request, items.flat(), truncated ? { Truncated: "true" } : {});
 }
@@ -245,14 +256,27 @@ function rangeOf(asked: AskedChart, query: ChartQuery, unitDefault: "real" | "ho
 }
 
 /** Windows carry their calendar start: as the wall clock shows it, or as an exact instant. */
-function columns(data: MetricData, asked: AskedChart): object {
+async function columns(data: MetricData, asked: AskedChart): Promise<object> {
   const place = zone(asked.timezone);
   const write = timeWriters[asked.format];
   const time =
     data.labels !== null && asked.format === "text"
       ? data.labels.map(wallLabel)
-      : Array.from(data.times, (at) => write(place, at));
+      : await written(data.times, (at) => write(place, at));
   return { time, value: data.values };
+}
+
+const timesPerStep = 512;
+
+/** The times of an answer, a hundred thousand of them in many turns. */
+async function written<Time>(times: ArrayLike<number>, write: (time: number) => Time): Promise<Time[]> {
+  const breathe = createBreather();
+  const all: Time[] = [];
+  for (let at = 0; at < times.length; at++) {
+    all.push(write(times[at] as number));
+    if (at % timesPerStep === 0) await breathe();
+  }
+  return all;
 }
 
 /** The calendar start of a window, as its wall clock shows it. */

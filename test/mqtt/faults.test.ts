@@ -142,7 +142,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
           done: (state: unknown, is: boolean) => void,
         ) => {
           if (clientID === "fault") throw new RangeError("the writer fails");
-          done(createSessionState(1, clientID, 1), false);
+          done(createSessionState(1, 1, clientID, 1), false);
           return 1;
         },
         ...{ disconnect: nothing, subscribeByPlatform: nothing },
