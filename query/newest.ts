@@ -52,9 +52,12 @@ export function told<T>(
   return "error" in newest ? { value: null, error: newest.error } : { value: show(newest) };
 }
 
+/** Whether a text of the store is a place, as JSON. */
+export const isPlace = (pointDataType: number): boolean => pointDataType === placeType;
+
 /** Booleans are stored as 1 and 0, places as JSON. */
 export function shown(pointDataType: number, value: number | string): NewestPoint["value"] {
-  if (pointDataType === placeType) return JSON.parse(String(value)) as readonly number[];
+  if (isPlace(pointDataType)) return JSON.parse(String(value)) as readonly number[];
   return kindOf(pointDataType) === "boolean" ? value === 1 : value;
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { HttpBindings } from "@hono/node-server";
 import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono } from "hono";
 import { apiRoutes } from "./api.js";
@@ -21,6 +22,7 @@ export function createApp(deps: AppDeps): Hono {
         return "";
       }
     },
+    hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
   return app;
 }

@@ -81,7 +81,7 @@ export function createStatus(sources: StatusSources): Status {
 
   function metrics(): string {
     const lag = Math.max(0, journal.committedID - sources.settledID());
-    const { listeners, queued, letGo } = sources.live.counts();
+    const { listeners, queued, bytes: liveBytes, letGo } = sources.live.counts();
     const consumer: Labels = { consumer: "series" };
     const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
@@ -200,6 +200,7 @@ export function createStatus(sources: StatusSources): Status {
       ),
       samples("gauge", "tidemark_live_feeds", "Open live feeds.", one(listeners)),
       samples("gauge", "tidemark_live_queued_events", "Events that wait for live feeds.", one(queued)),
+      samples("gauge", "tidemark_live_held_bytes", "Held for live feeds, shared by them.", one(liveBytes)),
       samples(
         "counter",
         "tidemark_live_feeds_let_go_total",

@@ -27,6 +27,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /** Ends the connection, whatever waits on it to be read. */
+  readonly hangUp: () => void;
 }
 
 export interface Shape {
@@ -87,6 +89,7 @@ export interface FrameDeps {
   readonly log: Logger;
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
+  readonly hangUp: (context: Context) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
 }
@@ -132,6 +135,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
     variant,
     address,
     request: context.req.raw,
+    hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
     body: body && parseWith(body, await readJsonBody(context.req.raw)),
