@@ -11,6 +11,7 @@ import {
   userIDs,
 } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
+import type { Caller } from "../http/auth.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
@@ -19,6 +20,8 @@ import type { Stamped } from "../views/context.js";
 
 const tag = "Callers";
 const password = z.string().min(8, "must have 8 characters or more").max(1024);
+/** Whose turn it is in the queue of slow hashes. */
+const payerOf = (caller: Caller): string => `tenant ${caller.tenant}`;
 const role = z.enum(["admin", "operator", "viewer"]);
 
 const schema = z
@@ -76,9 +79,9 @@ export function userRoutes(deps: AppDeps): Route[] {
       summary: "Create a user",
       shape: { body: createBody({ username: name, password, role }, {}).openapi("UserCreate") },
       answer: { status: 201, schema },
-      errors: ["DATA_EXISTED"],
+      errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
-        const passwordHash = await hashChosen(body.password);
+        const passwordHash = await hashChosen(body.password, payerOf(caller));
         const { username } = body;
         const user = await createUser(db, caller, now(), { username, passwordHash, role: body.role });
         return { status: 201, body: view(user, deps) };
@@ -97,13 +100,16 @@ export function userRoutes(deps: AppDeps): Route[] {
           .openapi("UserEdit"),
       },
       answer: { status: 200, schema },
+      errors: ["SERVICE_UNAVAILABLE"],
       handle: async ({ caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, userIDs, params.id);
         const user = await getUser(db, caller.tenant, id);
         refuseChanged(body, user, ["username"]);
         const edited = await updateUser(db, caller, now(), id, {
           ...(body.role === undefined ? {} : { role: body.role }),
-          ...(body.password === undefined ? {} : { passwordHash: await hashChosen(body.password) }),
+          ...(body.password === undefined
+            ? {}
+            : { passwordHash: await hashChosen(body.password, payerOf(caller)) }),
         });
         // The change feed tells other processes; this one knows before it answers.
         authenticator.forget({ user: id });
