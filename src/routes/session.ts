@@ -1,11 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { withoutControls } from "../../store/control-characters.js";
 import { newSecret } from "../../store/ids.js";
-import { hashGenerated } from "../../store/secrets.js";
+import { hashChosen, hashGenerated } from "../../store/secrets.js";
 import { createSession, removeSession } from "../../store/sessions.js";
+import { updateUser } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
 import { bearerOf } from "../http/auth.js";
-import { ApiError } from "../http/errors.js";
+import { ApiError, invalid } from "../http/errors.js";
+import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
 
@@ -59,9 +61,32 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       summary: "End the session of this token",
       answer: { status: 204 },
       handle: async ({ request }) => {
-        const session = hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
+        const session = sessionOf(request);
         await removeSession(db, session);
         authenticator.forget({ session });
+        return { status: 204 };
+      },
+    }),
+    route({
+      method: "put",
+      path: "/api/v1/me/password",
+      access: "read",
+      tag,
+      summary: "Change one's own password; one's other sessions end, and one's API keys where asked",
+      shape: {
+        body: z
+          .object({ password: z.string().max(1024), newPassword, revokeApiKeys })
+          .openapi("PasswordEdit"),
+      },
+      answer: { status: 204 },
+      errors: ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
+      handle: async ({ caller, body, request, address }) => {
+        const user = await authenticator.passwords.check(caller.username, body.password, address);
+        if (user === null) throw invalid({ password: "is not the present one" });
+        const passwordHash = await hashChosen(body.newPassword, payerOf(caller));
+        const aftermath = { staying: sessionOf(request), revokesApiKeys: body.revokeApiKeys };
+        await updateUser(db, caller, now(), caller.userIntID, { passwordHash }, aftermath);
+        authenticator.forget({ user: caller.userIntID });
         return { status: 204 };
       },
     }),
@@ -78,4 +103,9 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       }),
     }),
   ];
+}
+
+/** What a session is stored under; nothing is under that of an API key. */
+function sessionOf(request: Request): string {
+  return hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
 }

@@ -11,17 +11,14 @@ import {
   userIDs,
 } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
-import type { Caller } from "../http/auth.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
+import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
 
 const tag = "Callers";
-const password = z.string().min(8, "must have 8 characters or more").max(1024);
-/** Whose turn it is in the queue of slow hashes. */
-const payerOf = (caller: Caller): string => `tenant ${caller.tenant}`;
 const role = z.enum(["admin", "operator", "viewer"]);
 
 const schema = z
@@ -77,7 +74,7 @@ export function userRoutes(deps: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Create a user",
-      shape: { body: createBody({ username: name, password, role }, {}).openapi("UserCreate") },
+      shape: { body: createBody({ username: name, password: newPassword, role }, {}).openapi("UserCreate") },
       answer: { status: 201, schema },
       errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
@@ -92,11 +89,11 @@ export function userRoutes(deps: AppDeps): Route[] {
       path: "/api/v1/users/{id}",
       access: "admin",
       tag,
-      summary: "Change a user's role or password; its sessions end",
+      summary: "Change a user's role or password; its sessions end, and its API keys where asked",
       shape: {
         params: idParams,
-        body: editBody({ password, role }, {})
-          .extend(fixedFields(["username"]))
+        body: editBody({ password: newPassword, role }, {})
+          .extend({ revokeApiKeys, ...fixedFields(["username"]) })
           .openapi("UserEdit"),
       },
       answer: { status: 200, schema },
@@ -105,12 +102,13 @@ export function userRoutes(deps: AppDeps): Route[] {
         const id = await routes.find({ caller, variant }, userIDs, params.id);
         const user = await getUser(db, caller.tenant, id);
         refuseChanged(body, user, ["username"]);
-        const edited = await updateUser(db, caller, now(), id, {
+        const edit = {
           ...(body.role === undefined ? {} : { role: body.role }),
           ...(body.password === undefined
             ? {}
             : { passwordHash: await hashChosen(body.password, payerOf(caller)) }),
-        });
+        };
+        const edited = await updateUser(db, caller, now(), id, edit, { revokesApiKeys: body.revokeApiKeys });
         // The change feed tells other processes; this one knows before it answers.
         authenticator.forget({ user: id });
         return { status: 200, body: view(edited, deps) };
