@@ -44,7 +44,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const db: Db = {
     shared: options.shared,
     all: <Row>(sql: string, args: readonly SqlValue[] = []) =>
-      run(async () => (await client.execute(bind({ sql, args }))).rows as unknown as Row[]),
+      run(async () => (await client.execute({ sql, args: args.map(bindSought) })).rows as unknown as Row[]),
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write,
     exclusive: async (action) => {
@@ -86,6 +86,23 @@ function bindValue(value: SqlValue): string | number | null | Uint8Array {
   if (typeof value === "boolean") return value ? 1 : 0;
   return cleanText(typeof value === "string" ? value : JSON.stringify(value));
 }
+
+/**
+ * What a read looks for. A text with NUL is nobody's, for none is stored: it must not find what it is without.
+ * Another control character stands in, which no name has.
+ */
+function bindSought(value: SqlValue): string | number | null | Uint8Array {
+  if (typeof value === "string") return cleanText(value.replaceAll("\0", standIn));
+  const bound = bindValue(value);
+  if (typeof bound !== "string" || !bound.includes(escapedNul)) return bound;
+  return cleanText(
+    JSON.stringify(value, (_, one) => (typeof one === "string" ? one.replaceAll("\0", standIn) : one)),
+  );
+}
+
+const standIn = "\u0001";
+/** As JSON has it. */
+const escapedNul = "\\u0000";
 
 /** The text without NUL and with lone surrogates replaced. */
 export function cleanText(text: string): string {
