@@ -36,7 +36,8 @@ export interface HttpWireDeps {
 
 /**
  * What is handed to the parser at once, bytes: a turn of the loop parses no more requests than fit one piece. A long head
- * and a body are cheap to parse, and their end may be followed by other requests.
+ * and a body are cheap to parse, and their end may be followed by other requests; a body of a length that was told is
+ * handed on as it comes.
  */
 const pieceBytes = { head: 1024, longHead: 4096, body: 8192 } as const;
 /** What a connection may hold without being counted: the headers of an ordinary request. */
@@ -71,6 +72,8 @@ export class HttpWire extends Duplex implements Admitted {
   #held = 0;
   /** When what is waited for began: a connection, a head, a body, a rest between two requests. */
   #since: number;
+  /** What a body of a length that was told has still to bring, bytes; too much by what came with its head. */
+  #bodyLeft = 0;
   /** The body under way: for how long it was waited for, and what came. */
   #body = { waitedMs: 0, bytes: 0 };
   #lookedAt: number;
@@ -118,6 +121,7 @@ export class HttpWire extends Duplex implements Admitted {
   /** Works on the request once everything before it on this connection is answered. */
   workOff(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
+    this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
     const begin = (): void => {
       this.#answering = response;
       this.#authorized = false;
@@ -189,10 +193,11 @@ export class HttpWire extends Duplex implements Admitted {
       const coming = this.#bodyComes;
       if (this.#waiting.length > 0 || (this.#answering !== null && !coming)) break;
       const head = this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead;
-      const size = coming ? pieceBytes.body : head;
+      const size = coming ? Math.max(pieceBytes.body, this.#bodyLeft) : head;
       const piece = this.#rest.length <= size ? this.#rest : this.#rest.subarray(0, size);
       this.#rest = piece === this.#rest ? null : this.#rest.subarray(size);
-      if (!coming) {
+      if (coming) this.#bodyLeft -= piece.length;
+      else {
         if (this.#headBytes === 0 && this.#answering === null && this.#last !== null) {
           this.#since = this.#deps.monotonic();
         }
