@@ -50,6 +50,13 @@ export type HandshakeFailure =
   | "subprotocol" // an upgrade that does not offer MQTT
   | "full"; // more sockets than the endpoint holds
 
+/** Why the service ended an HTTP connection; labels of `tidemark_http_connections_ended_total`. */
+export type HttpEndReason =
+  | "timeout" // what it owed did not come in time, or its answer was not taken
+  | "gave_way" // another took its place, when there was none left
+  | "full" // every place was held by callers
+  | "held_bytes"; // its address had too many bytes of unfinished requests here
+
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
 export type MessageRefusal = "oversize"; // told so in MQTT 5, at QoS 1 and 2
 
@@ -81,6 +88,8 @@ export interface Meter {
   /** TLS and WebSocket handshakes under way, or waiting for their turn. */
   handshakesPending: number;
   readonly handshakesFailed: Map<HandshakeFailure, number>;
+  httpConnections: number;
+  readonly httpEnded: Map<HttpEndReason, number>;
   readonly refused: Map<Reason, number>;
   /** Records of the journal that a follower failed at, and passed over. */
   readonly recordsFailed: Map<Follower, number>;
@@ -109,6 +118,8 @@ export function createMeter(): Meter {
     connections: 0,
     handshakesPending: 0,
     handshakesFailed: new Map(),
+    httpConnections: 0,
+    httpEnded: new Map(),
     refused: new Map(),
     recordsFailed: new Map(),
     ended: new Map(),

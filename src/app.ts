@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { apiRoutes } from "./api.js";
 import type { AppDeps } from "./deps.js";
 import { mountRoutes } from "./http/route.js";
+import { wireOf } from "./service/http.js";
 
 /** The HTTP API; never listens. */
 export function createApp(deps: AppDeps): Hono {
@@ -14,6 +15,11 @@ export function createApp(deps: AppDeps): Hono {
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
+    onCaller: (context, { tenant }) => {
+      // Requests made within the process have no socket.
+      const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+      wireOf(incoming)?.prove(tenant);
+    },
     addressOf: (context) => {
       try {
         return getConnInfo(context).remote.address ?? "";

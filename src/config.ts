@@ -10,6 +10,8 @@ export type Port = number | null;
 export interface Config {
   readonly host: string;
   readonly httpPort: number;
+  /** HTTP connections at once. */
+  readonly httpConnectionsMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
   /** With client certificates. */
@@ -121,6 +123,7 @@ function isBrokerAddress(text: string): boolean {
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
+  HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
   MQTT_PORT: port.prefault("1883"),
   MQTTS_PORT: port.prefault("8883"),
   MQTTSS_PORT: port.prefault("8884"),
@@ -192,6 +195,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({
     host: env.HOST,
     httpPort: env.HTTP_PORT,
+    httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
     mqttPort: env.MQTT_PORT,
     mqttsPort: env.MQTTS_PORT,
     mqttssPort: env.MQTTSS_PORT,

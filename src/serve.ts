@@ -149,7 +149,9 @@ export async function serve(
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });
-  const http = await listenHttp(app.fetch, config, log);
+  const http = await listenHttp(app.fetch, {
+    ...{ config, log, meter, monotonic: clock.monotonic, connectionsMax: config.httpConnectionsMax },
+  });
   const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(dir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http: http.address, pid: process.pid }), { mode: 0o600 });

@@ -191,6 +191,13 @@ export function createStatus(sources: StatusSources): Status {
         one(meter.brokerConnections),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples("gauge", "tidemark_http_connections", "Open HTTP connections.", one(meter.httpConnections)),
+      samples(
+        "counter",
+        "tidemark_http_connections_ended_total",
+        "HTTP connections that the service has ended, by reason.",
+        by("reason", meter.httpEnded),
+      ),
       samples("counter", "tidemark_damage_total", "Damaged places found on disk.", damaged("findings")),
       samples(
         "counter",
