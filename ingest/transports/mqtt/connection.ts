@@ -132,8 +132,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     setTimeout(() => this.#wire.destroy(), 1000).unref();
   }
 
-  /** The client has said goodbye. */
+  /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
   leave(): void {
+    this.#outbox.flush();
     this.#close("disconnect");
     this.#wire.end();
   }
