@@ -81,7 +81,7 @@ export function createStatus(sources: StatusSources): Status {
 
   function metrics(): string {
     const lag = Math.max(0, journal.committedID - sources.settledID());
-    const { listeners, queued, letGo } = sources.live.counts();
+    const { listeners, queued, bytes: liveBytes, letGo } = sources.live.counts();
     const consumer: Labels = { consumer: "series" };
     const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
@@ -191,6 +191,13 @@ export function createStatus(sources: StatusSources): Status {
         one(meter.brokerConnections),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples("gauge", "tidemark_http_connections", "Open HTTP connections.", one(meter.httpConnections)),
+      samples(
+        "counter",
+        "tidemark_http_connections_ended_total",
+        "HTTP connections that the service has ended, by reason.",
+        by("reason", meter.httpEnded),
+      ),
       samples("counter", "tidemark_damage_total", "Damaged places found on disk.", damaged("findings")),
       samples(
         "counter",
@@ -200,6 +207,7 @@ export function createStatus(sources: StatusSources): Status {
       ),
       samples("gauge", "tidemark_live_feeds", "Open live feeds.", one(listeners)),
       samples("gauge", "tidemark_live_queued_events", "Events that wait for live feeds.", one(queued)),
+      samples("gauge", "tidemark_live_held_bytes", "Held for live feeds, shared by them.", one(liveBytes)),
       samples(
         "counter",
         "tidemark_live_feeds_let_go_total",

@@ -83,7 +83,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       errors: ["DATA_EXISTED"],
       handle: async ({ caller, body }) => {
         const { productID: _a, productIntID: _b, ...input } = body;
-        const point = await checkRule(db, caller.tenant, input);
+        const point = await checkRule(db, caller.tenant, input, null);
         refuseChanged(body, point, fixed);
         const rule = await createAlertRule(db, caller, now(), point.productIntID, {
           ...input,
@@ -110,7 +110,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
         const { productID: _a, productIntID: _b, ...input } = body;
         const changes = present(input);
         const draft = { ...rule, ...changes };
-        const point = await checkRule(db, caller.tenant, draft);
+        const point = await checkRule(db, caller.tenant, draft, rule.condition);
         if (point.productIntID !== rule.productIntID) {
           throw invalid({ dataPointIntID: "must be a data point of the rule's product" });
         }
@@ -143,10 +143,11 @@ async function checkRule(
   db: Db,
   tenant: number,
   { dataPointIntID, condition }: { readonly dataPointIntID: number; readonly condition: string },
+  stored: string | null,
 ) {
   const point = await getFormulaPoint(db, tenant, dataPointIntID);
   try {
-    await checkFormula(db, point, condition);
+    await checkFormula(db, point, condition, stored);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw invalid({ condition: error.fields.expressions ?? error.message });

@@ -23,6 +23,7 @@ import { createReceipts, type Receipts } from "../control/receipts.js";
 import type { Logger } from "../log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
+import type { Faults } from "./faults.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
 export interface Kept {
@@ -61,13 +62,14 @@ export interface KeptDeps {
   readonly onFailed: OnFailed;
   readonly aside: AsideKeeper;
   readonly log: Logger;
+  readonly faults: Faults;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
 export async function openKept(deps: KeptDeps): Promise<Kept> {
-  const { config, base, damage, log, now } = deps;
+  const { config, base, damage, log, faults, now } = deps;
   const { db, directory, meter } = base;
   const dir = config.dataDir;
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
@@ -91,6 +93,7 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
       for (const after of afterCommit) after();
     },
     onTrouble: trouble("journal"),
+    onFault: faults("at a record of the journal"),
     onDamage,
   });
   let running = false;

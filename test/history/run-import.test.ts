@@ -14,6 +14,7 @@ import { type ImportState, runImport } from "../../src/history/run-import.js";
 import { createTargets } from "../../src/history/targets.js";
 import { type Db, openDb } from "../../store/db.js";
 import type { SeriesStore } from "../../store/series.js";
+import { earliestTime } from "../../store/time-range.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 const megabyte = 1 << 20;
@@ -52,7 +53,7 @@ suite("imports within their bounds", (test) => {
       {
         ...{ file: { path, format }, tenant: 1, timezone: "UTC", from: null },
         ...{ errorsPath: join(dir.path, "errors.csv"), signal },
-        bounds: { oldest: 0, newest: Number.MAX_SAFE_INTEGER },
+        bounds: { earliest: earliestTime, oldest: 0, newest: Number.MAX_SAFE_INTEGER },
         saved: async () => undefined,
       },
     );

@@ -1,3 +1,4 @@
+import { asError } from "../../../store/errors.js";
 import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../credentials.js";
 import type { DeviceEntry } from "../../directory-entries.js";
@@ -131,8 +132,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     setTimeout(() => this.#wire.destroy(), 1000).unref();
   }
 
-  /** The client has said goodbye. */
+  /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
   leave(): void {
+    this.#outbox.flush();
     this.#close("disconnect");
     this.#wire.end();
   }
@@ -192,13 +194,14 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     if (bytes !== null && this.#phase === "open") this.#cut(bytes);
   }
 
-  /** Ends the connection where the client has broken the rules. */
+  /** Ends the connection where the client has broken the rules, or where we cannot go on with what it says. */
   #guard(action: () => void): void {
     try {
       action();
     } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-      this.end(error.reason, error.message);
+      if (error instanceof Violation) return this.end(error.reason, error.message);
+      this.#context.onFault(asError(error));
+      this.end("fault");
     }
   }
 

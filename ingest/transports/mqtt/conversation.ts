@@ -81,6 +81,7 @@ export class Conversation {
       mayReceive: (topic) => mayReceive(owner.origin.device, topic),
       isClosed: () => owner.isClosed,
       markDirty: () => owner.markDirty(),
+      onFault: context.onFault,
     });
     state.link = this.#deliveries;
     this.#limiter = context.limits?.limiter(owner.origin.device) ?? null;

@@ -1,3 +1,4 @@
+import { asError } from "../../../store/errors.js";
 import { count, type Meter } from "../../meter.js";
 import {
   isExpired,
@@ -37,6 +38,8 @@ export interface DeliveryOptions {
   readonly mayReceive: (topic: string) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
+  /** A message that cannot be written as a packet: it alone is given up. */
+  readonly onFault: (error: Error) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -126,9 +129,9 @@ class WindowedDeliveries implements Deliveries {
     return this.#inFlight.size < Math.min(inFlightMax, this.#options.encoder.receiveMaximum);
   }
 
-  /** False where it goes no further: forbidden, expired, or larger than what the client takes. */
+  /** False where it goes no further: forbidden, expired, larger than what the client takes, or not to be encoded. */
   #write(message: Message, messageID: number, dup: boolean): boolean {
-    const { outbox, encoder, meter, mayReceive, now } = this.#options;
+    const { outbox, encoder, meter, mayReceive, onFault, now } = this.#options;
     if (!mayReceive(message.topic)) {
       count(meter.policyRefused, "receive");
       return false;
@@ -140,7 +143,14 @@ class WindowedDeliveries implements Deliveries {
     }
     const { topic, payload, qos, retain, identifiers } = message;
     const properties = withTimeLeft(message, nowMicros);
-    const bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    let bytes: Buffer | null;
+    try {
+      bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    } catch (error) {
+      count(meter.dropped, "encoding");
+      onFault(asError(error));
+      return false;
+    }
     if (bytes === null) count(meter.dropped, "packet_size");
     else outbox.push(bytes);
     return bytes !== null;
@@ -187,7 +197,10 @@ class WindowedDeliveries implements Deliveries {
   }
 }
 
-/** Its expiry less the time that it has waited [MQTT-3.3.2-6]; none where the clock was set back meanwhile. */
+/**
+ * Its expiry less the time that it has waited [MQTT-3.3.2-6]; where the clock was set back meanwhile, what the
+ * publisher gave: never more, which four bytes might not hold.
+ */
 function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
   const seconds = properties?.messageExpiryInterval;
   if (seconds === undefined) return properties;

@@ -78,6 +78,7 @@ export const endings: Readonly<Record<EndReason, Ending>> = {
   client_id: ending(2, code.clientID, null, "the client id is not taken"),
   version: ending(1, code.unsupportedVersion, null, "MQTT 3.1, 3.1.1 and 5 are served"),
   unavailable: ending(3, code.unavailable, code.busy, "nothing can be taken now"),
+  fault: ending(3, code.unspecified, code.unspecified, "the service failed at a packet"),
   sessions: ending(3, code.quota, null, "the device has too many sessions"),
   shutdown: ending(3, code.unavailable, code.shuttingDown, "the service is shutting down"),
 };

@@ -4,7 +4,7 @@ import { detailOf, evaluate } from "../../../ingest/watch/evaluate.js";
 import { planOf } from "../../../ingest/watch/plan.js";
 import { type Scope, scopesOf } from "../../../ingest/watch/scopes.js";
 import { type DeviceState, newState, toDeviceIngest } from "../../../ingest/watch/state.js";
-import { compileFormula } from "../../../query/formula.js";
+import { asStored, compileFormula } from "../../../query/formula.js";
 import type { AlertRule } from "../../../store/alert-rules.js";
 import type { DataPoint } from "../../../store/data-points.js";
 import { assert, suite } from "../../suite.js";
@@ -18,7 +18,7 @@ const point = (id: number, dataPointID: string, fields: Partial<DataPoint> = {})
 const rule = { id: 9, alertName: "r", alertContent: "r", alertSeverity: 2, dataPointIntID: 1, duration: 0 };
 
 const compile = (text: string) => {
-  const formula = compileFormula(text, new Set(), { allowUnknown: true });
+  const formula = compileFormula(text, new Set(), asStored);
   return { variables: formula.variables, evaluate: formula.row() };
 };
 const plan = planOf(
