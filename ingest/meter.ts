@@ -97,6 +97,8 @@ export interface Meter {
   readonly dropped: Map<DropReason, number>;
   readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Beginnings and ends of alerts beyond those that one message may bring about of one cause. */
+  transitionsCounted: number;
   /** Messages that waited for their limit. */
   slowedDown: number;
   /** Messages of the external broker that came. */
@@ -126,6 +128,7 @@ export function createMeter(): Meter {
     dropped: new Map(),
     messagesRefused: new Map(),
     policyRefused: new Map(),
+    transitionsCounted: 0,
     slowedDown: 0,
     brokerMessages: 0,
     brokerRefused: new Map(),

@@ -56,6 +56,10 @@ export interface Config {
   readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
+  /** Of alerts that have ended; 0 is for ever. */
+  readonly alertRetentionDays: number;
+  /** Ended alerts of one tenant. */
+  readonly alertHistoryMax: number;
   /** How long a device may be away before that is an alert. */
   readonly offlineAlertSeconds: number;
   /** Messages that may wait for one client. */
@@ -173,6 +177,8 @@ const schema = z.object({
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
+  ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
   SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
@@ -232,6 +238,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    alertRetentionDays: env.ALERT_RETENTION_DAYS,
+    alertHistoryMax: env.ALERT_HISTORY_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
     sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
     limits: {
