@@ -45,6 +45,7 @@ export type HandshakeFailure =
   | "certificate" // the mutual listener got none, or one of an unknown authority
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
+  | "proxy" // a trusted proxy's header that cannot be read, or none where one is required
   | "full"; // more sockets than the endpoint holds
 
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
