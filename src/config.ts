@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
+import { isNetwork } from "../ingest/proxies.js";
 import { readInteger } from "../store/number-text.js";
 import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
@@ -30,6 +31,10 @@ export interface Config {
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
   /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  /** Addresses and networks of proxies that are believed about whose requests they pass on. */
+  readonly trustedProxies: readonly string[];
+  /** Whether those begin MQTT connections with a PROXY header. */
+  readonly proxyProtocol: "optional" | "required" | "off";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
@@ -152,6 +157,15 @@ const schema = z.object({
   CA_KEY: z.string().min(1).optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
+  TRUSTED_PROXIES: z
+    .string()
+    .transform((text) => text.split(",").map((one) => one.trim()))
+    .refine(
+      (all) => all.every(isNetwork),
+      "must be addresses or networks such as 10.0.0.0/8, separated by commas",
+    )
+    .default([]),
+  PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
@@ -219,6 +233,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicHost: env.PUBLIC_HOST ?? null,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),
     tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
+    trustedProxies: env.TRUSTED_PROXIES,
+    proxyProtocol: env.PROXY_PROTOCOL,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,

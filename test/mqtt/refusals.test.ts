@@ -101,7 +101,7 @@ function connection(
     ...{ accept: { full: false }, meter: createMeter(), ...systemClock, authenticate },
     ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
   } as unknown as MqttContext;
-  const open = new MqttConnection(context, socket, null);
+  const open = new MqttConnection(context, socket, "192.0.2.1", null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
   socket.push(
     mqttPacket.generate({ ...connect, protocolId: "MQTT", protocolVersion: version === 5 ? 5 : 4 }),
@@ -142,7 +142,7 @@ suite("MQTT, refusals", (test) => {
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
     const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
-    const stranger = new MqttConnection(context, socket, null);
+    const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
     const look = () => stranger.checkSilence(clock.now(), clock.monotonic());
     for (const ms of [300_000, -300_000, 21_600_000]) {
       clock.step(ms);

@@ -56,11 +56,11 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
+  constructor(context: MqttContext, wire: Wire, address: string, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
-    this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    this.#ip = address;
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));

@@ -24,7 +24,7 @@ export interface TlsOffer {
 
 /** TLS on sockets that were accepted without reading from them. */
 export interface TlsLayer {
-  accept(socket: Socket): void;
+  accept(socket: Socket, address: string): void;
   /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Cuts off handshakes that take too long. */
@@ -37,6 +37,7 @@ export const handshakeTimeoutMs = 10_000;
 
 interface Handshake {
   readonly socket: Socket;
+  readonly address: string;
   /** When it came; when its turn began. Milliseconds, monotonic. */
   since: number;
   failure: HandshakeFailure;
@@ -46,7 +47,7 @@ interface Handshake {
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
   { identity, mutual, meter, monotonic }: TlsOffer,
-  next: (socket: TLSSocket, certificate: ClientCertificate | null) => void,
+  next: (socket: TLSSocket, address: string, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
   const handshakes = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual), ...demands(mutual) });
@@ -82,7 +83,7 @@ export function createTlsLayer(
       return void socket.destroy();
     }
     leave(peer, handshake);
-    next(socket, certificate);
+    next(socket, handshake.address, certificate);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     const [, handshake] = find(socket) ?? [];
@@ -91,14 +92,14 @@ export function createTlsLayer(
   });
 
   return {
-    accept: (socket) => {
+    accept: (socket, address) => {
       const peer = peerOf(socket);
       if (peer === null) return void socket.destroy();
       const ended = (): void => {
         count(meter.handshakesFailed, handshake.failure);
         leave(peer, handshake);
       };
-      const handshake: Handshake = { socket, since: monotonic(), failure: "lost", ended };
+      const handshake: Handshake = { socket, address, since: monotonic(), failure: "lost", ended };
       handshakes.set(peer, handshake);
       meter.handshakesPending++;
       socket.once("close", ended);
