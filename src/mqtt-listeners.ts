@@ -61,6 +61,8 @@ export interface MqttListeners {
 export interface MqttListenersDeps {
   readonly config: Config;
   readonly context: EndpointContext;
+  /** Sockets at once, over all listeners. */
+  readonly connectionsMax: number;
   readonly meter: Meter;
   readonly certificate: ServerCertificate;
   /** Authorities whose client certificates are recognised, PEM. */
@@ -77,7 +79,7 @@ const renewalCheckMs = 3_600_000;
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
   const { config, context, meter, certificate, log, clock } = deps;
   const { now, monotonic } = clock;
-  const endpoint = createEndpoint(context);
+  const endpoint = createEndpoint(context, deps.connectionsMax);
   const proxies = createProxies(config.trustedProxies);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);

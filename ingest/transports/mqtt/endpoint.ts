@@ -23,10 +23,9 @@ export interface MqttEndpoint {
 export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed">;
 
 const sweepMs = 1000;
-/** Sockets at once over all listeners, answered or not. */
-const connectionsMax = 100_000;
 
-export function createEndpoint(base: EndpointContext): MqttEndpoint {
+/** @param connectionsMax sockets at once over all listeners, answered or not */
+export function createEndpoint(base: EndpointContext, connectionsMax: number): MqttEndpoint {
   const sockets = new Set<Socket>();
   const open = new Set<Attended>();
   const dirty = new Set<Attended>();
