@@ -35,6 +35,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Whether those begin MQTT connections with a PROXY header. */
   readonly proxyProtocol: "optional" | "required" | "off";
+  /** Of TLS 1.2, at the MQTT listeners. */
+  readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
@@ -166,6 +168,7 @@ const schema = z.object({
     )
     .default([]),
   PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
+  TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
@@ -235,6 +238,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
     trustedProxies: env.TRUSTED_PROXIES,
     proxyProtocol: env.PROXY_PROTOCOL,
+    tlsSuites: env.TLS_SUITES,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,

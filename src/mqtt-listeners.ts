@@ -135,7 +135,7 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       const { tls, mutual, webSocket, setting, portOf } = kinds[name];
       const port = portOf(config);
       if (port === null || (tls && identity === null)) continue;
-      const offer = tls && identity !== null ? { identity, mutual } : null;
+      const offer = tls && identity !== null ? { identity, mutual, suites: config.tlsSuites } : null;
       const told = { proxies, protocol: config.proxyProtocol };
       const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic, ...told };
       open.set(

@@ -156,6 +156,29 @@ suite("MQTT, refusals", (test) => {
     assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
   });
 
+  test("CONNECT has ten seconds in all, however often a byte of it comes", () => {
+    const clock = createStillClock();
+    const socket = new Duplex({ read: () => undefined, write: () => undefined });
+    const nothing = () => undefined;
+    const context = {
+      accept: { full: false },
+      meter: createMeter(),
+      ...clock,
+      onClosed: nothing,
+    } as unknown as MqttContext;
+    const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
+    const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
+    const seconds: number[] = [];
+    for (let second = 0; !stranger.isClosed && second < 60; second++) {
+      socket.emit("data", packet.subarray(second, second + 1));
+      clock.pass(1000);
+      stranger.checkSilence(clock.now(), clock.monotonic());
+      seconds.push(second + 1);
+    }
+    assert.is(seconds.at(-1), connectTimeoutMs / 1000 + 1);
+    assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
+  });
+
   test("words that do not fit are left out, and an answer that does not fit without them is none", () => {
     const reason = "a reason of some length";
     const all: readonly ((terms: Terms) => Buffer | null)[] = [

@@ -176,7 +176,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    this.#heardAt = this.#context.monotonic();
+    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#outbox.flush();
     if (this.#isFull(1)) this.#pause();

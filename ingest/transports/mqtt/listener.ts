@@ -3,7 +3,7 @@ import type { Meter } from "../../meter.js";
 import type { Proxies } from "../../proxies.js";
 import type { MqttEndpoint } from "./endpoint.js";
 import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
-import { createTlsLayer, type TlsIdentity } from "./tls.js";
+import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
 import { createWebSocketLayer } from "./websocket.js";
 
 /** One port of the endpoint. */
@@ -21,7 +21,7 @@ export interface MqttListenerOptions {
   readonly host: string;
   readonly port: number;
   /** Null: without TLS. */
-  readonly tls: { readonly identity: TlsIdentity; readonly mutual: boolean } | null;
+  readonly tls: Pick<TlsOffer, "identity" | "mutual" | "suites"> | null;
   readonly webSocket: boolean;
   /** Who is believed about the addresses of others. */
   readonly proxies: Proxies;
