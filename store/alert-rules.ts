@@ -1,5 +1,6 @@
 import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   getRow,
   integer,
@@ -32,6 +33,7 @@ export interface AlertRule {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.alertContent"),
   select: "r.*, p.productID, d.dataPointName",
   from: "alert_rule r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
   filters: {

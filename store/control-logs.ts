@@ -1,6 +1,7 @@
 import { type BoundedListing, devicesMax, listBounded, listOfDevices } from "./bounded-list.js";
 import type { Actor } from "./changes.js";
 import type { Db, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import { insertInto, integer, type Page, type PageRequest, stamps, text } from "./table.js";
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
@@ -68,6 +69,7 @@ const deviceListing: Omit<BoundedListing, "tests"> = {
   from: `control_log r left join device d on d.id = r.deviceIntID
     left join departed_device e on e.id = r.deviceIntID`,
   filters: controlLogFilters,
+  bytes: bytesOf("r.payload"),
   ascending: "createAt",
 };
 
@@ -77,6 +79,7 @@ const groupListing: Omit<BoundedListing, "tests"> = {
     r.userIntID, r.createAt, r.updateAt`,
   from: "group_control_log r left join device_group g on g.id = r.groupIntID",
   filters: groupControlLogFilters,
+  bytes: bytesOf("r.payload"),
   ascending: "createAt",
 };
 

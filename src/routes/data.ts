@@ -14,6 +14,7 @@ import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
 import { formOf } from "../history/export-plan.js";
 import { ApiError, invalid } from "../http/errors.js";
+import { Column } from "../http/json-stream.js";
 import { knownAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
@@ -118,7 +119,8 @@ async function answerMetrics(
       ...ownerOf(device, asked),
     };
   });
-  return knownAnswer(request, items, errors > 0 ? { "Formula-Errors": String(errors) } : {});
+  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
+  return knownAnswer(request, items, headers, formOfTimes(asked));
 }
 
 /** What is asked of each device, devices in their order. */
@@ -210,15 +212,19 @@ async function answerOriginal(
     const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
     const data = await originalData(deps.series, series, formOf(point), range, size);
     truncated ||= data.truncated;
-    budget(data.values.length);
+    budget(data.times.length);
     return {
       dataPointIntID: point.id,
       dataPointName: point.dataPointName,
-      originalData: { time: Array.from(data.times, (time) => write(range.zone, time)), value: data.values },
+      originalData: {
+        time: timeColumn(data.times, (time) => write(range.zone, time)),
+        value: new Column(data.times.length, data.values),
+      },
       ...ownerOf(device, asked),
     };
   });
-  return knownAnswer(request, items, truncated ? { Truncated: "true" } : {});
+  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
+  return knownAnswer(request, items, headers, formOfTimes(asked));
 }
 
 /** `limit` of the request takes the place of the default number of newest points. */
@@ -233,10 +239,18 @@ function columns(data: MetricData, asked: AskedChart): object {
   const write = timeWriters[asked.format];
   const time =
     data.labels !== null && asked.format === "text"
-      ? data.labels.map(wallLabel)
-      : Array.from(data.times, (at) => write(place, at));
-  return { time, value: data.values };
+      ? timeColumn(data.labels, wallLabel)
+      : timeColumn(data.times, (at) => write(place, at));
+  return { time, value: new Column(data.values.length, (from, to) => data.values.slice(from, to)) };
 }
+
+/** Times as they are written, when they are. */
+function timeColumn(times: ArrayLike<number>, write: (time: number) => string | number): Column {
+  const all = times instanceof Float64Array ? times : Float64Array.from(times);
+  return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);
+}
+
+const formOfTimes = ({ format, timezone }: AskedChart): string => `${format} ${timezone}`;
 
 /** The calendar start of a window, as its wall clock shows it. */
 function wallLabel(wall: number): string {
