@@ -8,20 +8,19 @@ import { createTopicFinder } from "./journal-topics.js";
 const spanBytesMax = 256 * 1024;
 
 /**
- * The records at the offsets, in their order (newest first: descending). Where none stands as it was written,
- * `onDamage` is called and the list goes on without it.
+ * The records at the offsets, in their order (newest first: descending), as many at once as lie close together: those
+ * of a step share its bytes. Where none stands as it was written, `onDamage` is called and the list goes on without it.
  */
-export async function readAt(
+export async function* readAt(
   segment: Segment,
   offsets: readonly number[],
   onDamage: () => void,
-): Promise<JournalRecord[]> {
-  if (offsets.length === 0) return [];
+): AsyncGenerator<JournalRecord[], void> {
+  if (offsets.length === 0) return;
   // Retention may have unlinked the segment since it was listed.
   const file = await open(segment.path, "r").catch(() => null);
-  if (file === null) return [];
+  if (file === null) return;
   try {
-    const records: JournalRecord[] = [];
     const finder = createTopicFinder(segment.salt);
     for (let at = 0; at < offsets.length; ) {
       const newest = offsets[at] as number;
@@ -37,9 +36,8 @@ export async function readAt(
         else onDamage();
       }
       const topics = await finder.find(file, span, oldest, intact);
-      for (const start of intact) records.push(decodeRecord(span, start, topics));
+      yield intact.map((start) => decodeRecord(span, start, topics));
     }
-    return records;
   } finally {
     await file.close();
   }

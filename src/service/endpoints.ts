@@ -1,11 +1,12 @@
 import type { Accept } from "../../ingest/accept.js";
-import { type BackOff, createBackOff } from "../../ingest/back-off.js";
+import { createBackOff } from "../../ingest/back-off.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/broker-access.js";
 import { authenticate } from "../../ingest/credentials.js";
 import { createDenials } from "../../ingest/denials.js";
-import { freeFailures, guardGuessing } from "../../ingest/guessing.js";
+import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/guessing.js";
 import { createLimits } from "../../ingest/limits.js";
 import type { Presence } from "../../ingest/presence.js";
+import { createProven } from "../../ingest/proven.js";
 import { takenBefore } from "../../ingest/redelivery.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
@@ -42,17 +43,19 @@ export interface EndpointsDeps {
   readonly log: Logger;
   readonly faults: Faults;
   readonly clock: Clock;
+  /** Of MQTT. */
+  readonly connectionsMax: number;
 }
 
 export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const { config, base, kept, accept, status, log, clock } = deps;
   const { now, monotonic } = clock;
   const { db, devices, authority, directory, meter } = base;
-  const guesses = createBackOff(monotonic, freeFailures);
+  const guesses = { backOff: createBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
-    ...{ config, meter, log, clock },
+    ...{ config, meter, log, clock, connectionsMax: deps.connectionsMax },
     certificate: createServerCertificate({
       ...{ config, authority, vault: devices.vault },
       onFault: (path, error) =>
@@ -67,19 +70,23 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   if (broker !== null) kept.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
     ...{ directory, denials, now },
-    guessesOf: backOffByTenant(guesses, monotonic),
+    guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
   });
   return { listeners, broker, brokerAccess };
 }
 
+/** Sets of a tenant's own table. */
+const tenantSets = 128;
+
 /** A tenant names addresses as it likes: neither its counts nor their number may touch those of others. */
-function backOffByTenant(shared: BackOff, monotonic: () => number): (tenant: number | null) => BackOff {
-  const own = new Map<number, BackOff>();
+function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: number | null) => GuessGuard {
+  const own = new Map<number, GuessGuard>();
   return (tenant) => {
     if (tenant === null) return shared;
-    const known = own.get(tenant) ?? createBackOff(monotonic, freeFailures);
+    const backOff = () => createBackOff(monotonic, freeFailures, tenantSets);
+    const known = own.get(tenant) ?? { backOff: backOff(), proven: shared.proven };
     own.set(tenant, known);
     return known;
   };
@@ -87,7 +94,7 @@ function backOffByTenant(shared: BackOff, monotonic: () => number): (tenant: num
 
 function contextOf(
   { config, base, kept, accept, presence, faults, clock }: EndpointsDeps,
-  guesses: BackOff,
+  guesses: GuessGuard,
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = base;
@@ -97,7 +104,7 @@ function contextOf(
     ...{ topics: config.topics, packetBytesMax: packetBytesMaxOf(config.topics) },
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
-      guardGuessing(guesses, address, username, () =>
+      guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
         authenticate(directory, username, { token, certificate }, clock.now()),
       ),
     platformSubscriptions: directory.platformSubscriptions,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { OnFailed } from "../../ingest/consumers/failures.js";
 import { alertsConsumer } from "../../ingest/consumers/states.js";
 import { mayPublish } from "../../ingest/policies.js";
+import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { forgetDeparted } from "../../ingest/sessions/departed.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
 import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions/open.js";
@@ -43,7 +44,7 @@ export interface Kept {
   /** Saves the sessions, with what has become of their receipts stored first. */
   save(): Promise<void>;
   /** Drops sessions and messages whose time is over. */
-  endExpired(): void;
+  endExpired(): Promise<void>;
   /** Begins the sessions' file anew, in which a check has found a fault; the state in memory is written to it. */
   remakeSessions(fault: string): Promise<void>;
   closeSessions(): Promise<void>;
@@ -111,7 +112,8 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
     saved: savedOf(await store.load(), record.device),
     before: await recordsOf(journal, await store.savedID(), record),
   }));
-  const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow });
+  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
+  const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow }, bounds);
   deps.aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
   running = true;
   const { spaces } = saved;
@@ -147,9 +149,9 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
         await journal.waitFor(journal.committedID);
       }
     },
-    endExpired: () => {
-      spaces.expire(now() * 1000);
-      records.expireMessages();
+    endExpired: async () => {
+      await spaces.expire(now() * 1000);
+      await records.expireMessages();
     },
     remakeSessions: saved.remake,
     closeSessions: async () => {

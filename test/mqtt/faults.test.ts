@@ -143,7 +143,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
           done: (state: unknown, is: boolean) => void,
         ) => {
           if (clientID === "fault") throw new RangeError("the writer fails");
-          done(createSessionState(1, clientID, 1), false);
+          done(createSessionState(1, 1, clientID, 1), false);
           return 1;
         },
         ...{ disconnect: nothing, subscribeByPlatform: nothing },
@@ -157,8 +157,8 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       ...{ denials: { add: nothing }, hold: nothing, release: nothing },
       onFault: (error: Error) => void faults.push(error.message),
     } as unknown as EndpointContext;
-    const endpoint = createEndpoint(context);
-    const server = createServer((socket) => endpoint.take(socket, null)).listen(0, "127.0.0.1");
+    const endpoint = createEndpoint(context, 100);
+    const server = createServer((socket) => endpoint.take(socket, "127.0.0.1", null)).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const address = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const device = { id: 1, deviceUsername: "u", token: "t" };

@@ -95,7 +95,7 @@ mqttSuite("MQTT, topics beyond the bound", ({ each, five }, world, test) => {
       spaces: { publishCost: () => 0 },
     } as unknown as InboundContext;
     const owner = { origin: { device: { id: 1, access: null } }, terms: { version: 4 }, isClosed: false };
-    const inbound = new Inbound(context, {} as never, owner as never, createSessionState(1, "c", 1));
+    const inbound = new Inbound(context, {} as never, owner as never, createSessionState(1, 1, "c", 1));
     const packet: PublishPacket = {
       ...{
         cmd: "publish" as const,

@@ -8,6 +8,7 @@ import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { Session, Sessions } from "../../sessions/live.js";
 import type { SessionState } from "../../sessions/state.js";
+import { weightOfWill } from "../../sessions/weights.js";
 import { isWithin } from "../../topics.js";
 import { readConnect, readProtocol } from "./connect.js";
 import type { MqttContext } from "./context.js";
@@ -59,11 +60,11 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
+  constructor(context: MqttContext, wire: Wire, address: string, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
-    this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    this.#ip = address;
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -140,8 +141,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     setTimeout(() => this.#wire.destroy(), 1000).unref();
   }
 
-  /** The client has said goodbye. */
+  /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
   leave(): void {
+    this.#outbox.flush();
     this.#close("disconnect");
     this.#wire.end();
   }
@@ -183,7 +185,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    this.#heardAt = this.#context.monotonic();
+    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#goOn();
   }
@@ -202,7 +205,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
       const bytes = this.#unread;
       if (bytes === null || this.takesNoMore) return;
       this.#unread = null;
-      this.#heardAt = this.#context.monotonic();
+      if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
       this.#cut(bytes);
     });
     this.#goOn();
@@ -234,7 +237,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   /** It has said more than we have come to; what it has not read itself is no excuse. */
   get #waitsForTurn(): boolean {
-    return this.#unread !== null && this.#conversation?.handingOver.isHandingOver !== true;
+    const isKnown = this.#phase !== "new";
+    return isKnown && this.#unread !== null && this.#conversation?.handingOver.isHandingOver !== true;
   }
 
   handOver(): void {
@@ -364,7 +368,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#keepAlive = keepAlive;
     this.#origin = { ...ids, connection: 0 };
     // The session that this one takes over ends before this one is on record.
-    const refusal = this.#refusalOf(sessions, limits);
+    const refusal = this.#refusalOf(request, sessions, limits);
     if (refusal !== null) {
       this.#origin = null;
       this.end(refusal);
@@ -384,7 +388,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   /** Counts it among the device's connections, or says why there is no place for it. */
-  #refusalOf(sessions: Sessions, limits: Limits | null): EndReason | null {
+  #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
+    const { tenant } = this.entry.device;
+    if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     sessions.close(this);

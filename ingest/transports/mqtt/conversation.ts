@@ -190,7 +190,10 @@ export class Conversation {
       count(this.#context.meter.policyRefused, "subscribe");
       return true;
     };
-    const { codes, granted } = judge(this.#state, packet, refuses, this.#granting, this.#context.topics);
+    const { tenant, ownBytes } = this.#state;
+    const { spaces, topics } = this.#context;
+    const hasRoom = (bytes: number) => spaces.held.mayGrow(tenant, ownBytes, bytes);
+    const { codes, granted } = judge(this.#state, packet, { refuses, hasRoom, topics }, this.#granting);
     const granting = ownSet(this.#granting);
     for (const [filter] of granted) granting.add(filter);
     this.#granting = granting;

@@ -77,8 +77,9 @@ class WindowedDeliveries implements Deliveries {
   readonly #options: DeliveryOptions;
   /** Sent on this connection and not settled. */
   #inFlight: ReadonlySet<number> = emptySet;
-  /** Packet ids behind the window; null: none yet. */
+  /** Packet ids behind the window, those from `#next` on; null: none. */
   #waiting: number[] | null = null;
+  #next = 0;
   /** Retained messages of one subscription after the other; null: none. */
   #retained: Iterator<Message>[] | null = null;
 
@@ -134,8 +135,7 @@ class WindowedDeliveries implements Deliveries {
   }
 
   send(message: Outgoing): void {
-    const isFirst = this.#waiting === null || this.#waiting.length === 0;
-    if (isFirst && this.#hasRoom()) this.#sendOn(message);
+    if (this.#waiting === null && this.#hasRoom()) this.#sendOn(message);
     else {
       this.#waiting ??= [];
       this.#waiting.push(message.messageID);
@@ -145,6 +145,7 @@ class WindowedDeliveries implements Deliveries {
   resume(): void {
     if (this.#state.outgoing.size === 0) return;
     this.#waiting = [...this.#state.outgoing.keys()];
+    this.#next = 0;
     this.#fill();
   }
 
@@ -227,12 +228,18 @@ class WindowedDeliveries implements Deliveries {
   #fill(): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    let taken = 0;
-    for (; taken < waiting.length && this.#hasRoom(); taken++) {
-      const message = this.#state.outgoing.get(waiting[taken] as number);
+    while (this.#next < waiting.length && this.#hasRoom()) {
+      const message = this.#state.outgoing.get(waiting[this.#next++] as number);
       if (message !== undefined) this.#sendOn(message);
     }
-    if (taken > 0) this.#waiting = waiting.slice(taken);
+    if (this.#next === waiting.length) {
+      this.#waiting = null;
+      this.#next = 0;
+    } else if (this.#next > waiting.length / 2) {
+      // Not with each acknowledgement: thousands may wait.
+      this.#waiting = waiting.slice(this.#next);
+      this.#next = 0;
+    }
   }
 }
 

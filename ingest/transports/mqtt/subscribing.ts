@@ -2,6 +2,7 @@ import { subscriptionsMax } from "../../sessions/bounds.js";
 import type { Filters } from "../../sessions/records.js";
 import { isInboxOf } from "../../sessions/routing.js";
 import type { SessionState } from "../../sessions/state.js";
+import { weightOfFilter } from "../../sessions/weights.js";
 import { isSharedFilter, isTopicFilter, isWithin, type TopicBounds } from "../../topics.js";
 import type { SubscribePacket } from "./packets.js";
 import { code, failure } from "./reasons.js";
@@ -17,19 +18,28 @@ export interface Judged {
   readonly granted: Filters;
 }
 
+/** What a filter has to pass. */
+export interface SubscribeRules {
+  /** Who may not read what. */
+  readonly refuses: (filter: string) => boolean;
+  /** Whether so many bytes more may be held for the session. */
+  readonly hasRoom: (bytes: number) => boolean;
+  readonly topics: TopicBounds;
+}
+
 /**
- * `refuses` says who may not read what; a filter that is there twice counts once, as its last [MQTT-3.8.4-3].
- * `granting`: what earlier packets were granted that is on its way to the disk.
+ * A filter that is there twice counts once, as its last [MQTT-3.8.4-3]. `granting`: what earlier packets were granted that
+ * is on its way to the disk.
  */
 export function judge(
   { subscriptions }: Subscribed,
   { filters }: SubscribePacket,
-  refuses: (filter: string) => boolean,
+  { refuses, hasRoom, topics }: SubscribeRules,
   granting: ReadonlySet<string>,
-  bounds: TopicBounds,
 ): Judged {
   const granted = new Map<string, Filters[number][1]>();
   let { size, filtersLength: length } = subscriptions;
+  let grown = 0;
   for (const filter of granting) {
     if (subscriptions.has(filter)) continue;
     size++;
@@ -38,10 +48,13 @@ export function judge(
 
   const codes = filters.map(({ filter, options }) => {
     if (isSharedFilter(filter)) return code.sharedSubscriptions;
-    if (!isTopicFilter(filter) || !isWithin(filter, bounds)) return code.topicFilter;
+    if (!isTopicFilter(filter) || !isWithin(filter, topics)) return code.topicFilter;
     if (refuses(filter)) return code.notAuthorized;
     if (!subscriptions.has(filter) && !granting.has(filter) && !granted.has(filter)) {
       if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
+      const bytes = grown + weightOfFilter(filter);
+      if (!hasRoom(bytes)) return code.quota;
+      grown = bytes;
       size++;
       length += filter.length;
     }
@@ -74,7 +87,7 @@ const words: Readonly<Record<number, string>> = {
   [code.sharedSubscriptions]: "shared subscriptions are not offered",
   [code.topicFilter]: "a topic filter is malformed, or has too many bytes or levels",
   [code.notAuthorized]: "the device may not read what a topic filter covers",
-  [code.quota]: "the session has too many subscriptions",
+  [code.quota]: "the session has too many subscriptions, or its tenant too much that is held",
 };
 
 /** The first refusal among the codes in words, or an empty text. */

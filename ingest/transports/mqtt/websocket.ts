@@ -3,12 +3,14 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
+import type { Proxies, ProxyHeaders } from "../../proxies.js";
 import { handshakeTimeoutMs } from "./tls.js";
 import { type Wire, WireError } from "./wire.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
 export interface WebSocketLayer {
-  accept(socket: Socket): void;
+  /** With the address that it comes from, as far as its lower layers know. */
+  accept(socket: Socket, address: string): void;
   /** Cuts off handshakes that take too long. */
   sweep(): void;
 }
@@ -23,10 +25,13 @@ const pongBytesMax = 64 * 1024;
 
 interface Handshake {
   readonly since: number;
+  readonly address: string;
   failure: HandshakeFailure;
 }
 
-export interface WebSocketOptions {
+export interface WebSocketLayerDeps {
+  /** Whose Forwarded and X-Forwarded-For are believed. */
+  readonly proxies: Proxies;
   readonly meter: Meter;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -35,8 +40,8 @@ export interface WebSocketOptions {
 }
 
 export function createWebSocketLayer(
-  { meter, monotonic, frameBytesMax }: WebSocketOptions,
-  next: (wire: Wire) => void,
+  { proxies, meter, monotonic, frameBytesMax }: WebSocketLayerDeps,
+  next: (wire: Wire, address: string) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
   const options = {
@@ -84,14 +89,15 @@ export function createWebSocketLayer(
       return void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     }
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const address = proxies.clientOf(handshakes.get(socket)?.address ?? "", toldBy(request));
       leave(socket);
-      next(new WebSocketWire(webSocket, (socket as Socket).remoteAddress));
+      next(new WebSocketWire(webSocket), address);
     });
   });
 
   return {
-    accept: (socket) => {
-      handshakes.set(socket, { since: monotonic(), failure: "lost" });
+    accept: (socket, address) => {
+      handshakes.set(socket, { since: monotonic(), address, failure: "lost" });
       meter.handshakesPending++;
       socket.once("close", ended);
       // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
@@ -112,6 +118,11 @@ export function createWebSocketLayer(
 /** 'close' follows, and is what counts. */
 function ignore(): void {}
 
+function toldBy({ headers }: IncomingMessage): ProxyHeaders {
+  const list = headers["x-forwarded-for"];
+  return { forwarded: headers.forwarded, "x-forwarded-for": Array.isArray(list) ? list.join(",") : list };
+}
+
 /** [MQTT-6.0.0-3] */
 function offersMqtt({ headers }: IncomingMessage): boolean {
   const offered = headers["sec-websocket-protocol"]?.split(",").map((one) => one.trim()) ?? [];
@@ -120,13 +131,11 @@ function offersMqtt({ headers }: IncomingMessage): boolean {
 
 /** The binary frames of a WebSocket as bytes; packets and frames need not meet [MQTT-6.0.0-2]. */
 class WebSocketWire extends Duplex {
-  readonly remoteAddress: string | undefined;
   readonly #webSocket: WebSocket;
 
-  constructor(webSocket: WebSocket, remoteAddress: string | undefined) {
+  constructor(webSocket: WebSocket) {
     super({ allowHalfOpen: false });
     this.#webSocket = webSocket;
-    this.remoteAddress = remoteAddress;
     webSocket.on("message", (data: Buffer, isBinary: boolean) => this.#take(data, isBinary));
     webSocket.on("ping", (data) => {
       if (webSocket.bufferedAmount < pongBytesMax) webSocket.pong(data);
