@@ -60,7 +60,7 @@ function evaluation(condition: string, seconds: number): number {
   })) as Partial<Parameters<typeof planOf>[2][number]>[] as Parameters<typeof planOf>[2];
   const plan = planOf(points, [], rules, (text) => {
     const formula = compileFormula(text, new Set(), asStored);
-    return { variables: formula.variables, evaluate: formula.row() };
+    return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
   });
   const states = Array.from({ length: devices }, (_, i) => newState({ id: i + 1, tenant: 1 }, undefined, []));
   const series = points.map(({ id, dataPointID: field }) => ({

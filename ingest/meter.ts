@@ -48,6 +48,7 @@ export type HandshakeFailure =
   | "certificate" // the mutual listener got none, or one of an unknown authority
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
+  | "proxy" // a trusted proxy's header that cannot be read, or none where one is required
   | "full"; // more sockets than the endpoint holds
 
 /** Why the service ended an HTTP connection; labels of `tidemark_http_connections_ended_total`. */
@@ -97,6 +98,8 @@ export interface Meter {
   readonly dropped: Map<DropReason, number>;
   readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Beginnings and ends of alerts beyond those that one message may bring about of one cause. */
+  transitionsCounted: number;
   /** Messages that waited for their limit. */
   slowedDown: number;
   /** Messages of the external broker that came. */
@@ -126,6 +129,7 @@ export function createMeter(): Meter {
     dropped: new Map(),
     messagesRefused: new Map(),
     policyRefused: new Map(),
+    transitionsCounted: 0,
     slowedDown: 0,
     brokerMessages: 0,
     brokerRefused: new Map(),

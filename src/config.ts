@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
+import { isNetwork } from "../ingest/proxies.js";
 import { readInteger } from "../store/number-text.js";
 import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
@@ -30,6 +31,12 @@ export interface Config {
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
   /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  /** Addresses and networks of proxies that are believed about whose requests they pass on. */
+  readonly trustedProxies: readonly string[];
+  /** Whether those begin MQTT connections with a PROXY header. */
+  readonly proxyProtocol: "optional" | "required" | "off";
+  /** Of TLS 1.2, at the MQTT listeners. */
+  readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
@@ -56,6 +63,10 @@ export interface Config {
   readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
+  /** Of alerts that have ended; 0 is for ever. */
+  readonly alertRetentionDays: number;
+  /** Ended alerts of one tenant. */
+  readonly alertHistoryMax: number;
   /** How long a device may be away before that is an alert. */
   readonly offlineAlertSeconds: number;
   /** Messages that may wait for one client. */
@@ -148,6 +159,16 @@ const schema = z.object({
   CA_KEY: z.string().min(1).optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
+  TRUSTED_PROXIES: z
+    .string()
+    .transform((text) => text.split(",").map((one) => one.trim()))
+    .refine(
+      (all) => all.every(isNetwork),
+      "must be addresses or networks such as 10.0.0.0/8, separated by commas",
+    )
+    .default([]),
+  PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
+  TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
@@ -173,6 +194,8 @@ const schema = z.object({
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
+  ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
   SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
@@ -213,6 +236,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicHost: env.PUBLIC_HOST ?? null,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),
     tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
+    trustedProxies: env.TRUSTED_PROXIES,
+    proxyProtocol: env.PROXY_PROTOCOL,
+    tlsSuites: env.TLS_SUITES,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
@@ -232,6 +258,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    alertRetentionDays: env.ALERT_RETENTION_DAYS,
+    alertHistoryMax: env.ALERT_HISTORY_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
     sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
     limits: {

@@ -6,6 +6,7 @@ import type { EventLog } from "../store/events.js";
 import type { Journal } from "../store/journal.js";
 import type { SeriesStore } from "../store/series.js";
 import { nextTurn } from "../store/turns.js";
+import { createAlertRetention } from "./alert-retention.js";
 import type { Config } from "./config.js";
 import { every } from "./every.js";
 import type { Logger } from "./log.js";
@@ -60,6 +61,7 @@ const reserveMs = 2000;
 /** The first look follows a start by so much. */
 const checksMs = 30_000;
 const controlLogsMs = 60_000;
+const alertsMs = 300_000;
 const clockMs = 1000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
@@ -87,6 +89,14 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     every(checksMs, "check the databases", deps.log, () => deps.checks.look()),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
     every(controlLogBytesMs, "keep control logs within their bytes", deps.log, () => trimControlLogs(deps)),
+    every(
+      alertsMs,
+      "apply the alerts' retention",
+      deps.log,
+      createAlertRetention(deps.db, {
+        ...{ days: deps.config.alertRetentionDays, rowsMax: deps.config.alertHistoryMax, now: deps.now },
+      }),
+    ),
   ];
   return {
     get backlogFull() {

@@ -144,6 +144,12 @@ export function createStatus(sources: StatusSources): Status {
       ),
       samples(
         "counter",
+        "tidemark_alert_transitions_counted_total",
+        "Beginnings and ends of alerts that are only counted: beyond 10 of one cause in one message.",
+        one(meter.transitionsCounted),
+      ),
+      samples(
+        "counter",
         "tidemark_slowed_down_total",
         "Messages that waited for the limit of their device or tenant.",
         one(meter.slowedDown),

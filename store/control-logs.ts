@@ -1,6 +1,7 @@
 import { type BoundedListing, devicesMax, listBounded, listOfDevices } from "./bounded-list.js";
 import type { Actor } from "./changes.js";
 import type { Db, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import { insertInto, integer, type Page, type PageRequest, stamps, text } from "./table.js";
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
@@ -72,6 +73,7 @@ const deviceListing: Omit<BoundedListing, "tests"> = {
     left join departed_device e on e.id = r.deviceIntID
     left join group_control_log l on l.id = r.groupLogIntID`,
   filters: controlLogFilters,
+  bytes: bytesOf("r.payload"),
   ascending: "createAt",
 };
 
@@ -81,6 +83,7 @@ const groupListing: Omit<BoundedListing, "tests"> = {
     r.userIntID, r.createAt, r.updateAt`,
   from: "group_control_log r left join device_group g on g.id = r.groupIntID",
   filters: groupControlLogFilters,
+  bytes: bytesOf("r.payload"),
   ascending: "createAt",
 };
 

@@ -52,6 +52,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/endpoint.ts", "certificates: valid still"],
   ["ingest/transports/mqtt/inbound.ts", "expiry of what sessions keep of a message"],
+  ["src/alert-retention.ts", "retention"],
   ["src/clock-watch.ts", "to be held against the monotonic clock"],
   ["src/control/", "records, ttl of commands, schedules"],
   ["src/history/", "records, and bounds of the times of points"],

@@ -56,11 +56,11 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
+  constructor(context: MqttContext, wire: Wire, address: string, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
-    this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    this.#ip = address;
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -176,7 +176,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    this.#heardAt = this.#context.monotonic();
+    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#outbox.flush();
     if (this.#isFull(1)) this.#pause();
