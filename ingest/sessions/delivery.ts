@@ -44,8 +44,7 @@ export function createDelivery(holdings: Pick<Holdings, "queue" | "lastRetained"
         const message: Message = { ...envelope, payload: published.payload, qos, identifiers, at };
         if (state.link?.deliver(message)) sent++;
       } else {
-        // The bytes that came in belong to a larger buffer.
-        kept ??= Uint8Array.from(published.payload);
+        kept ??= ownBytes(published.payload);
         const message: Message = { ...envelope, payload: kept, qos, identifiers, at };
         if (holdings.queue(state, message, receipt, settled)) awaited++;
       }
@@ -85,4 +84,9 @@ function* retainedFor(
 
 function* atQos0(messages: Iterable<Message>): Generator<Message, undefined> {
   for (const message of messages) if (message.qos === 0) yield message;
+}
+
+/** What came in belongs to a larger buffer; what does not is shared by all that hold it. */
+function ownBytes(payload: Uint8Array): Uint8Array {
+  return payload.byteLength === payload.buffer.byteLength ? payload : Uint8Array.from(payload);
 }
