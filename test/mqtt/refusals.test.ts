@@ -169,6 +169,7 @@ suite("MQTT, refusals", (test) => {
       meter: createMeter(),
       ...clock,
       onClosed: nothing,
+      turns: createReadingTurns(),
     } as unknown as MqttContext;
     const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
     const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
