@@ -34,6 +34,10 @@ export interface Config {
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
+  /** Of the log of changes. */
+  readonly changeRetentionDays: number;
+  /** Of one tenant in the log of changes. */
+  readonly changeRowsMax: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
@@ -138,6 +142,8 @@ const schema = z.object({
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
+  CHANGE_RETENTION_DAYS: whole(1, 36_500).prefault(String(365)),
+  CHANGE_ROWS_MAX: whole(1000, 1e9).prefault(String(1_000_000)),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
@@ -198,6 +204,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
+    changeRetentionDays: env.CHANGE_RETENTION_DAYS,
+    changeRowsMax: env.CHANGE_ROWS_MAX,
     importBytesMax: env.IMPORT_BYTES_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
