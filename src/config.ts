@@ -48,6 +48,10 @@ export interface Config {
   readonly pointRetentionDays: number;
   /** Before it no time of a point is taken; microseconds. */
   readonly oldestTime: number;
+  /** Of the log of changes. */
+  readonly changeRetentionDays: number;
+  /** Of one tenant in the log of changes. */
+  readonly changeRowsMax: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   /** That the formulas of one answer may compute for. */
@@ -178,6 +182,8 @@ const schema = z.object({
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
   OLDEST_TIME: oldestTime.prefault("1684-08-01"),
+  CHANGE_RETENTION_DAYS: whole(1, 36_500).prefault(String(365)),
+  CHANGE_ROWS_MAX: whole(1000, 1e9).prefault(String(1_000_000)),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
@@ -248,6 +254,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
     oldestTime: env.OLDEST_TIME,
+    changeRetentionDays: env.CHANGE_RETENTION_DAYS,
+    changeRowsMax: env.CHANGE_ROWS_MAX,
     importBytesMax: env.IMPORT_BYTES_MAX,
     formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:

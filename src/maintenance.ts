@@ -1,4 +1,5 @@
 import type { Presence } from "../ingest/presence.js";
+import { createChangeRetention } from "../store/change-retention.js";
 import { removeOldestControlLogs, tenantsOverLogBytes } from "../store/control-log-bytes.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
@@ -62,6 +63,7 @@ const reserveMs = 2000;
 const checksMs = 30_000;
 const controlLogsMs = 60_000;
 const alertsMs = 300_000;
+const changesMs = 60_000;
 const clockMs = 1000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
@@ -72,6 +74,11 @@ const dayMs = 86_400_000;
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
   const removals = createRemovals(deps);
+  const dropChanges = createChangeRetention(deps.db, {
+    days: deps.config.changeRetentionDays,
+    rowsOfTenantMax: deps.config.changeRowsMax,
+    followed: deps.followed,
+  });
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
     every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
@@ -87,6 +94,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       keepReserve(deps.config.dataDir, deps.config.freeBytesMin),
     ),
     every(checksMs, "check the databases", deps.log, () => deps.checks.look()),
+    every(changesMs, "apply the log of changes' retention", deps.log, () => dropChanges(deps.now())),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
     every(controlLogBytesMs, "keep control logs within their bytes", deps.log, () => trimControlLogs(deps)),
     every(

@@ -10,7 +10,7 @@ import {
 import { type Db, openDb } from "../../store/db.js";
 import { dueForDevices } from "../../store/due-schedules.js";
 import { endGroupTurns, openGroupTurns, takeTurn } from "../../store/group-turns.js";
-import { schemaVersion } from "../../store/migrations.js";
+import { logBytesSchema } from "../../store/schema-log-bytes.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const kibi = 1024;
@@ -102,7 +102,7 @@ suite("bytes of control logs", (test) => {
     });
   });
 
-  test("a folder of before is counted when it is opened, and its logs are read on", async () => {
+  test("logs of before are counted when the schema is brought up to date", async () => {
     await withTempDir(async (dir) => {
       const first = await openDb(path(dir));
       await sendToGroup(first, 2, "a", 5000, 10);
@@ -114,8 +114,9 @@ suite("bytes of control logs", (test) => {
           { sql: `drop trigger ${table}_gone` },
         ]),
         { sql: "drop table control_log_bytes" },
-        { sql: "update format set version = ?", args: [schemaVersion - 1] },
       ]);
+      // The step of the migration itself, whatever steps come behind it.
+      await first.write(logBytesSchema.map((sql) => ({ sql })));
       first.close();
       const second = await openDb(path(dir));
       assert.equal(await counted(second), wanted);
