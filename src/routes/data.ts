@@ -39,6 +39,8 @@ const aggregateType = 2;
 const formulaData = 1;
 /** Series that one answer reads at once: as many as the engine has hands, and some that wait. */
 const questionsAtOnce = 4;
+/** Texts made JSON at once: each may have 64 KiB. */
+const textsAtOnce = 16;
 
 const timeAndValue = z.object({
   time: z.array(z.union([z.string(), z.number()])),
@@ -210,7 +212,8 @@ async function answerOriginal(
   let truncated = false;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, point }) => {
     const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-    const data = await originalData(deps.series, series, formOf(point), range, size);
+    const form = formOf(point);
+    const data = await originalData(deps.series, series, form, range, size);
     truncated ||= data.truncated;
     budget(data.times.length);
     return {
@@ -218,7 +221,7 @@ async function answerOriginal(
       dataPointName: point.dataPointName,
       originalData: {
         time: timeColumn(data.times, (time) => write(range.zone, time)),
-        value: new Column(data.times.length, data.values),
+        value: new Column(data.times.length, data.values, null, form === "text" ? textsAtOnce : undefined),
       },
       ...ownerOf(device, asked),
     };
