@@ -1,5 +1,5 @@
 import { type DataPoint, kindOf } from "../store/data-points.js";
-import type { SeriesStore } from "../store/series.js";
+import type { SeriesQuestions } from "../store/series.js";
 import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */
@@ -32,7 +32,7 @@ const textsAtOnce = 64;
  * than asked for where there are more bytes than that.
  */
 export async function newestWithin(
-  store: SeriesStore,
+  store: SeriesQuestions,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
   least: number,
@@ -56,7 +56,7 @@ export async function newestWithin(
 
 /** The newest point of each, same order as asked. */
 export async function newestPoints(
-  store: SeriesStore,
+  store: SeriesQuestions,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
 ): Promise<Newest[]> {

@@ -50,6 +50,8 @@ export interface StatusSources {
   readonly removals: () => RemovalCounts;
   /** Messages that ended the service and are set aside, by follower of the journal. */
   readonly setAside: () => ReadonlyMap<string, number>;
+  /** Bytes that are held for clients of MQTT. */
+  readonly heldBytes: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
   /** Milliseconds; never set. */
@@ -123,6 +125,12 @@ export function createStatus(sources: StatusSources): Status {
         by("reason", meter.dropped),
       ),
       samples(
+        "gauge",
+        "tidemark_session_held_bytes",
+        "Bytes that are held for clients: messages that wait or are retained, wills, subscriptions.",
+        one(sources.heldBytes()),
+      ),
+      samples(
         "counter",
         "tidemark_messages_refused_total",
         "Messages of clients that are not kept, by reason.",
@@ -133,6 +141,12 @@ export function createStatus(sources: StatusSources): Status {
         "tidemark_policy_refused_total",
         "Messages, subscriptions and deliveries that a policy has refused.",
         by("action", meter.policyRefused),
+      ),
+      samples(
+        "counter",
+        "tidemark_alert_transitions_counted_total",
+        "Beginnings and ends of alerts that are only counted: beyond 10 of one cause in one message.",
+        one(meter.transitionsCounted),
       ),
       samples(
         "counter",
@@ -183,6 +197,13 @@ export function createStatus(sources: StatusSources): Status {
         one(meter.brokerConnections),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples("gauge", "tidemark_http_connections", "Open HTTP connections.", one(meter.httpConnections)),
+      samples(
+        "counter",
+        "tidemark_http_connections_ended_total",
+        "HTTP connections that the service has ended, by reason.",
+        by("reason", meter.httpEnded),
+      ),
       samples("counter", "tidemark_damage_total", "Damaged places found on disk.", damaged("findings")),
       samples(
         "counter",

@@ -203,3 +203,66 @@ export async function clearAlerts(db: Db, actor: Actor, now: number, ids: readon
 export async function removeAlerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   await db.write(deleteStatements("alert", actor, now, ids));
 }
+
+/**
+ * Removes history alerts that ended, and were made, before a time in milliseconds: of at most `limit` alerts behind
+ * the id `from`. Answers where to go on; null at the end of those that can be so old.
+ */
+export async function removeOldAlerts(
+  db: Db,
+  before: number,
+  from: number,
+  limit: number,
+): Promise<number | null> {
+  // Ids ascend with the time that alerts are made.
+  const last = await db.first<{ id: number }>(
+    `select max(id) id from (select id, createAt from alert where id > ? order by id limit ?) where createAt < ?`,
+    [from, limit, before],
+  );
+  const to = last?.id ?? null;
+  if (to === null) return null;
+  await db.write([
+    {
+      sql: "delete from alert where id > ? and id <= ? and createAt < ? and endTime < ?",
+      args: [from, to, before, before],
+    },
+  ]);
+  return to;
+}
+
+/**
+ * The newest history alert of a tenant that lies beyond `max` newer ones; null where there are no more than those.
+ * Between steps of `limit` rows `breathe` lets others in.
+ */
+export async function alertBeyond(
+  db: Db,
+  tenant: number,
+  max: number,
+  limit: number,
+  breathe: () => Promise<void>,
+): Promise<number | null> {
+  let id = Number.MAX_SAFE_INTEGER;
+  for (let left = max + 1; left > 0; left -= limit) {
+    const row = await db.first<{ id: number }>(
+      `select id from alert where tenant = ? and endTime is not null and id < ?
+        order by id desc limit 1 offset ?`,
+      [tenant, id, Math.min(left, limit) - 1],
+    );
+    if (row === undefined) return null;
+    id = row.id;
+    await breathe();
+  }
+  return id;
+}
+
+/** Removes up to `limit` of a tenant's oldest history alerts up to an id; answers how many. */
+export async function removeAlertsUpTo(db: Db, tenant: number, id: number, limit: number): Promise<number> {
+  const [result] = await db.write([
+    {
+      sql: `delete from alert where id in (select id from alert
+        where tenant = ? and endTime is not null and id <= ? order by id limit ?)`,
+      args: [tenant, id, limit],
+    },
+  ]);
+  return result?.rowsAffected ?? 0;
+}

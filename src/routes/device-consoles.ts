@@ -19,12 +19,12 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
       filters: appTemplateFilters,
       parent: anyDeviceIDs,
       schema: consoleTemplateSchema,
-      list: async ({ caller }, request, id) => {
+      list: async ({ caller, request: { signal } }, request, id) => {
         const device = await catalog.byIntID(caller.tenant, id);
         if (device === undefined) throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
         const page = await templatesOfProduct(db, caller.tenant, request, device.productIntID);
         const gauges = page.items.map((point) => ({ device, point }));
-        const newest = await newestWithin(series, refs, gauges, 1, pageBytesMax);
+        const newest = await newestWithin(series.under(signal), refs, gauges, 1, pageBytesMax);
         const items = page.items
           .slice(0, newest.length)
           .map((item, i) => ({ ...item, newest: newest[i] ?? null }));

@@ -48,7 +48,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
       filters: carriedDeviceFilters,
       parent: carrierIDs,
       schema,
-      list: async ({ caller }, request, gateway) => {
+      list: async ({ caller, request: { signal } }, request, gateway) => {
         const page = await listCarriedDevices(db, caller.tenant, gateway, request);
         /** Of each device, where its gauges end. */
         const ends: number[] = [];
@@ -62,7 +62,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
         if (asked.length > valuesMax) {
           throw invalid({ _limit: `an answer holds at most ${valuesMax} values: ask for fewer devices` });
         }
-        const newest = await newestWithin(series, refs, asked, ends[0] ?? 0, pageBytesMax);
+        const newest = await newestWithin(series.under(signal), refs, asked, ends[0] ?? 0, pageBytesMax);
         const whole = ends.filter((end) => end <= newest.length).length;
         const items = page.items.slice(0, whole).map((device, i) => {
           const [from = 0, to = 0] = [ends[i - 1], ends[i]];
