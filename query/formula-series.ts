@@ -1,4 +1,4 @@
-import type { SeriesRef, SeriesStore } from "../store/series.js";
+import type { SeriesQuestions, SeriesRef } from "../store/series.js";
 import { createSlice } from "../store/turns.js";
 import type { Computing } from "./computing.js";
 import type { Formula } from "./formula.js";
@@ -22,7 +22,7 @@ export interface FormulaValues extends NumberColumns {
  * before the range (NaN when the first is the first stored). @throws StoreError LIMIT
  */
 export async function evaluateAt(
-  store: SeriesStore,
+  store: SeriesQuestions,
   bound: BoundFormula,
   own: NumberColumns,
   previous: number,
@@ -69,7 +69,7 @@ async function inSlices(
 
 /** `lastValue` of the first point, where the formula asks for it. */
 export async function previousValue(
-  store: SeriesStore,
+  store: SeriesQuestions,
   bound: BoundFormula,
   series: SeriesRef,
   own: NumberColumns,
@@ -87,7 +87,7 @@ const backward = { first: 1, most: 16_384, widening: 16 } as const;
  * over, a bounded number at a time. Reading them counts as computing, which bounds how many. @throws StoreError LIMIT
  */
 export async function lastGivenBefore(
-  store: SeriesStore,
+  store: SeriesQuestions,
   bound: BoundFormula,
   series: SeriesRef,
   time: number,

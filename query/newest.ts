@@ -1,5 +1,5 @@
 import { type DataPoint, kindOf } from "../store/data-points.js";
-import type { SeriesStore } from "../store/series.js";
+import type { SeriesQuestions } from "../store/series.js";
 import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */
@@ -26,7 +26,7 @@ const placeType = 6;
 
 /** The newest point of each, same order as asked. */
 export async function newestPoints(
-  store: SeriesStore,
+  store: SeriesQuestions,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
 ): Promise<Newest[]> {
@@ -52,9 +52,12 @@ export function told<T>(
   return "error" in newest ? { value: null, error: newest.error } : { value: show(newest) };
 }
 
+/** Whether a text of the store is a place, as JSON. */
+export const isPlace = (pointDataType: number): boolean => pointDataType === placeType;
+
 /** Booleans are stored as 1 and 0, places as JSON. */
 export function shown(pointDataType: number, value: number | string): NewestPoint["value"] {
-  if (pointDataType === placeType) return JSON.parse(String(value)) as readonly number[];
+  if (isPlace(pointDataType)) return JSON.parse(String(value)) as readonly number[];
   return kindOf(pointDataType) === "boolean" ? value === 1 : value;
 }
 

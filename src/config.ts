@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
 import { readInteger } from "../store/number-text.js";
+import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
@@ -9,6 +10,8 @@ export type Port = number | null;
 export interface Config {
   readonly host: string;
   readonly httpPort: number;
+  /** HTTP connections at once. */
+  readonly httpConnectionsMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
   /** With client certificates. */
@@ -34,6 +37,8 @@ export interface Config {
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
+  /** Before it no time of a point is taken; microseconds. */
+  readonly oldestTime: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   /** That the formulas of one answer may compute for. */
@@ -55,6 +60,8 @@ export interface Config {
   readonly alertHistoryMax: number;
   /** How long a device may be away before that is an alert. */
   readonly offlineAlertSeconds: number;
+  /** Messages that may wait for one client. */
+  readonly sessionQueueMessagesMax: number;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
@@ -96,6 +103,11 @@ const port = z
   )
   .transform((text): Port => (text === "off" ? null : Number(text)));
 const bytes = whole(0, 2 ** 50);
+/** A day of UTC that both engines can hold the points of, as its first microsecond. */
+const oldestTime = z.iso
+  .date("must be a day, YYYY-MM-DD")
+  .transform((day) => Date.parse(day) * 1000)
+  .refine(isStorableTime, "must be a day from 1684-08-01 to 2255-05-31");
 const knownZone = (name: string): boolean => {
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
@@ -115,6 +127,7 @@ function isBrokerAddress(text: string): boolean {
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
+  HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
   MQTT_PORT: port.prefault("1883"),
   MQTTS_PORT: port.prefault("8883"),
   MQTTSS_PORT: port.prefault("8884"),
@@ -144,6 +157,7 @@ const schema = z.object({
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
+  OLDEST_TIME: oldestTime.prefault("1684-08-01"),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
@@ -163,6 +177,7 @@ const schema = z.object({
   ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
   ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
+  SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
@@ -186,6 +201,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({
     host: env.HOST,
     httpPort: env.HTTP_PORT,
+    httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
     mqttPort: env.MQTT_PORT,
     mqttsPort: env.MQTTS_PORT,
     mqttssPort: env.MQTTSS_PORT,
@@ -207,6 +223,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
+    oldestTime: env.OLDEST_TIME,
     importBytesMax: env.IMPORT_BYTES_MAX,
     formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:
@@ -220,6 +237,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     alertRetentionDays: env.ALERT_RETENTION_DAYS,
     alertHistoryMax: env.ALERT_HISTORY_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
+    sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
     limits: {
       device: {
         connectionsMax: env.DEVICE_CONNECTIONS_MAX,

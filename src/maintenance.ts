@@ -30,7 +30,7 @@ export interface MaintenanceDeps {
   readonly sessions: {
     save(): Promise<void>;
     /** Drops sessions and messages whose time is over. */
-    end(): void;
+    end(): Promise<void>;
     /** The journal id that the saved state stands for. */
     savedID(): number;
   };

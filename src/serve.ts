@@ -23,6 +23,7 @@ import { type Consumers, resettle, startConsumers } from "./service/consumers.js
 import { openControl } from "./service/control.js";
 import { openEndpoints } from "./service/endpoints.js";
 import { createFailedRecords } from "./service/failed-records.js";
+import { createFaults } from "./service/faults.js";
 import { listenHttp } from "./service/http.js";
 import { openKept } from "./service/kept.js";
 import { createRefill } from "./service/refill.js";
@@ -58,10 +59,11 @@ export async function serve(
     ...{ fatal, log, note: troubles.note, onDamage: damage.report, onGap: refill.fill },
   });
   const onFailed = createFailedRecords(log, meter, clock.monotonic);
+  const faults = createFaults(log, clock.monotonic);
   const oldest = (): number =>
     config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * dayMs) * 1000;
   const aside = await openAsideKeeper({ config, db, log, troubles, oldest, now });
-  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, now });
+  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, faults, now });
   const { journal, events, saved } = kept;
 
   const presence = createPresence(db, config.nodeNumber);
@@ -77,12 +79,14 @@ export async function serve(
     ...{ journal, meter, live, damage, troubles, settledID, monotonic: clock.monotonic },
     alertsID: () => consumers?.alerts.settledID ?? 0,
     setAside: aside.counts,
+    heldBytes: () => kept.spaces.held.total,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     stopped: () => accept.stopped,
     closing: () => closing,
   });
   const place = zone(config.timezone);
-  const rules = () => ({ local: localTimeIn(place), oldest: oldest() });
+  const { oldestTime: earliest } = config;
+  const rules = () => ({ local: localTimeIn(place), earliest, oldest: oldest() });
   if (!config.holdSeries) {
     const parts = { config, base, journal, series, presence, status, aside, gate };
     consumers = await startConsumers({ ...parts, rules, onFailed, onStored: live.publish, clock, fatal });
@@ -99,7 +103,7 @@ export async function serve(
   });
 
   const parts = { config, base, kept, accept, log };
-  const endpoints = await openEndpoints({ ...parts, clock, brokerSettings, presence, status });
+  const endpoints = await openEndpoints({ ...parts, faults, clock, brokerSettings, presence, status });
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
   const { timezone } = config;
@@ -111,6 +115,7 @@ export async function serve(
     gate,
     events,
     directory,
+    earliest,
     oldest,
     now,
     timezone,
@@ -144,7 +149,9 @@ export async function serve(
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });
-  const http = await listenHttp(app.fetch, config, log);
+  const http = await listenHttp(app.fetch, {
+    ...{ config, log, meter, monotonic: clock.monotonic, connectionsMax: config.httpConnectionsMax },
+  });
   const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(dir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http: http.address, pid: process.pid }), { mode: 0o600 });

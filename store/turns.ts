@@ -59,4 +59,18 @@ export function createBreather(ms = sliceMs): () => Promise<void> {
   };
 }
 
+/**
+ * Runs short works of many callers one after the other, in the order they were asked for, and lets others in between
+ * once those of a turn have held the thread for a slice: a thousand that wake at once do not make one long turn.
+ */
+export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Promise<T> {
+  const lock = createLock();
+  const breathe = createBreather(ms);
+  return (work) =>
+    lock(async () => {
+      await breathe();
+      return work();
+    });
+}
+
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

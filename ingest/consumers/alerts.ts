@@ -131,13 +131,18 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   }
 
   /** In this turn of the loop, where that is possible. */
-  function apply(record: JournalRecord, device: DeviceEntry | undefined, decoded: Decoded | null): Applied {
+  function apply(
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: Decoded | null,
+    read?: WatchPlan,
+  ): Applied {
     if (!deviceKinds.has(record.kind) || device === undefined) return "applied";
     const state = states.peek(device.id);
     if (state === undefined) return "missing";
     if (state.isBusy) return "busy";
     if (record.id <= state.journalID) return "applied";
-    const plan = isMessage(record) ? plans.peek(device.product.id) : null;
+    const plan = isMessage(record) ? (read ?? plans.peek(device.product.id)) : null;
     if (plan === undefined) return "missing";
     if (states.isFull(state)) return "full";
     if (plan !== null && decoded !== null && isHeavy(plan, device.device.scopes, pointsIn(decoded)))
@@ -300,12 +305,13 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       await patiently(() => orStopped(envelopes.expand(record)));
       if (stopper.stopped) return;
     }
+    let plan: WatchPlan | undefined;
     while (!stopper.stopped) {
-      const applied = apply(record, device, decoded);
+      const applied = apply(record, device, decoded, plan);
       if (applied === "applied") return;
       if (applied === "missing") {
         await patiently(() => states.load(device.device));
-        await patiently(() => plans.get(device.product.id));
+        plan = await patiently(() => plans.get(device.product.id));
       } else if (applied === "full") {
         await orStopped(states.drain());
       } else if (applied === "busy") {

@@ -1,5 +1,6 @@
 import type { Journal } from "../../store/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal-record.js";
+import { createSlice } from "../../store/turns.js";
 import type { Origin } from "../accept.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
@@ -71,7 +72,7 @@ export interface SessionRecords {
   /** To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. */
   send(device: DeviceEntry, message: DownMessage, settled: Settled, kept: () => void): void;
   /** Gives up what has waited too long for clients that are away. */
-  expireMessages(): void;
+  expireMessages(): Promise<void>;
   /** `refused`: by a policy; then it is an event only. */
   publishWill(due: DueWill, refused: boolean): void;
 }
@@ -226,13 +227,17 @@ export function createSessionRecords(
         kept();
       });
     },
-    expireMessages: () => {
+    expireMessages: async () => {
       const at = micros();
+      const slice = createSlice();
       for (const { tenant, device, sessions } of spaces.all()) {
         for (const state of sessions.values()) {
           if (state.link !== null || state.expiry === endsWithConnection) continue;
           const { session, ip } = state;
           for (const [messageID, message] of state.outgoing) {
+            if (slice.isOver()) await slice.next();
+            // Its client may have come back meanwhile.
+            if (state.isOver || state.link !== null) break;
             if (message.received || !isExpired(message, at)) continue;
             const ids = { tenant, device, session, ip, messageID };
             journal.append({ ...blank, kind: recordKinds.delivered, ...ids }, () =>

@@ -5,7 +5,10 @@ import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js
 import type { Db } from "../../store/db.js";
 import type { ReportedColumn } from "../../store/device-ingest.js";
 import { resourcesOf } from "../../store/product-resources.js";
+import { createRemembered } from "../../store/remembered.js";
+import { fromJson } from "../../store/table.js";
 import { createBreather } from "../../store/turns.js";
+import { recordName } from "../../store/versions.js";
 
 /** What the values of a product's data points mean for alerts, locations and the device's own record. */
 export interface WatchPlan {
@@ -65,36 +68,44 @@ export type CompileCondition = (text: string) => Condition;
 export interface WatchPlans {
   /** From memory only. */
   peek(productIntID: number): WatchPlan | undefined;
+  /** As it is now; while its product is edited all the time, it is not in memory afterwards. */
   get(productIntID: number): Promise<WatchPlan>;
   forget(change: Change): void;
 }
 
-const entities: ReadonlySet<string> = new Set(["product", "data_point", "product_resource", "alert_rule"]);
+const plansMax = 10_000;
+/** What a product's plan is made of, beside the product. */
+const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
 
 /** Plans are kept until the metadata that they come from changes. */
 export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans {
-  const plans = new Map<number, WatchPlan>();
-  let generation = 0;
+  const plans = createRemembered<number, { readonly plan: WatchPlan; readonly records: readonly string[] }>(
+    plansMax,
+    ({ records }) => records,
+  );
+
+  async function read(productIntID: number) {
+    const points = await dataPointsOf(db, productIntID);
+    const resources = await resourcesOf(db, productIntID);
+    const rules = await alertRulesOf(db, productIntID);
+    await compileAll(rules, compile);
+    const records = [
+      recordName("product", productIntID),
+      ...points.map(({ id }) => recordName("data_point", id)),
+      ...resources.map(({ id }) => recordName("product_resource", id)),
+      ...rules.map(({ id }) => recordName("alert_rule", id)),
+    ];
+    return { plan: planOf(points, resources, rules, compile), records };
+  }
+
   return {
-    peek: (productIntID) => plans.get(productIntID),
-    get: async (productIntID) => {
-      for (;;) {
-        const found = plans.get(productIntID);
-        if (found !== undefined) return found;
-        const begun = generation;
-        const points = await dataPointsOf(db, productIntID);
-        const resources = await resourcesOf(db, productIntID);
-        const rules = await alertRulesOf(db, productIntID);
-        await compileAll(rules, compile);
-        const plan = planOf(points, resources, rules, compile);
-        // What was read while the feed moved on may be older than what the feed brought.
-        if (begun === generation) plans.set(productIntID, plan);
-      }
-    },
-    forget: (change) => {
-      if (!entities.has(change.entity)) return;
-      generation++;
-      plans.clear();
+    peek: (productIntID) => plans.peek(productIntID)?.plan,
+    get: async (productIntID) => (await plans.get(productIntID, () => read(productIntID))).plan,
+    forget: ({ entity, recordID, detail }) => {
+      if (entity === "product" || members.has(entity)) plans.touch(recordName(entity, recordID));
+      // A new member is in no plan yet; what makes it names its product.
+      const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
+      if (typeof product === "number") plans.touch(recordName("product", product));
     },
   };
 }

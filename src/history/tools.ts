@@ -158,7 +158,10 @@ async function importHere(
             from: null,
             signal: stopping.signal,
           },
-          ...{ errorsPath: join(dir, "errors.csv"), bounds: boundsOf({ oldest, now: systemClock.now }) },
+          ...{
+            errorsPath: join(dir, "errors.csv"),
+            bounds: boundsOf({ earliest: config.oldestTime, oldest, now: systemClock.now }),
+          },
           saved: async ({ line }) => tell(`line ${line}`),
         },
       );

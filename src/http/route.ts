@@ -2,7 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import type { Logger } from "../log.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
-import { readJsonBody } from "./body.js";
+import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 
@@ -27,6 +27,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /** Ends the connection, whatever waits on it to be read. */
+  readonly hangUp: () => void;
 }
 
 export interface Shape {
@@ -87,6 +89,9 @@ export interface FrameDeps {
   readonly log: Logger;
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
+  readonly hangUp: (context: Context) => void;
+  /** The caller has shown a right credential, before anything of his body is read. */
+  readonly onCaller: (context: Context, caller: Caller) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
 }
@@ -127,14 +132,16 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
   checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
+  const bytesMax = one.spec.access === "public" ? publicBodyBytesMax : jsonBytesMax;
   return handle({
     caller,
     variant,
     address,
     request: context.req.raw,
+    hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
-    body: body && parseWith(body, await readJsonBody(context.req.raw)),
+    body: body && parseWith(body, await readJsonBody(context.req.raw, bytesMax)),
   } as never);
 }
 
@@ -155,6 +162,7 @@ async function identify(
 ): Promise<Caller | undefined> {
   if (access === "public") return undefined;
   const caller = await deps.authenticator.caller(context.req.header("authorization"), address);
+  deps.onCaller(context, caller);
   if (!mayCall(caller.role, access)) {
     throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);
   }

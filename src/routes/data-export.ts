@@ -49,7 +49,9 @@ export async function streamOriginal(
   const gzip = acceptsGzip(request.headers.get("accept-encoding"));
   const form = { format, layout: asked.layout ?? "long", gzip };
   const { plan, series } = planExport(deps.refs, form, exported);
-  const body = await counted(deps, (closed) => openExport(deps.series, { plan, series, range, closed }));
+  const body = await counted(deps, (closed) =>
+    openExport(deps.series.under(request.signal), { plan, series, range, closed }),
+  );
   const name = devices.length === 1 ? (devices[0]?.deviceID ?? "") : "devices";
   return {
     status: 200,

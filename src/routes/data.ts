@@ -10,6 +10,7 @@ import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
+import type { SeriesQuestions } from "../../store/series.js";
 import { createBreather } from "../../store/turns.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
@@ -109,10 +110,11 @@ async function answerMetrics(
       .map((metric) => ({ metric, points: byID }));
   });
   const budget = createBudget();
+  const store = deps.series.under(request.signal);
   const computing = createComputing(deps.config.formulaSecondsMax);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
-    const data = await metricData(deps, computing, device, asked, query, metric, points);
+    const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
     errors += data.errors;
     budget(data.values.length);
     return {
@@ -151,7 +153,7 @@ function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean 
 }
 
 async function metricData(
-  deps: AppDeps,
+  deps: AppDeps & { readonly store: SeriesQuestions },
   computing: Computing,
   device: DeviceRef,
   asked: AskedChart,
@@ -167,14 +169,14 @@ async function metricData(
   if (metric.metricType === formulaType) {
     const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
-    return formulaMetric(deps.series, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
+    return formulaMetric(deps.store, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
   }
   const aggregate = aggregatesByType.get(metric.aggregateType ?? 0);
   if (aggregate === undefined)
     throw new ApiError("INTERNAL_ERROR", "an aggregate metric without an aggregate");
   const ofFormula = metric.aggregateData === formulaData ? formula : null;
   const range = rangeOf(asked, query, "hour");
-  return aggregateMetric(deps.series, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
+  return aggregateMetric(deps.store, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
 }
 
 /** The other data points of the product by name; a name that has none any more is null throughout. */
@@ -205,29 +207,46 @@ async function answerOriginal(
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   const range = rangeOf(asked, query, "real");
-  const questions = await questionsOf(deps, asked, (model) =>
-    pointsAsked(model, asked).map((point) => ({ point })),
-  );
+  const most = range.newest ?? asked.limit ?? limitDefault;
+  const questions = await questionsOf(deps, asked, (model) => piecesOf(pointsAsked(model, asked), most));
+  const store = deps.series.under(request.signal);
   const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints };
   const write = timeWriters[asked.format];
   const budget = createBudget();
   let truncated = false;
-  const items = await inParallel(questions, questionsAtOnce, async ({ device, point }) => {
-    const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-    const data = await originalData(deps.series, series, formOf(point), range, size);
-    truncated ||= data.truncated;
-    budget(data.values.length);
-    return {
-      dataPointIntID: point.id,
-      dataPointName: point.dataPointName,
-      originalData: {
-        time: await written(data.times, (time) => write(range.zone, time)),
-        value: data.values,
-      },
-      ...ownerOf(device, asked),
-    };
+  const items = await inParallel(questions, questionsAtOnce, async ({ device, points }) => {
+    const series = points.map((point) => ({
+      series: deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
+      form: formOf(point),
+    }));
+    const answers = await originalData(store, series, range, size);
+    const shown: object[] = [];
+    for (const [i, data] of answers.entries()) {
+      truncated ||= data.truncated;
+      budget(data.values.length);
+      shown.push({
+        dataPointIntID: points[i]?.id,
+        dataPointName: points[i]?.dataPointName,
+        originalData: {
+          time: await written(data.times, (time) => write(range.zone, time)),
+          value: data.values,
+        },
+        ...ownerOf(device, asked),
+      });
+    }
+    return shown;
   });
-  return knownAnswer(request, items, truncated ? { Truncated: "true" } : {});
+  return knownAnswer(request, items.flat(), truncated ? { Truncated: "true" } : {});
+}
+
+/** Data points of a device are asked for together, as far as all that is under way fits an answer. */
+function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
+  const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
+  const pieces: { points: readonly DataPoint[] }[] = [];
+  for (let from = 0; from < points.length; from += together) {
+    pieces.push({ points: points.slice(from, from + together) });
+  }
+  return pieces;
 }
 
 /** `limit` of the request takes the place of the default number of newest points. */

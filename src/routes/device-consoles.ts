@@ -18,12 +18,12 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
       filters: appTemplateFilters,
       parent: anyDeviceIDs,
       schema: consoleTemplateSchema,
-      list: async ({ caller }, request, id) => {
+      list: async ({ caller, request: { signal } }, request, id) => {
         const device = await catalog.byIntID(caller.tenant, id);
         if (device === undefined) throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
         const page = await templatesOfProduct(db, caller.tenant, request, device.productIntID);
         const newest = await newestPoints(
-          series,
+          series.under(signal),
           refs,
           page.items.map((point) => ({ device, point })),
         );

@@ -47,7 +47,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
       filters: carriedDeviceFilters,
       parent: carrierIDs,
       schema,
-      list: async ({ caller }, request, gateway) => {
+      list: async ({ caller, request: { signal } }, request, gateway) => {
         const page = await listCarriedDevices(db, caller.tenant, gateway, request);
         const asked: { device: CarriedDevice; point: DataPoint }[] = [];
         for (const device of page.items) {
@@ -58,7 +58,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
         if (asked.length > valuesMax) {
           throw invalid({ _limit: `an answer holds at most ${valuesMax} values: ask for fewer devices` });
         }
-        const newest = await newestPoints(series, refs, asked);
+        const newest = await newestPoints(series.under(signal), refs, asked);
         const data = new Map<CarriedDevice, Gauged[]>(page.items.map((device) => [device, []]));
         for (const [i, { device, point }] of asked.entries()) {
           data.get(device)?.push({ point, newest: newest[i] ?? null });

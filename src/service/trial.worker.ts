@@ -100,7 +100,7 @@ const directory = createDirectory({ db, vault }, 100);
 const meter = createMeter();
 const common = {
   ...{ journal, directory, db, meter, ...systemClock, narrow: unnarrowed },
-  rules: () => ({ local, oldest: start.oldest }),
+  rules: () => ({ local, earliest: start.earliest, oldest: start.oldest }),
   onFailed: () => undefined,
   onTrouble: () => undefined,
   onFailure: (error: Error) => {

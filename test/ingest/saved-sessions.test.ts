@@ -18,7 +18,7 @@ import { type JournalInput, recordKinds } from "../../store/journal-record.js";
 import { openSessionStore } from "../../store/session-store.js";
 import { journalInput, openTestJournal } from "../store/journal-support.js";
 import { assert, suite, withTempDir } from "../suite.js";
-import { subscription } from "./session-support.js";
+import { heldIn, subscription } from "./session-support.js";
 
 /** One process: journal, state, and what writes them. */
 interface Run {
@@ -249,6 +249,8 @@ suite("saved sessions", (test) => {
           const run = await open(dir, () => undefined);
           for (const [nth, step] of story.entries()) await take(run, step, nth + 1);
           const before = shape(run.saved);
+          const isExact = ({ spaces }: SavedSpaces) => assert.is(spaces.held.of(1), heldIn(spaces, 1));
+          isExact(run.saved);
           await run.kill();
           let damages = 0;
           if (harm !== "none") await harmFile(dir, harm);
@@ -256,12 +258,14 @@ suite("saved sessions", (test) => {
             damages++;
           });
           assert.equal(shape(again.saved), before, "the journal has it all");
+          isExact(again.saved);
           // Where no session was saved there is no text to spoil.
           if (harm !== "no JSON") assert.is(damages, harm === "none" ? 0 : 1);
           await again.saved.save();
           await again.kill();
           const third = await open(dir);
           assert.equal(shape(third.saved), before, "saved whole");
+          isExact(third.saved);
           await third.kill();
         });
       });
@@ -347,7 +351,7 @@ suite("saved sessions", (test) => {
       command(run, 3, null, ends);
       await settled(run.journal);
       assert.equal(outgoing(run), [1, 2, 3]);
-      run.records.expireMessages();
+      await run.records.expireMessages();
       await settled(run.journal);
       assert.equal([outgoing(run), ends], [[2, 3], [false]]);
       await run.kill();

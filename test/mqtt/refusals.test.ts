@@ -33,12 +33,13 @@ function guarded(version: Version) {
       done?.();
     },
   } as unknown as Accept;
-  const state = createSessionState(1, "c", 1);
+  const state = createSessionState(1, 1, "c", 1);
   const context = {
     accept,
     meter: createMeter(),
     spaces: {
       publish: () => undefined,
+      held: { hasRoom: () => true },
       took: (_: unknown, id: number) => {
         state.unreleased = new Set([...state.unreleased, id]);
       },

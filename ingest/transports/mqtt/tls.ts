@@ -71,7 +71,12 @@ export function createTlsLayer(
   server.on("secureConnection", (socket) => {
     const [peer, handshake] = find(socket) ?? [];
     if (peer === undefined || handshake === undefined) return void socket.destroy();
-    const certificate = mutual ? certificateOf(socket) : null;
+    let certificate: ClientCertificate | null = null;
+    try {
+      if (mutual) certificate = certificateOf(socket);
+    } catch {
+      // One that OpenSSL takes and Node cannot read proves nothing.
+    }
     if (mutual && certificate === null) {
       handshake.failure = "certificate";
       return void socket.destroy();

@@ -19,10 +19,11 @@ import { recordKinds } from "../../../store/journal-record.js";
 import { createProduct } from "../../../store/products.js";
 import { createVault } from "../../../store/secrets.js";
 import { createTenant } from "../../../store/tenants.js";
+import { earliestTime } from "../../../store/time-range.js";
 import { keep, openTestJournal, readAll } from "../../store/journal-support.js";
 import { assert, openTempDir, suite, until } from "../../suite.js";
 
-const rules = { local: utcMicros, oldest: 0 };
+const rules = { local: utcMicros, earliest: earliestTime, oldest: 0 };
 const heavy = "dataPoint > 50";
 /** As slow as a formula of some hundred parts. */
 const compileHeavy: CompileCondition = () => ({
