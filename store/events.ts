@@ -17,6 +17,7 @@ import { readAt } from "./event-reading.js";
 import type { Journal } from "./journal.js";
 import type { JournalRecord, RecordPeek } from "./journal-record.js";
 import type { Segment } from "./journal-segment.js";
+import { createSlice } from "./turns.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
@@ -446,6 +447,7 @@ async function listMatching(
   const items: JournalRecord[] = [];
   let count = 0;
   let looked = 0;
+  const slice = createSlice();
   for (const source of query.received === undefined ? sources : reaching(sources, query.received)) {
     for (let skip = 0; skip < source.count; skip += readRows) {
       if (looked >= scanRowsMax) return { items, count, truncated: true };
@@ -453,6 +455,8 @@ async function listMatching(
       looked += offsets.length;
       for (let at = 0; at < offsets.length; at += rowsPerRead) {
         for (const record of await source.read(offsets.slice(at, at + rowsPerRead))) {
+          // A payload may be long, and one page hold a hundred thousand of them.
+          if (slice.isOver()) await slice.next();
           if (!matches(record)) continue;
           if (count >= from && items.length < query.limit) items.push(record);
           count++;
