@@ -48,6 +48,7 @@ export type HandshakeFailure =
   | "certificate" // the mutual listener got none, or one of an unknown authority
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
+  | "proxy" // a trusted proxy's header that cannot be read, or none where one is required
   | "full"; // more sockets than the endpoint holds
 
 /** Why the service ended an HTTP connection; labels of `tidemark_http_connections_ended_total`. */

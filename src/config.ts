@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
+import { isNetwork } from "../ingest/proxies.js";
 import { readInteger } from "../store/number-text.js";
 import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
@@ -30,15 +31,27 @@ export interface Config {
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
   /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  /** Addresses and networks of proxies that are believed about whose requests they pass on. */
+  readonly trustedProxies: readonly string[];
+  /** Whether those begin MQTT connections with a PROXY header. */
+  readonly proxyProtocol: "optional" | "required" | "off";
+  /** Of TLS 1.2, at the MQTT listeners. */
+  readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
   readonly eventRetentionBytes: number;
+  /** Of the control logs of one tenant. */
+  readonly controlLogBytes: number;
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
   /** Before it no time of a point is taken; microseconds. */
   readonly oldestTime: number;
+  /** Of the log of changes. */
+  readonly changeRetentionDays: number;
+  /** Of one tenant in the log of changes. */
+  readonly changeRowsMax: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   /** That the formulas of one answer may compute for. */
@@ -150,14 +163,27 @@ const schema = z.object({
   CA_KEY: z.string().min(1).optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
+  TRUSTED_PROXIES: z
+    .string()
+    .transform((text) => text.split(",").map((one) => one.trim()))
+    .refine(
+      (all) => all.every(isNetwork),
+      "must be addresses or networks such as 10.0.0.0/8, separated by commas",
+    )
+    .default([]),
+  PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
+  TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
   EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
+  CONTROL_LOG_BYTES: bytes.prefault(String(2 ** 30)),
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
   OLDEST_TIME: oldestTime.prefault("1684-08-01"),
+  CHANGE_RETENTION_DAYS: whole(1, 36_500).prefault(String(365)),
+  CHANGE_ROWS_MAX: whole(1000, 1e9).prefault(String(1_000_000)),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
@@ -216,14 +242,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicHost: env.PUBLIC_HOST ?? null,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),
     tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
+    trustedProxies: env.TRUSTED_PROXIES,
+    proxyProtocol: env.PROXY_PROTOCOL,
+    tlsSuites: env.TLS_SUITES,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
+    controlLogBytes: env.CONTROL_LOG_BYTES,
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
     oldestTime: env.OLDEST_TIME,
+    changeRetentionDays: env.CHANGE_RETENTION_DAYS,
+    changeRowsMax: env.CHANGE_ROWS_MAX,
     importBytesMax: env.IMPORT_BYTES_MAX,
     formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:

@@ -11,6 +11,7 @@ import { createApp } from "./app.js";
 import { readBrokerSettings } from "./broker.js";
 import { createClockWatch } from "./clock-watch.js";
 import type { Config } from "./config.js";
+import { openFilesMax, placesFor } from "./descriptors.js";
 import { createHistoryGate } from "./history/gate.js";
 import { localTimeIn } from "./history/local-time.js";
 import type { Logger } from "./log.js";
@@ -103,7 +104,13 @@ export async function serve(
   });
 
   const parts = { config, base, kept, accept, log };
-  const endpoints = await openEndpoints({ ...parts, faults, clock, brokerSettings, presence, status });
+  const places = placesFor(openFilesMax(), config.httpConnectionsMax);
+  if (places.http < config.httpConnectionsMax) {
+    log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...places });
+  }
+  const endpoints = await openEndpoints({
+    ...{ ...parts, faults, clock, brokerSettings, presence, status, connectionsMax: places.mqtt },
+  });
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
   const { timezone } = config;
@@ -150,7 +157,7 @@ export async function serve(
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });
   const http = await listenHttp(app.fetch, {
-    ...{ config, log, meter, monotonic: clock.monotonic, connectionsMax: config.httpConnectionsMax },
+    ...{ config, log, meter, monotonic: clock.monotonic, connectionsMax: places.http },
   });
   const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(dir, "service.json");

@@ -2,6 +2,7 @@ import { changedIfAny } from "./changed-if-any.js";
 import { type Actor, deleteStatements, differing, updateStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   getRow,
   integer,
@@ -34,6 +35,7 @@ export interface AlertRule {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.alertContent"),
   select: "r.*, p.productID, d.dataPointName",
   from: "alert_rule r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
   filters: {

@@ -1,5 +1,6 @@
 import { type Actor, changedAll, deleteStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   getRow,
   integer,
@@ -11,6 +12,7 @@ import {
   text,
   time,
 } from "./table.js";
+import { mapInSlices } from "./turns.js";
 
 /** Current until endTime is set; it keeps its id when it becomes history. */
 export interface Alert {
@@ -32,6 +34,7 @@ export interface Alert {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.alertContent", "r.alertDetail"),
   select: "r.*, d.deviceID, d.deviceName",
   from: "alert r join device d on d.id = r.deviceIntID join product p on p.id = d.productIntID",
   filters: {
@@ -76,7 +79,7 @@ export async function listAlerts(
 ): Promise<Page<Alert>> {
   const scope = { sql: `r.${scopes[state]}` };
   const page = await listRows<AlertRow>(db, listing, tenant, request, scope);
-  return { ...page, items: page.items.map(toAlert) };
+  return { ...page, items: await mapInSlices(page.items, toAlert) };
 }
 
 /** In either state. @throws StoreError NOT_FOUND */

@@ -1,13 +1,16 @@
 import type { Condition, Db } from "./sql.js";
 import { createSlice, sliceMs } from "./turns.js";
 
-/** Long work over rows, a statement at a time: as many rows in each as it takes to hold the thread for half a slice. */
+/** Long work over rows, a statement at a time: as many rows in each as hold the thread for about a slice. */
 export interface Steps {
   /** Rows of the next statement. */
   readonly rows: number;
   /** Runs a statement over that many rows; others get their turn behind it. */
   run<T>(statement: () => Promise<T>): Promise<T>;
 }
+
+/** A statement has a cost of its own too: fewer rows would only make more of them. */
+const least = 16;
 
 /** @param first rows of the first statement; @param most of any */
 export function createSteps(first: number, most: number): Steps {
@@ -22,8 +25,9 @@ export function createSteps(first: number, most: number): Steps {
       const before = performance.eventLoopUtilization();
       const result = await statement();
       const { active } = performance.eventLoopUtilization(before);
-      if (active > sliceMs / 2) rows = Math.max(1, Math.floor((rows * sliceMs) / 2 / active));
-      else rows = Math.min(most, rows * 2);
+      // By halves: what has held the thread once may have been something else.
+      if (active > sliceMs) rows = Math.max(Math.min(least, first), Math.floor(rows / 2));
+      else if (active < sliceMs / 2) rows = Math.min(most, rows * 2);
       if (slice.isOver()) await slice.next();
       return result;
     },

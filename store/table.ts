@@ -2,6 +2,7 @@ import { containing } from "./containing.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import { readInteger } from "./number-text.js";
+import { withinPage } from "./page-bytes.js";
 import { createSteps, spansOf } from "./steps.js";
 
 /** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
@@ -19,6 +20,8 @@ export interface Listing {
    */
   readonly from: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
+  /** What a row's long values take (`bytesOf`); absent where it has none. */
+  readonly bytes?: string;
 }
 
 /** What a filter compares. Text fields also take `<name>_like`. */
@@ -68,6 +71,7 @@ export interface PageRequest {
 export interface Page<Row> {
   readonly items: Row[];
   readonly count: number;
+  /** The page ended before its limit, because its rows are large, or the count stopped at a bound. */
   readonly truncated?: boolean;
 }
 
@@ -97,7 +101,9 @@ export async function listRows<Row>(
   const isWhole = found.length < request.limit + ahead && (found.length > 0 || offset === 0);
   const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
   const ids = found.slice(0, request.limit).map((row) => row.id);
-  return { items: await rowsOf<Row>(db, listing, where, args, ids), count };
+  const fitting = await withinPage(db, listing, ids);
+  const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  return { items, count, truncated: fitting.length < ids.length };
 }
 
 /** Rows of one step of a search, at first and at most. */
@@ -133,13 +139,14 @@ async function searchRows<Row>(
     );
     for (const { id } of found) if (count++ >= offset && ids.length < request.limit) ids.push(id);
   }
+  const fitting = await withinPage(db, listing, ids);
   const items: Row[] = [];
-  for (let at = 0; at < ids.length; ) {
-    const some = ids.slice(at, at + steps.rows);
+  for (let at = 0; at < fitting.length; ) {
+    const some = fitting.slice(at, at + steps.rows);
     at += some.length;
     items.push(...(await steps.run(() => rowsOf<Row>(db, listing, where, args, some))));
   }
-  return { items, count };
+  return { items, count, truncated: fitting.length < ids.length };
 }
 
 async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {

@@ -59,6 +59,20 @@ export function createBreather(ms = sliceMs): () => Promise<void> {
   };
 }
 
+/** Maps items in slices. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Result,
+): Promise<Result[]> {
+  const slice = createSlice();
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    if (slice.isOver()) await slice.next();
+  }
+  return results;
+}
+
 /**
  * Runs short works of many callers one after the other, in the order they were asked for, and lets others in between
  * once those of a turn have held the thread for a slice: a thousand that wake at once do not make one long turn.

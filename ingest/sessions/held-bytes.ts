@@ -17,13 +17,15 @@ export interface HeldBytes {
   takeUp(space: Space): void;
   /** Takes them for a message; false where the tenant's share ends. */
   take(tenant: number, bytes: number): boolean;
-  /** For what is on record already; `hasRoom` was asked before that. */
+  /** For what is on record already; that there is room was asked before. */
   force(tenant: number, bytes: number): void;
   give(tenant: number, bytes: number): void;
   /** What the session itself takes has grown, or shrunk. */
   grow(state: SessionState, bytes: number): void;
-  /** Whether a session of the tenant, which takes `ownBytes`, may take so many more. */
-  hasRoom(tenant: number, ownBytes: number, bytes: number): boolean;
+  /** Whether so many more would be taken now. */
+  hasRoom(tenant: number, bytes: number): boolean;
+  /** The same for a session of the tenant, which takes `ownBytes`. */
+  mayGrow(tenant: number, ownBytes: number, bytes: number): boolean;
   /** The session is over; nothing counts for it any more. */
   end(state: SessionState): void;
   of(tenant: number): number;
@@ -37,6 +39,14 @@ const counted = (ownBytes: number): number => Math.max(0, ownBytes - ownBytesFre
 
 export function createHeldBytes(bytesMax: number): HeldBytes {
   const shares = createShares<number>(bytesMax);
+
+  function hasRoom(tenant: number, bytes: number): boolean {
+    if (bytes === 0) return true;
+    if (!shares.take(tenant, bytes)) return false;
+    shares.give(tenant, bytes);
+    return true;
+  }
+
   return {
     takeUp: ({ tenant, sessions, retainedBytes, wills }) => {
       shares.force(tenant, retainedBytes);
@@ -56,13 +66,8 @@ export function createHeldBytes(bytesMax: number): HeldBytes {
       if (grown > 0) shares.force(state.tenant, grown);
       else if (grown < 0) shares.give(state.tenant, -grown);
     },
-    hasRoom: (tenant, ownBytes, bytes) => {
-      const grown = counted(ownBytes + bytes) - counted(ownBytes);
-      if (grown === 0) return true;
-      if (!shares.take(tenant, grown)) return false;
-      shares.give(tenant, grown);
-      return true;
-    },
+    hasRoom,
+    mayGrow: (tenant, ownBytes, bytes) => hasRoom(tenant, counted(ownBytes + bytes) - counted(ownBytes)),
     end: (state) => {
       if (state.isOver) return;
       shares.give(state.tenant, state.outgoingBytes + counted(state.ownBytes));

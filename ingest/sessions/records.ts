@@ -6,6 +6,7 @@ import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
 import type { EndReason } from "../meter.js";
 import type { PlatformSubscription } from "../platform-subscriptions.js";
+import { createDownlinkRecords } from "./downlink-records.js";
 import {
   connectExtra,
   disconnectExtra,
@@ -13,7 +14,6 @@ import {
   platformExtra,
   subscribeExtra,
 } from "./record-extras.js";
-import { firstOf } from "./settling.js";
 import type { Spaces } from "./spaces.js";
 import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 
@@ -69,7 +69,10 @@ export interface SessionRecords {
   received(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
   /** `acknowledged`: by the client; otherwise it is given up. */
   delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
-  /** To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. */
+  /**
+   * To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. One
+   * payload (the same array) that goes to several devices without a pause stands in one record.
+   */
   send(device: DeviceEntry, message: DownMessage, settled: Settled, kept: () => void): void;
   /** Gives up what has waited too long for clients that are away. */
   expireMessages(): Promise<void>;
@@ -106,6 +109,8 @@ export function createSessionRecords(
     if (state.expiry === endsWithConnection) change();
     else journal.append(input, change);
   }
+
+  const downlinks = createDownlinkRecords(journal, spaces, micros, blank);
 
   /** What sessions were asked to be brought up to and are not yet. */
   const asked = new WeakMap<SessionState, number>();
@@ -212,21 +217,8 @@ export function createSessionRecords(
       keep(state, { ...record(origin, recordKinds.delivered), messageID, flag: acknowledged }, () =>
         spaces.delivered(state, messageID, acknowledged),
       ),
-    send: (device, { topic, payload, qos, properties, receipt }, settled, kept) => {
-      const input: JournalInput = {
-        ...blank,
-        ...{ kind: recordKinds.downlink, tenant: device.device.tenant, device: device.id },
-        ...{ topic, payload, qos, extra: messageExtra(properties, { receipt }) },
-      };
-      const at = micros();
-      journal.append(input, () => {
-        const message = { topic, payload, qos, properties, receipt, retain: false, at };
-        const copies = firstOf(settled);
-        const { awaited } = spaces.send({ ...message, device: device.id, session: -1 }, copies.settled);
-        copies.begin(awaited);
-        kept();
-      });
-    },
+    send: ({ id: device, device: { tenant } }, message, settled, kept) =>
+      downlinks.send({ tenant, device }, message, settled, kept),
     expireMessages: async () => {
       const at = micros();
       const slice = createSlice();

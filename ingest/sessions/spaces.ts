@@ -58,7 +58,7 @@ export interface Spaces {
   /** Wills that are due, each once. */
   dueWills(nowMicros: number): DueWill[];
   /** What all of it takes. */
-  readonly held: Pick<HeldBytes, "hasRoom" | "of" | "total">;
+  readonly held: Pick<HeldBytes, "hasRoom" | "mayGrow" | "of" | "total">;
   /** Sessions whose time is over are dropped. */
   expire(nowMicros: number): Promise<void>;
   /** The device is gone. */

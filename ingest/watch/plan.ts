@@ -95,6 +95,7 @@ export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans 
       ...resources.map(({ id }) => recordName("product_resource", id)),
       ...rules.map(({ id }) => recordName("alert_rule", id)),
     ];
+    await compileAll(rules, compile);
     return { plan: planOf(points, resources, rules, compile), records };
   }
 

@@ -5,6 +5,7 @@ import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js
 import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
+import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
@@ -215,14 +216,19 @@ async function frame(
   return response;
 }
 
-const json = "application/json; charset=utf-8";
+export const jsonType = "application/json; charset=utf-8";
 
 function respond(answer: Answer): Response {
   const { body, status, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });
   const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
-  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : JSON.stringify(body);
-  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
+  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : jsonOf(body);
+  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
+}
+
+/** Long answers are made as their reader takes them. */
+function jsonOf(body: object): string | ReadableStream<Uint8Array> {
+  return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
 }
 
 function respondError(error: ApiError): Response {

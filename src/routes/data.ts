@@ -11,12 +11,12 @@ import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
 import type { SeriesQuestions } from "../../store/series.js";
-import { createBreather } from "../../store/turns.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
 import { formOf } from "../history/export-plan.js";
 import { ApiError, invalid } from "../http/errors.js";
+import { Column } from "../http/json-stream.js";
 import { knownAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
@@ -119,11 +119,12 @@ async function answerMetrics(
     budget(data.values.length);
     return {
       ...metricOfData(metric, deps),
-      metricData: await columns(data, asked),
+      metricData: columns(data, asked),
       ...ownerOf(device, asked),
     };
   });
-  return knownAnswer(request, items, errors > 0 ? { "Formula-Errors": String(errors) } : {});
+  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
+  return knownAnswer(request, items, headers, formOfTimes(asked));
 }
 
 /** What is asked of each device, devices in their order. */
@@ -220,23 +221,22 @@ async function answerOriginal(
       form: formOf(point),
     }));
     const answers = await originalData(store, series, range, size);
-    const shown: object[] = [];
-    for (const [i, data] of answers.entries()) {
+    return answers.map((data, i) => {
       truncated ||= data.truncated;
-      budget(data.values.length);
-      shown.push({
+      budget(data.times.length);
+      return {
         dataPointIntID: points[i]?.id,
         dataPointName: points[i]?.dataPointName,
         originalData: {
-          time: await written(data.times, (time) => write(range.zone, time)),
-          value: data.values,
+          time: timeColumn(data.times, (time) => write(range.zone, time)),
+          value: new Column(data.times.length, data.values),
         },
         ...ownerOf(device, asked),
-      });
-    }
-    return shown;
+      };
+    });
   });
-  return knownAnswer(request, items.flat(), truncated ? { Truncated: "true" } : {});
+  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
+  return knownAnswer(request, items.flat(), headers, formOfTimes(asked));
 }
 
 /** Data points of a device are asked for together, as far as all that is under way fits an answer. */
@@ -256,28 +256,23 @@ function rangeOf(asked: AskedChart, query: ChartQuery, unitDefault: "real" | "ho
 }
 
 /** Windows carry their calendar start: as the wall clock shows it, or as an exact instant. */
-async function columns(data: MetricData, asked: AskedChart): Promise<object> {
+function columns(data: MetricData, asked: AskedChart): object {
   const place = zone(asked.timezone);
   const write = timeWriters[asked.format];
   const time =
     data.labels !== null && asked.format === "text"
-      ? data.labels.map(wallLabel)
-      : await written(data.times, (at) => write(place, at));
-  return { time, value: data.values };
+      ? timeColumn(data.labels, wallLabel)
+      : timeColumn(data.times, (at) => write(place, at));
+  return { time, value: new Column(data.values.length, (from, to) => data.values.slice(from, to)) };
 }
 
-const timesPerStep = 512;
-
-/** The times of an answer, a hundred thousand of them in many turns. */
-async function written<Time>(times: ArrayLike<number>, write: (time: number) => Time): Promise<Time[]> {
-  const breathe = createBreather();
-  const all: Time[] = [];
-  for (let at = 0; at < times.length; at++) {
-    all.push(write(times[at] as number));
-    if (at % timesPerStep === 0) await breathe();
-  }
-  return all;
+/** Times as they are written, when they are. */
+function timeColumn(times: ArrayLike<number>, write: (time: number) => string | number): Column {
+  const all = times instanceof Float64Array ? times : Float64Array.from(times);
+  return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);
 }
+
+const formOfTimes = ({ format, timezone }: AskedChart): string => `${format} ${timezone}`;
 
 /** The calendar start of a window, as its wall clock shows it. */
 function wallLabel(wall: number): string {

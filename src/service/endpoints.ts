@@ -42,6 +42,8 @@ export interface EndpointsDeps {
   readonly log: Logger;
   readonly faults: Faults;
   readonly clock: Clock;
+  /** Of MQTT. */
+  readonly connectionsMax: number;
 }
 
 export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
@@ -52,7 +54,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
-    ...{ config, meter, log, clock },
+    ...{ config, meter, log, clock, connectionsMax: deps.connectionsMax },
     certificate: createServerCertificate({
       ...{ config, authority, vault: devices.vault },
       onFault: (path, error) =>

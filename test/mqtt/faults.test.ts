@@ -154,8 +154,8 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       ...{ denials: { add: nothing }, hold: nothing, release: nothing },
       onFault: (error: Error) => void faults.push(error.message),
     } as unknown as EndpointContext;
-    const endpoint = createEndpoint(context);
-    const server = createServer((socket) => endpoint.take(socket, null)).listen(0, "127.0.0.1");
+    const endpoint = createEndpoint(context, 100);
+    const server = createServer((socket) => endpoint.take(socket, "127.0.0.1", null)).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const address = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const device = { id: 1, deviceUsername: "u", token: "t" };

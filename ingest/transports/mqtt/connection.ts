@@ -56,11 +56,11 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
+  constructor(context: MqttContext, wire: Wire, address: string, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
-    this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    this.#ip = address;
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -176,7 +176,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    this.#heardAt = this.#context.monotonic();
+    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#outbox.flush();
     if (this.#isFull(1)) this.#pause();
@@ -338,7 +339,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Counts it among the device's connections, or says why there is no place for it. */
   #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
     const { tenant } = this.entry.device;
-    if (!this.#context.spaces.held.hasRoom(tenant, 0, weightOfWill(will))) return "room";
+    if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     sessions.close(this);

@@ -173,7 +173,7 @@ export class Conversation {
       return true;
     };
     const { tenant, ownBytes } = this.#state;
-    const hasRoom = (bytes: number) => this.#context.spaces.held.hasRoom(tenant, ownBytes, bytes);
+    const hasRoom = (bytes: number) => this.#context.spaces.held.mayGrow(tenant, ownBytes, bytes);
     const { codes, granted } = judge(this.#state, packet, refuses, this.#granting, hasRoom);
     const granting = ownSet(this.#granting);
     for (const [filter] of granted) granting.add(filter);

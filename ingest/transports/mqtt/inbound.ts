@@ -163,7 +163,7 @@ export class Inbound {
     if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
     this.#pending ??= new Set();
     const pending = this.#pending;
-    const hasRoom = this.#context.spaces.held.hasRoom(tenant, ownBytes, unreleasedBytes);
+    const hasRoom = this.#context.spaces.held.mayGrow(tenant, ownBytes, unreleasedBytes);
     if (unreleased.size + pending.size >= unreleasedMax || !hasRoom) return this.#owner.end("unreleased");
     this.#countUnacknowledged(packet);
     pending.add(id);
