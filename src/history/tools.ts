@@ -149,7 +149,7 @@ async function importHere(
           ? 0
           : (systemClock.now() - config.pointRetentionDays * 86_400_000) * 1000;
       const last = await runImport(
-        { ...stores, gate: createHistoryGate() },
+        { ...stores, gate: createHistoryGate(), space: null },
         {
           ...{
             file: { path, format },
@@ -158,7 +158,8 @@ async function importHere(
             from: null,
             signal: stopping.signal,
           },
-          ...{ errorsPath: join(dir, "errors.csv"), bounds: boundsOf({ oldest, now: systemClock.now }) },
+          ...{ errorsPath: join(dir, "errors.csv"), errorsRoom: null },
+          ...{ bounds: boundsOf({ oldest, now: systemClock.now }) },
           saved: async ({ line }) => tell(`line ${line}`),
         },
       );

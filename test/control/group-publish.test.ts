@@ -9,6 +9,7 @@ import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
 import { groupPublishKind } from "../../src/control/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/control/receipts.js";
+import { createDiskSpace } from "../../src/disk-space.js";
 import { createLogger } from "../../src/log.js";
 import type { TaskResult } from "../../src/tasks/runner.js";
 import { type Db, openDb } from "../../store/db.js";
@@ -165,7 +166,7 @@ interface Run {
 async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
   const { closing = new AbortController() } = rest;
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
-    ...{ task: task(needAck), signal: closing.signal, dir: "" },
+    ...{ task: task(needAck), signal: closing.signal, dir: "", space: createDiskSpace("", async () => 0) },
     progress: async (current) => {
       await onProgress?.(current, closing);
     },
