@@ -46,6 +46,8 @@ export interface BrokerAccessDeps {
   readonly own: { readonly username: string; readonly password: string } | null;
   /** The certificate with that common name, whatever its state; names are unique. */
   readonly certificate: (commonName: string) => Promise<ClientCertificate | undefined>;
+  /** Whether the certificate of that fingerprint is switched off. */
+  readonly isDisabled: (fingerprint: string) => Promise<boolean>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -73,7 +75,13 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       if (tenant === null && username === own?.username) return isOwn(client);
       const certificate = await certificateOf(commonName);
       const found = await guardGuessing(guessesOf(tenant), address, username, async () => {
-        const entry = await authenticate(directory, username, { token: password, certificate }, now());
+        const entry = await authenticate(
+          directory,
+          username,
+          { token: password, certificate },
+          now(),
+          deps.isDisabled,
+        );
         const device = "denial" in entry ? entry.device : entry;
         // Another tenant's device is nobody.
         if (tenant === null || device === null || device.device.tenant === tenant) return entry;

@@ -10,6 +10,7 @@ import { takenBefore } from "../../ingest/redelivery.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
+import { isCertDisabled } from "../../store/certs.js";
 import type { Clock } from "../../store/clock.js";
 import { trustedRoots } from "../authority.js";
 import { certificateNamed, connectBroker, ownCredentials } from "../broker.js";
@@ -69,6 +70,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     guessesOf: backOffByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
+    isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
   return { listeners, broker, brokerAccess };
 }
@@ -96,7 +98,9 @@ function contextOf(
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, address, username, () =>
-        authenticate(directory, username, { token, certificate }, clock.now()),
+        authenticate(directory, username, { token, certificate }, clock.now(), (fingerprint) =>
+          isCertDisabled(base.db, fingerprint),
+        ),
       ),
     platformSubscriptions: directory.platformSubscriptions,
     takenBefore: async ({ device, session, connection }) => {
