@@ -5,6 +5,7 @@ import { converters, takesNumbers } from "../ingest/decode/values.js";
 import type { DeviceEntry } from "../ingest/directory-entries.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../ingest/product-model.js";
 import { kindOf } from "../store/data-points.js";
+import { earliestTime } from "../store/time-range.js";
 import type { BenchOptions } from "./options.js";
 import type { Figure } from "./report.js";
 
@@ -71,7 +72,7 @@ const everything: typeof numbers = [
 ];
 
 const receivedAt = 1_700_000_000_000_000;
-const rules = { local: utcMicros, oldest: 0, asOfReceipt: false };
+const rules = { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false };
 const batchPoints = 5000;
 
 function binaryFigure(name: string, fields: typeof numbers, { seconds }: BenchOptions): Figure {

@@ -24,8 +24,10 @@ export type EndReason =
   | "version"
   | "sessions" // too many of one device
   | "connections" // as many of the device or tenant as its limit allows
+  | "room" // its will, for a tenant for whose clients as much is held as may be
   | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
+  | "fault" // an error of ours at one of its packets
   | "shutdown";
 
 /** Why something that was to be held for a client is not. */
@@ -35,7 +37,8 @@ export type DropReason =
   | "retained_full"
   | "session_room"
   | "expired"
-  | "packet_size";
+  | "packet_size"
+  | "encoding"; // it cannot be written as a packet
 
 /** Why a socket never came to MQTT; labels of `tidemark_handshakes_failed_total`. */
 export type HandshakeFailure =
@@ -45,6 +48,7 @@ export type HandshakeFailure =
   | "certificate" // the mutual listener got none, or one of an unknown authority
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
+  | "proxy" // a trusted proxy's header that cannot be read, or none where one is required
   | "full"; // more sockets than the endpoint holds
 
 /** Why the service ended an HTTP connection; labels of `tidemark_http_connections_ended_total`. */
@@ -70,6 +74,7 @@ export type BrokerRefusal =
   | "device" // nobody has that deviceID
   | "blocked"
   | "oversize"
+  | "fault" // an error of ours
   | "rate"; // further over its device's or tenant's limit than a connection of ours may be
 
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
@@ -93,6 +98,8 @@ export interface Meter {
   readonly dropped: Map<DropReason, number>;
   readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Beginnings and ends of alerts beyond those that one message may bring about of one cause. */
+  transitionsCounted: number;
   /** Messages that waited for their limit. */
   slowedDown: number;
   /** Messages of the external broker that came. */
@@ -122,6 +129,7 @@ export function createMeter(): Meter {
     dropped: new Map(),
     messagesRefused: new Map(),
     policyRefused: new Map(),
+    transitionsCounted: 0,
     slowedDown: 0,
     brokerMessages: 0,
     brokerRefused: new Map(),

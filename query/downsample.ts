@@ -1,4 +1,4 @@
-import type { Columns, SeriesRef, SeriesStore } from "../store/series.js";
+import type { Columns, SeriesQuestions, SeriesRef } from "../store/series.js";
 import { boundsOf, type Range } from "./range.js";
 
 /** Fewer points make no line; with one more the range's lowest and highest are among them. */
@@ -17,7 +17,7 @@ const bucketsPerPoint = 2;
  * Not for text.
  */
 export async function downsample(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: SeriesRef,
   range: Pick<Range, "start" | "stop">,
   maxPoints: number,
@@ -37,7 +37,12 @@ export async function downsample(
   return thin(await store.extremes({ series, start, stop: end + 1, width }), maxPoints);
 }
 
-async function countOf(store: SeriesStore, series: SeriesRef, first: number, last: number): Promise<number> {
+async function countOf(
+  store: SeriesQuestions,
+  series: SeriesRef,
+  first: number,
+  last: number,
+): Promise<number> {
   const calendar = { unit: "year", timezone: "UTC" } as const;
   const [count] = await store.aggregate({ series, edges: [first, last + 1], calendar, aggregate: "count" });
   return count ?? 0;

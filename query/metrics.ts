@@ -1,6 +1,6 @@
 import { createAggregation } from "../store/aggregation.js";
 import { StoreError } from "../store/errors.js";
-import type { Aggregate, AggregateQuery, SeriesRef, SeriesStore } from "../store/series.js";
+import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series.js";
 import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
 import { type BoundFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
@@ -22,7 +22,7 @@ export interface MetricData {
 
 /** A formula metric: its value at each raw point of the range, at most the newest `limit`. */
 export async function formulaMetric(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: SeriesRef,
   bound: BoundFormula,
   range: Range,
@@ -47,7 +47,7 @@ export interface AggregateMetric {
 
 /** An aggregate metric: one value a window. @throws StoreError INVALID for raw points, LIMIT */
 export async function aggregateMetric(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: SeriesRef,
   metric: AggregateMetric,
   range: Range,
@@ -82,7 +82,7 @@ interface FormulaWindows {
 
 /** Plain arithmetic is the engine's own affair, where it takes it. */
 async function pushedDown(
-  store: SeriesStore,
+  store: SeriesQuestions,
   query: AggregateQuery,
   { formula: { arithmetic } }: BoundFormula,
 ): Promise<FormulaWindows | null> {
@@ -97,7 +97,7 @@ function finiteOrNull(value: number | null): number | null {
 
 /** Reads the range in pieces and gathers the formula's values into the windows. */
 async function aggregateFormula(
-  store: SeriesStore,
+  store: SeriesQuestions,
   { series, edges, aggregate }: AggregateQuery,
   bound: BoundFormula,
 ): Promise<FormulaWindows> {

@@ -1,4 +1,4 @@
-import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../store/series.js";
+import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../store/series.js";
 
 /** Points read at once where a range may hold any number. */
 export const pointsPerRead = 100_000;
@@ -13,7 +13,7 @@ export interface NumberColumns {
 
 /** A series as numbers: booleans are 1 and 0, a text operand is null. */
 export async function readNumbers(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: SeriesRef,
   range: ReadRange,
 ): Promise<NumberColumns> {
@@ -27,7 +27,7 @@ export function asNumbers(columns: Columns): NumberColumns {
 
 /** The last point before `time`, or null. */
 export async function pointBefore(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: SeriesRef,
   time: number,
 ): Promise<{ time: number; value: number } | null> {
@@ -42,7 +42,7 @@ export async function pointBefore(
  * (as-of join). `times` ascend. What it takes grows with `times`, however many points lie between them.
  */
 export async function readAsOf(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: SeriesRef,
   times: Float64Array,
 ): Promise<Float64Array> {

@@ -1,4 +1,4 @@
-import type { ReadRange, SeriesRef, SeriesStore } from "../store/series.js";
+import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series.js";
 import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
 
 /** What tells where a device is: places, or its longitude and latitude apart. */
@@ -23,7 +23,7 @@ export interface Position {
  * came apart count as of each other; a place wins over both at its time.
  */
 export async function track(
-  store: SeriesStore,
+  store: SeriesQuestions,
   series: LocationSeries,
   range: Pick<ReadRange, "start" | "stop">,
   limit: number,
@@ -45,7 +45,7 @@ export async function track(
 }
 
 async function fromPairs(
-  store: SeriesStore,
+  store: SeriesQuestions,
   { longitude, latitude }: LocationSeries,
   bounds: ReadRange,
 ): Promise<Position[]> {

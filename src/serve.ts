@@ -25,6 +25,7 @@ import { type Consumers, resettle, startConsumers } from "./service/consumers.js
 import { openControl } from "./service/control.js";
 import { openEndpoints } from "./service/endpoints.js";
 import { createFailedRecords } from "./service/failed-records.js";
+import { createFaults } from "./service/faults.js";
 import { listenHttp } from "./service/http.js";
 import { openKept } from "./service/kept.js";
 import { createRefill } from "./service/refill.js";
@@ -60,10 +61,11 @@ export async function serve(
     ...{ fatal, log, note: troubles.note, onDamage: damage.report, onGap: refill.fill },
   });
   const onFailed = createFailedRecords(log, meter, clock.monotonic);
+  const faults = createFaults(log, clock.monotonic);
   const oldest = (): number =>
     config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * dayMs) * 1000;
   const aside = await openAsideKeeper({ config, db, log, troubles, oldest, now });
-  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, now });
+  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, faults, now });
   const { journal, events, saved } = kept;
 
   const presence = createPresence(db, config.nodeNumber);
@@ -79,12 +81,14 @@ export async function serve(
     ...{ journal, meter, live, damage, troubles, settledID, monotonic: clock.monotonic },
     alertsID: () => consumers?.alerts.settledID ?? 0,
     setAside: aside.counts,
+    heldBytes: () => kept.spaces.held.total,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     stopped: () => accept.stopped,
     closing: () => closing,
   });
   const place = zone(config.timezone);
-  const rules = () => ({ local: localTimeIn(place), oldest: oldest() });
+  const { oldestTime: earliest } = config;
+  const rules = () => ({ local: localTimeIn(place), earliest, oldest: oldest() });
   if (!config.holdSeries) {
     const parts = { config, base, journal, series, presence, status, aside, gate };
     consumers = await startConsumers({ ...parts, rules, onFailed, onStored: live.publish, clock, fatal });
@@ -106,7 +110,7 @@ export async function serve(
     log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...places });
   }
   const endpoints = await openEndpoints({
-    ...{ ...parts, clock, brokerSettings, presence, status, connectionsMax: places.mqtt },
+    ...{ ...parts, faults, clock, brokerSettings, presence, status, connectionsMax: places.mqtt },
   });
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
@@ -121,6 +125,7 @@ export async function serve(
     gate,
     events,
     directory,
+    earliest,
     oldest,
     now,
     timezone,

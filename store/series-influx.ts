@@ -2,34 +2,16 @@
 import { bodyOf, pointsOfBatch, refusedPlaces } from "./influx/batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./influx/checkpoint.js";
 import { createInfluxClient } from "./influx/client.js";
-import { aggregateArithmetic, readExtremes } from "./influx/computing.js";
 import { stillHolds } from "./influx/conflict-look.js";
-import {
-  type Bounds,
-  type ConflictsOptions,
-  mismatch,
-  openConflicts,
-  type ReadablePart,
-} from "./influx/conflicts.js";
-import { ForeignValue } from "./influx/csv.js";
+import { type ConflictsOptions, openConflicts } from "./influx/conflicts.js";
 import type { InfluxState } from "./influx/health.js";
 import type { InfluxLedger } from "./influx/ledger.js";
 import { encodeLines } from "./influx/lines.js";
-import { aggregateIncrease, aggregateWindows, latestPoints, readColumns } from "./influx/reading.js";
+import { createQuestions } from "./influx/questions.js";
 import { removeDevices, whichHavePoints } from "./influx/removal.js";
 import { createRetention } from "./influx/retention.js";
-import { scanColumns } from "./influx/scan.js";
 import { settleLines } from "./influx/settle.js";
-import type {
-  AggregateQuery,
-  Columns,
-  Latest,
-  Point,
-  ReadRange,
-  RefusedPoint,
-  SeriesRef,
-  SeriesStore,
-} from "./series.js";
+import type { Point, RefusedPoint, SeriesStore } from "./series.js";
 
 export interface InfluxSeriesOptions {
   readonly url: string;
@@ -83,52 +65,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     await conflicts.written(points, refused);
     return refused;
   };
-  /** Nobody is answered with what is not ours. */
-  async function named<T>(series: SeriesRef, ask: () => Promise<T>): Promise<T> {
-    try {
-      return await ask();
-    } catch (error) {
-      throw error instanceof ForeignValue ? mismatch(bucket, series, error.heldAs) : error;
-    }
-  }
-  /** Nor with nothing where our points have been refused. @throws StoreError MISMATCH */
-  function whole(series: SeriesRef, range: Bounds): ReadablePart {
-    const part = conflicts.part(series, range, "newest");
-    if (part.conflict !== undefined) throw mismatch(bucket, series, part.conflict.heldAs);
-    return part;
-  }
-  /** So many points from one end are answered if they lie on this side of the nearest refused one. */
-  async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
-    const wanted = range.newest ?? range.oldest ?? Number.POSITIVE_INFINITY;
-    const from = range.oldest === undefined ? "newest" : "oldest";
-    const { start, stop, conflict } =
-      wanted === Number.POSITIVE_INFINITY ? whole(series, range) : conflicts.part(series, range, from);
-    const columns = await named(series, () => readColumns(client, bucket, series, { ...range, start, stop }));
-    if (conflict === undefined || columns.times.length >= wanted) return columns;
-    throw mismatch(bucket, series, conflict.heldAs);
-  }
-  /** The windows before the end of what can be read; `ask` need not answer those behind it. */
-  function windowed<Q extends AggregateQuery, T>(query: Q, ask: (query: Q) => Promise<T>): Promise<T> {
-    const { series, edges } = query;
-    const last = edges.at(-1) ?? 0;
-    const { stop } = whole(series, { start: edges[0], stop: last });
-    const cut = stop < last ? { edges: [...edges.filter((edge) => edge < stop), stop] } : {};
-    return named(series, () => ask({ ...query, ...cut }));
-  }
-  async function latest(series: readonly SeriesRef[]): Promise<Latest[]> {
-    const parts = series.map((one) => ({ one, ...conflicts.part(one, {}, "newest") }));
-    const answers = new Map<SeriesRef, Latest>();
-    for (const start of new Set(parts.map((part) => part.start))) {
-      const asked = parts.filter((part) => part.start === start);
-      const refs = asked.map(({ one }) => one);
-      const found = await latestPoints(client, bucket, refs, start);
-      for (const [i, { one, conflict }] of asked.entries()) {
-        const unknown = conflict && { error: mismatch(bucket, one, conflict.heldAs) };
-        answers.set(one, found[i] ?? unknown ?? null);
-      }
-    }
-    return series.map((one) => answers.get(one) ?? null);
-  }
+  const questionsFor = (signal: AbortSignal | null) => createQuestions({ client, bucket, conflicts }, signal);
   // Away: each call will say so.
   await client.probe().then(client.look).catch(nobody);
   let isLooking = false;
@@ -170,34 +107,8 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       return refusedPlaces(points, await settle(points));
     },
     flush: () => tracker.persist(),
-    read,
-    scan: async function* (series, range, pointsMax) {
-      const { start, stop } = whole(series, range);
-      const pieces = scanColumns(client, bucket, series, { start, stop }, pointsMax);
-      for (;;) {
-        whole(series, range); // points may have been refused since the piece before
-        const piece = await named(series, () => pieces.next());
-        if (piece.done === true) return;
-        yield piece.value;
-      }
-    },
-    aggregate: async (query) => {
-      const values = await windowed(query, (part) =>
-        part.aggregate === "increase"
-          ? aggregateIncrease(client, bucket, part, read)
-          : aggregateWindows(client, bucket, part),
-      );
-      return padded(values, query);
-    },
-    aggregateArithmetic: async (query) => {
-      const answer = await windowed(query, (part) => aggregateArithmetic(client, bucket, part));
-      return answer && { ...answer, values: padded(answer.values, query) };
-    },
-    extremes: async (query) => {
-      const { start, stop } = whole(query.series, query);
-      return named(query.series, () => readExtremes(client, bucket, { ...query, start, stop }));
-    },
-    latest,
+    ...questionsFor(null),
+    under: questionsFor,
     whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),
     removeDevices: (devices) => removeDevices(client, devices),
     // InfluxDB cannot delete by field: the points stay unseen until retention or the device's deletion.
@@ -218,9 +129,4 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
   };
-}
-
-/** Empty windows at the end, up to as many as were asked for. */
-function padded(values: readonly (number | null)[], { edges }: AggregateQuery): (number | null)[] {
-  return Array.from({ length: Math.max(edges.length - 1, 0) }, (_, i) => values[i] ?? null);
 }

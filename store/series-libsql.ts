@@ -1,39 +1,20 @@
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Transferable, Worker } from "node:worker_threads";
-import type { Arithmetic } from "./arithmetic.js";
 import type { Damage } from "./damage.js";
 import { packBatch, packColumns } from "./embedded/batch.js";
 import { type Caller, createCaller } from "./embedded/calls.js";
 import type { Part } from "./embedded/catalog-schema.js";
-import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./embedded/columns.js";
 import { asStoreError } from "./embedded/failures.js";
 import type { Gap } from "./embedded/gaps.js";
 import { createHandles } from "./embedded/handles.js";
+import { leftOf } from "./embedded/leaving.js";
 import { isStorable, nameOfDevice, type RemovedScope } from "./embedded/names.js";
-import type {
-  LastPoint,
-  SeriesInFiles,
-  WriterCalls,
-  WriterEvent,
-  WriterOptions,
-} from "./embedded/protocol.js";
+import type { WriterCalls, WriterEvent, WriterOptions } from "./embedded/protocol.js";
+import { createQuestions } from "./embedded/questions.js";
 import { createReaders } from "./embedded/readers.js";
 import { StoreError } from "./errors.js";
-import type {
-  AggregateQuery,
-  ArithmeticAnswer,
-  Columns,
-  DeviceKey,
-  ExtremesQuery,
-  Point,
-  PointBatch,
-  ReadRange,
-  RefusedAt,
-  RefusedPoint,
-  SeriesRef,
-  SeriesStore,
-} from "./series.js";
+import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "./series.js";
 import { threadLimits } from "./thread-limits.js";
 
 export interface LibsqlSeriesOptions {
@@ -131,93 +112,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     return refused;
   }
 
-  async function* scan(
-    series: SeriesRef,
-    { start, stop }: Pick<ReadRange, "start" | "stop">,
-    pointsMax: number,
-  ): AsyncGenerator<Columns> {
-    const end = stop === undefined ? {} : { stop };
-    for (let from = start; ; ) {
-      const piece = await read(series, {
-        ...(from === undefined ? {} : { start: from }),
-        ...end,
-        oldest: pointsMax,
-      });
-      const last = piece.times.at(-1);
-      if (last === undefined) return;
-      // Whoever takes a piece may move its memory to another thread.
-      const isLast = piece.times.length < pointsMax;
-      yield piece;
-      if (isLast) return;
-      from = last + 1;
-    }
-  }
-
-  async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
-    const handle = handles.of(series);
-    if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
-    const { id, memory, floor } = await ask("find", { handle, range, before: false });
-    const touched =
-      id === 0 ? [] : partsIn(Math.max(range.start ?? NO_TIME_BELOW, floor), range.stop ?? NO_TIME_ABOVE);
-    const inFiles = describe(series, id, { memory, floor, parts: touched });
-    if (touched.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
-    return asColumns(
-      series,
-      await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
-    );
-  }
-
-  async function aggregate(
-    { series, edges, aggregate: name }: AggregateQuery,
-    arithmetic: Arithmetic | null,
-  ): Promise<ArithmeticAnswer | null> {
-    const start = edges[0];
-    const stop = edges.at(-1);
-    const handle = handles.of(series);
-    if (start === undefined || stop === undefined || edges.length < 2) return { values: [], errors: 0 };
-    if (series.kind === "text" && name !== "count") {
-      throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
-    }
-    if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
-    const found = await ask("find", { handle, range: { start, stop }, before: name === "increase" });
-    const known = found.id === 0 ? () => [] : partsIn;
-    return readers.call(
-      "aggregate",
-      {
-        ...describe(series, found.id, { ...found, parts: known(start, stop) }),
-        edges: Float64Array.from(edges),
-        aggregate: name,
-        arithmetic,
-        before: found.before,
-        earlier: name === "increase" ? known(NO_TIME_BELOW, start) : [],
-      },
-      { transfer: buffersOf(found.memory) },
-    );
-  }
-
-  async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
-    const handle = handles.of(series);
-    if (handle < 0) return asColumns(series, emptyRun(false));
-    const found = await ask("find", { handle, range: { start, stop }, before: false });
-    const touched = found.id === 0 ? [] : partsIn(start, stop);
-    const inFiles = describe(series, found.id, { ...found, parts: touched });
-    const asked = { ...inFiles, start, stop, width };
-    return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
-  }
-
-  async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
-    const asked = series.map((ref) => ({ ref, handle: handles.of(ref) })).filter(({ handle }) => handle >= 0);
-    const { ids, memory, floor } = await ask(
-      "findLast",
-      Int32Array.from(asked, ({ handle }) => handle),
-    );
-    const texts = asked.map(({ ref }) => ref.kind === "text");
-    const stored = ids.some((id) => id !== 0)
-      ? await readers.call("latest", { ids, texts, parts: partsIn(floor, NO_TIME_ABOVE), floor })
-      : [];
-    const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
-    return series.map((ref) => points.get(ref) ?? null);
-  }
+  const deps = { handles, ask, readers, partsIn };
 
   async function remove(scopes: readonly RemovedScope[]): Promise<void> {
     await ask("remove", scopes.filter(isStorable));
@@ -256,16 +151,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     flush: async () => {
       await ask("flush", null);
     },
-    read,
-    aggregate: async (query) => {
-      const answer = await aggregate(query, null);
-      if (answer === null) throw new StoreError("CORRUPT", "cannot aggregate: values without arithmetic");
-      return answer.values;
-    },
-    aggregateArithmetic: (query) => aggregate(query, query.arithmetic),
-    extremes,
-    scan,
-    latest,
+    ...createQuestions(deps, null),
+    under: (signal) => createQuestions(deps, leftOf(signal)),
     whichHavePoints,
     removeDevices: (devices) =>
       remove(devices.map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID }))),
@@ -309,8 +196,8 @@ async function startWriter(
       if (event.event === "damage") return listeners.onDamage(event.damage);
       if (event.event === "gap") return listeners.onGap(event.gap);
       if (event.event === "ended") {
-        fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
-        return void worker.terminate();
+        // The thread ends itself.
+        return fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
       }
       if (event.event === "failed") {
         fail(new StoreError(event.code, event.message));
@@ -335,28 +222,4 @@ async function startWriter(
     worker.on("error", fail);
     worker.on("exit", (code) => fail(new Error(`exit code ${code}`)));
   });
-}
-
-function describe(
-  series: SeriesRef,
-  id: number,
-  rest: { memory: Run | null; floor: number; parts: readonly Part[] },
-): SeriesInFiles {
-  return { id, text: series.kind === "text", memory: rest.memory, floor: rest.floor, parts: rest.parts };
-}
-
-const buffersOf = (run: Run | null): ArrayBuffer[] => {
-  if (run === null) return [];
-  const columns = Array.isArray(run.values) ? [run.times] : [run.times, run.values];
-  return [...new Set(columns.map((column) => column.buffer as ArrayBuffer))];
-};
-
-/** Memory wins at equal times: it is what was written last. */
-function newer(stored: LastPoint | null, memory: LastPoint | null): LastPoint | null {
-  return stored !== null && (memory === null || stored.time > memory.time) ? stored : memory;
-}
-
-function asColumns({ kind }: SeriesRef, { times, values }: Run): Columns {
-  if (kind === "text") return { kind, times, values: Array.isArray(values) ? values : [] };
-  return { kind, times, values: Array.isArray(values) ? new Float64Array(0) : values };
 }

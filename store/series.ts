@@ -124,26 +124,18 @@ export type DeviceKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID">;
 /** Names one series of every device of a product. */
 export type FieldKey = Pick<SeriesRef, "tenant" | "productID" | "field">;
 
-export interface SeriesStore {
-  /** The journal id up to which every point is settled in this store; 0 when there is none. */
-  checkpoint(): Promise<number>;
-  /**
-   * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
-   * the points that the engine will never take. `through` is the journal id that this batch completes (0: none); the
-   * engine moves its checkpoint there once the points are durable. Calls may overlap (the caller bounds them);
-   * the checkpoint never passes a batch that has not succeeded.
-   * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
-   */
-  write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
-  /**
-   * Stores points that no journal holds, with the promises of `write`; they are durable after the next `flush`.
-   * Calls must follow one another where their points may fall together.
-   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be made anew
-   */
-  writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
-  /** Makes everything written durable and moves the checkpoint. */
-  flush(): Promise<void>;
+/** What may be asked of a store. */
+export interface SeriesQuestions {
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
+  /**
+   * The newest `newest` points in the range of each of some series of one device, none twice, in their order; of one
+   * that the engine cannot tell why. Asked together they cost little more than one.
+   */
+  readNewest(
+    series: readonly SeriesRef[],
+    range: Pick<ReadRange, "start" | "stop">,
+    newest: number,
+  ): Promise<(Columns | StoreError)[]>;
   /**
    * The points of [start, stop) in ascending pieces of about `pointsMax` points, read as they are asked for: of any
    * range no more than a few pieces are in memory. Points written meanwhile may be missed or met. A piece is its
@@ -165,6 +157,32 @@ export interface SeriesStore {
   extremes(query: ExtremesQuery): Promise<Columns>;
   /** The newest point of each series, same order as asked. One that cannot be told leaves the others alone. */
   latest(series: readonly SeriesRef[]): Promise<Latest[]>;
+}
+
+export interface SeriesStore extends SeriesQuestions {
+  /**
+   * The same questions for somebody who may leave: once the signal is aborted, those under way reject with UNAVAILABLE
+   * as soon as the engine lets go, and none begins.
+   */
+  under(signal: AbortSignal): SeriesQuestions;
+  /** The journal id up to which every point is settled in this store; 0 when there is none. */
+  checkpoint(): Promise<number>;
+  /**
+   * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
+   * the points that the engine will never take. `through` is the journal id that this batch completes (0: none); the
+   * engine moves its checkpoint there once the points are durable. Calls may overlap (the caller bounds them);
+   * the checkpoint never passes a batch that has not succeeded.
+   * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
+   */
+  write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
+  /**
+   * Stores points that no journal holds, with the promises of `write`; they are durable after the next `flush`.
+   * Calls must follow one another where their points may fall together.
+   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be made anew
+   */
+  writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
+  /** Makes everything written durable and moves the checkpoint. */
+  flush(): Promise<void>;
   /**
    * Which of the devices the store may hold points of, in their order, asked in one go. False is certain; true may
    * also stand for points that are gone. A bounded number at once: some hundreds.

@@ -1,4 +1,5 @@
 import type { Point } from "../../store/series.js";
+import { latestTime } from "../../store/time-range.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../product-model.js";
 import { type FormatContext, readPayload } from "./formats.js";
@@ -18,6 +19,8 @@ export interface Message {
 
 export interface DecodeRules {
   readonly local: LocalTime;
+  /** Before it no time is taken, microseconds: at least `earliestTime`. */
+  readonly earliest: number;
   /** The oldest time kept, microseconds; 0 = no limit. */
   readonly oldest: number;
   /** Only data points that were there when the message came count: a successor of the same name is another series. */
@@ -148,7 +151,7 @@ function streamOf(device: DeviceEntry, { topic, isEntry }: Message): StreamEntry
 function checkTime(
   time: number | null,
   receivedAt: number,
-  { oldest }: DecodeRules,
+  { earliest, oldest }: DecodeRules,
   refuse: Refuse,
 ): number | null {
   const reason =
@@ -156,9 +159,11 @@ function checkTime(
       ? "time"
       : time > receivedAt + aheadMaxMicros
         ? "future"
-        : time < (oldest === 0 ? Number.MIN_SAFE_INTEGER : oldest)
-          ? "retention"
-          : null;
+        : time < earliest || time > latestTime
+          ? "time"
+          : oldest !== 0 && time < oldest
+            ? "retention"
+            : null;
   if (reason !== null) refuse(reason, 1);
   return reason === null ? time : null;
 }

@@ -13,7 +13,7 @@ export const reasons = [
   "number", // NaN, an infinity, or text that is no number
   "size", // text longer than a series can hold
   "enum", // a value outside the data point's enumeration
-  "time", // a time that cannot be read
+  "time", // a time that cannot be read, or lies outside the range of times that are taken
   "future", // a time too far ahead of the clock
   "retention", // a time before what the retention keeps
   "duplicate", // a data point twice at the message's own time; the last one counts

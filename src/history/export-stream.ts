@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { asError } from "../../store/errors.js";
-import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series.js";
+import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../store/series.js";
 import { threadLimits } from "../../store/thread-limits.js";
 import type { ExportPlan, FromExport, Piece, ToExport } from "./export-messages.js";
 
@@ -25,7 +25,7 @@ const stallMs = 120_000;
  * store that cannot answer is an error and no broken stream. @throws StoreError UNAVAILABLE
  */
 export async function openExport(
-  store: SeriesStore,
+  store: Pick<SeriesQuestions, "scan">,
   { plan, series, range, closed }: Export,
 ): Promise<ReadableStream<Uint8Array>> {
   const abreast =

@@ -2,6 +2,7 @@ import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { aheadMaxMicros } from "../../ingest/decode/points.js";
 import type { Task } from "../../store/tasks.js";
+import { latestTime } from "../../store/time-range.js";
 import { type TaskContext, TaskFailure, type TaskKind } from "../tasks/runner.js";
 import { FormatError } from "../transfer/table-file.js";
 import type { HistoryFormat } from "./bounds.js";
@@ -19,6 +20,8 @@ export interface HistoryImportInput {
 
 export interface HistoryKindDeps extends ImportDeps {
   readonly timezone: string;
+  /** Before it no time is taken, microseconds. */
+  readonly earliest: number;
   /** The oldest time kept, microseconds; 0 = no limit. */
   readonly oldest: () => number;
   /** Milliseconds since 1970. */
@@ -64,11 +67,16 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
   };
 }
 
-export function boundsOf({ oldest, now }: Pick<HistoryKindDeps, "oldest" | "now">): TimeBounds {
+export function boundsOf({
+  earliest,
+  oldest,
+  now,
+}: Pick<HistoryKindDeps, "earliest" | "oldest" | "now">): TimeBounds {
   const limit = oldest();
   return {
-    oldest: limit === 0 ? Number.MIN_SAFE_INTEGER : limit,
-    newest: Math.min(Number.MAX_SAFE_INTEGER - 1, now() * 1000 + aheadMaxMicros),
+    earliest,
+    oldest: limit === 0 ? earliest : Math.max(earliest, limit),
+    newest: Math.min(latestTime, now() * 1000 + aheadMaxMicros),
   };
 }
 

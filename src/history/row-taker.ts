@@ -1,4 +1,5 @@
 import { type LocalTime, readTime } from "../../ingest/decode/time.js";
+import { rfc3339 } from "../../query/time-text.js";
 import type { BatchBuilder } from "./batch-builder.js";
 import { importValue, type PointAnswer, reasonTexts } from "./values.js";
 
@@ -25,6 +26,9 @@ export const overlong: Readonly<Record<"device" | "point", Target>> = {
 
 /** Microseconds: what a row's time may be. */
 export interface TimeBounds {
+  /** Before it no time is taken. */
+  readonly earliest: number;
+  /** What points are kept from; at least `earliest`. */
   readonly oldest: number;
   readonly newest: number;
 }
@@ -63,9 +67,14 @@ export function readRowTime(state: TakerState, value: unknown): number {
 
 /** True when points of that time are kept; otherwise the row is bad. */
 export function isKept(state: TakerState, time: number): boolean {
-  const { oldest, newest } = state.bounds;
+  const { earliest, oldest, newest } = state.bounds;
   if (time >= oldest && time <= newest) return true;
-  const error = time < oldest ? "lies before what is kept" : "lies in the future";
+  const error =
+    time > newest
+      ? "lies in the future"
+      : time < earliest
+        ? `lies before ${rfc3339(earliest)}, from which times are taken`
+        : "lies before what is kept";
   state.builder.refuse(state.line, "time", error);
   return false;
 }

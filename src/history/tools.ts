@@ -158,8 +158,11 @@ async function importHere(
             from: null,
             signal: stopping.signal,
           },
-          ...{ errorsPath: join(dir, "errors.csv"), errorsRoom: null },
-          ...{ bounds: boundsOf({ oldest, now: systemClock.now }) },
+          ...{
+            errorsPath: join(dir, "errors.csv"),
+            errorsRoom: null,
+            bounds: boundsOf({ earliest: config.oldestTime, oldest, now: systemClock.now }),
+          },
           saved: async ({ line }) => tell(`line ${line}`),
         },
       );

@@ -37,6 +37,11 @@ export interface Asking {
   readonly variant: Variant;
 }
 
+/** Of a list, whose answer may take long: the signal tells when the caller leaves. */
+export interface AskingList extends Asking {
+  readonly request: Pick<Request, "signal">;
+}
+
 /** The answer's schema in Variant A, and in B where it differs. */
 export interface Schemas {
   readonly schema: z.ZodType;
@@ -65,7 +70,7 @@ export interface ListSpec<Row> extends Named, Schemas {
   /** Where the path names the record that the list belongs to. */
   readonly parent?: IDs;
   /** `parent` is the record id of the path, 0 without one. */
-  list(asking: Asking, request: PageRequest, parent: number): Promise<Page<Row>>;
+  list(asking: AskingList, request: PageRequest, parent: number): Promise<Page<Row>>;
   view(row: Row, context: ViewContext): object;
 }
 

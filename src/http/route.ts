@@ -5,6 +5,7 @@ import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js
 import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
+import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
@@ -27,6 +28,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /** Ends the connection, whatever waits on it to be read. */
+  readonly hangUp: () => void;
 }
 
 export interface Shape {
@@ -87,6 +90,7 @@ export interface FrameDeps {
   readonly log: Logger;
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
+  readonly hangUp: (context: Context) => void;
   /** The caller has shown a right credential, before anything of his body is read. */
   readonly onCaller: (context: Context, caller: Caller) => void;
   /** The deployment's variant; a request may ask for the other. */
@@ -135,6 +139,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
     variant,
     address,
     request: context.req.raw,
+    hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
     body: body && parseWith(body, await readJsonBody(context.req.raw, bytesMax)),
@@ -212,7 +217,7 @@ async function frame(
   return response;
 }
 
-const json = "application/json; charset=utf-8";
+export const jsonType = "application/json; charset=utf-8";
 
 function respond(answer: Answer, isHead: boolean): Response {
   const { status, headers = {} } = answer;
@@ -224,8 +229,13 @@ function respond(answer: Answer, isHead: boolean): Response {
   }
   if (body === undefined) return new Response(null, { status, headers });
   const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
-  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : JSON.stringify(body);
-  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
+  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : jsonOf(body as object);
+  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
+}
+
+/** Long answers are made as their reader takes them. */
+function jsonOf(body: object): string | ReadableStream<Uint8Array> {
+  return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
 }
 
 function respondError(error: ApiError): Response {

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { aggregatesByType } from "../../query/aggregates.js";
-import { memoizeFormula } from "../../query/formula.js";
+import { type Computing, createComputing } from "../../query/computing.js";
+import { asStored, memoizeFormula } from "../../query/formula.js";
 import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
@@ -9,11 +10,13 @@ import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import type { Metric } from "../../store/metrics.js";
+import type { SeriesQuestions } from "../../store/series.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
 import { formOf } from "../history/export-plan.js";
 import { ApiError, invalid } from "../http/errors.js";
+import { Column } from "../http/json-stream.js";
 import { knownAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
@@ -107,9 +110,11 @@ async function answerMetrics(
       .map((metric) => ({ metric, points: byID }));
   });
   const budget = createBudget();
+  const store = deps.series.under(request.signal);
+  const computing = createComputing(deps.config.formulaSecondsMax);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
-    const data = await metricData(deps, device, asked, query, metric, points);
+    const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
     errors += data.errors;
     budget(data.values.length);
     return {
@@ -118,7 +123,8 @@ async function answerMetrics(
       ...ownerOf(device, asked),
     };
   });
-  return knownAnswer(request, items, errors > 0 ? { "Formula-Errors": String(errors) } : {});
+  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
+  return knownAnswer(request, items, headers, formOfTimes(asked));
 }
 
 /** What is asked of each device, devices in their order. */
@@ -148,7 +154,8 @@ function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean 
 }
 
 async function metricData(
-  deps: AppDeps,
+  deps: AppDeps & { readonly store: SeriesQuestions },
+  computing: Computing,
   device: DeviceRef,
   asked: AskedChart,
   query: ChartQuery,
@@ -158,29 +165,31 @@ async function metricData(
   const point = points.get(metric.dataPointIntID);
   if (point === undefined) throw new ApiError("DATA_NOT_FOUND", "the metric's data point is gone");
   const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-  const formula = metric.expressions === null ? null : bind(deps, metric.expressions, device, points);
+  const formula =
+    metric.expressions === null ? null : bind(deps, computing, metric.expressions, device, points);
   if (metric.metricType === formulaType) {
     const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
-    return formulaMetric(deps.series, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
+    return formulaMetric(deps.store, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
   }
   const aggregate = aggregatesByType.get(metric.aggregateType ?? 0);
   if (aggregate === undefined)
     throw new ApiError("INTERNAL_ERROR", "an aggregate metric without an aggregate");
   const ofFormula = metric.aggregateData === formulaData ? formula : null;
   const range = rangeOf(asked, query, "hour");
-  return aggregateMetric(deps.series, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
+  return aggregateMetric(deps.store, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
 }
 
 /** The other data points of the product by name; a name that has none any more is null throughout. */
 function bind(
   { refs }: AppDeps,
+  computing: Computing,
   text: string,
   device: DeviceRef,
   points: ReadonlyMap<number, DataPoint>,
 ): BoundFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
-  const formula = compile(text, ids, { allowUnknown: true });
+  const formula = compile(text, ids, asStored);
   const others = [...points.values()].map(
     (point) =>
       [
@@ -188,7 +197,7 @@ function bind(
         refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
       ] as const,
   );
-  return { formula, others: new Map(others) };
+  return { formula, others: new Map(others), computing };
 }
 
 async function answerOriginal(
@@ -199,26 +208,45 @@ async function answerOriginal(
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   const range = rangeOf(asked, query, "real");
-  const questions = await questionsOf(deps, asked, (model) =>
-    pointsAsked(model, asked).map((point) => ({ point })),
-  );
+  const most = range.newest ?? asked.limit ?? limitDefault;
+  const questions = await questionsOf(deps, asked, (model) => piecesOf(pointsAsked(model, asked), most));
+  const store = deps.series.under(request.signal);
   const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints };
   const write = timeWriters[asked.format];
   const budget = createBudget();
   let truncated = false;
-  const items = await inParallel(questions, questionsAtOnce, async ({ device, point }) => {
-    const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-    const data = await originalData(deps.series, series, formOf(point), range, size);
-    truncated ||= data.truncated;
-    budget(data.values.length);
-    return {
-      dataPointIntID: point.id,
-      dataPointName: point.dataPointName,
-      originalData: { time: Array.from(data.times, (time) => write(range.zone, time)), value: data.values },
-      ...ownerOf(device, asked),
-    };
+  const items = await inParallel(questions, questionsAtOnce, async ({ device, points }) => {
+    const series = points.map((point) => ({
+      series: deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
+      form: formOf(point),
+    }));
+    const answers = await originalData(store, series, range, size);
+    return answers.map((data, i) => {
+      truncated ||= data.truncated;
+      budget(data.times.length);
+      return {
+        dataPointIntID: points[i]?.id,
+        dataPointName: points[i]?.dataPointName,
+        originalData: {
+          time: timeColumn(data.times, (time) => write(range.zone, time)),
+          value: new Column(data.times.length, data.values),
+        },
+        ...ownerOf(device, asked),
+      };
+    });
   });
-  return knownAnswer(request, items, truncated ? { Truncated: "true" } : {});
+  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
+  return knownAnswer(request, items.flat(), headers, formOfTimes(asked));
+}
+
+/** Data points of a device are asked for together, as far as all that is under way fits an answer. */
+function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
+  const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
+  const pieces: { points: readonly DataPoint[] }[] = [];
+  for (let from = 0; from < points.length; from += together) {
+    pieces.push({ points: points.slice(from, from + together) });
+  }
+  return pieces;
 }
 
 /** `limit` of the request takes the place of the default number of newest points. */
@@ -233,10 +261,18 @@ function columns(data: MetricData, asked: AskedChart): object {
   const write = timeWriters[asked.format];
   const time =
     data.labels !== null && asked.format === "text"
-      ? data.labels.map(wallLabel)
-      : Array.from(data.times, (at) => write(place, at));
-  return { time, value: data.values };
+      ? timeColumn(data.labels, wallLabel)
+      : timeColumn(data.times, (at) => write(place, at));
+  return { time, value: new Column(data.values.length, (from, to) => data.values.slice(from, to)) };
 }
+
+/** Times as they are written, when they are. */
+function timeColumn(times: ArrayLike<number>, write: (time: number) => string | number): Column {
+  const all = times instanceof Float64Array ? times : Float64Array.from(times);
+  return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);
+}
+
+const formOfTimes = ({ format, timezone }: AskedChart): string => `${format} ${timezone}`;
 
 /** The calendar start of a window, as its wall clock shows it. */
 function wallLabel(wall: number): string {

@@ -85,13 +85,13 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
       shape: { query: trackQuery },
       answer: { status: 200, schema: z.array(positionSchema) },
       errors: ["DATA_NOT_FOUND"],
-      handle: async ({ caller, query }) => {
+      handle: async ({ caller, query, request }) => {
         const { device, timezone, format, now: at } = await readQuery(deps, caller.tenant, query);
         const { start, stop, zone } = resolveRange(query, "real", timezone, at);
         const range = { ...(start === undefined ? {} : { start }), ...(stop === undefined ? {} : { stop }) };
         const { points } = await deps.catalog.model(device.productIntID);
         const found = await track(
-          deps.series,
+          deps.series.under(request.signal),
           locationSeries(deps.refs, device, points),
           range,
           positionsMax,

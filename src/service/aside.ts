@@ -46,7 +46,7 @@ export interface AsideKeeper {
 }
 
 export interface AsideDeps {
-  readonly config: Pick<Config, "dataDir" | "nodeNumber" | "timezone">;
+  readonly config: Pick<Config, "dataDir" | "nodeNumber" | "timezone" | "oldestTime">;
   readonly db: Db;
   readonly log: Logger;
   readonly troubles: Troubles;
@@ -101,8 +101,8 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   async function tried(follower: Follower, record: JournalRecord): Promise<Verdict> {
     const { saved, before } = (await contexts.get(follower)?.(record)) ?? { saved: null, before: [] };
     const records = [...before, record].map(encodedRecord);
-    const { nodeNumber: node, timezone } = config;
-    const start = { follower, node, timezone, oldest: deps.oldest(), records, saved };
+    const { nodeNumber: node, timezone, oldestTime: earliest } = config;
+    const start = { follower, node, timezone, earliest, oldest: deps.oldest(), records, saved };
     const verdict = await runTrial(db, start, deps.bounds).catch(
       (error: unknown): Verdict => ({ is: "not tried", reason: asError(error).message }),
     );

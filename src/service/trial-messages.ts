@@ -8,6 +8,8 @@ export interface TrialStart {
   readonly follower: Follower;
   readonly node: number;
   readonly timezone: string;
+  /** Before it no time is taken, microseconds. */
+  readonly earliest: number;
   /** The oldest time of a point that is kept, microseconds; 0 = no limit. */
   readonly oldest: number;
   /** Encoded, the one that is tried last; before it what its sessions need. */

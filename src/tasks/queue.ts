@@ -3,6 +3,15 @@ import { createShares } from "../../store/shares.js";
 /** What waits for a place to run, and what runs. */
 export interface Queued {
   readonly tenant: number;
+  readonly kind: string;
+}
+
+/** What tasks of a kind need beside a place. */
+export interface Needs {
+  /** Of one lane, one such task runs at a time. */
+  readonly lane?: string;
+  /** So many run beside the others, in places of their own, one of a tenant. */
+  readonly apart?: number;
 }
 
 /**
@@ -19,10 +28,9 @@ export interface TaskQueue<Task extends Queued> {
   countOf(tenant: number): number;
 }
 
-/** @param laneOf undefined: with none it shares a lane with */
 export function createTaskQueue<Task extends Queued>(
   runningMax: number,
-  laneOf: (task: Task) => string | undefined,
+  needsOf: (task: Task) => Needs,
 ): TaskQueue<Task> {
   const waiting: Task[] = [];
   const running = new Set<Task>();
@@ -31,21 +39,28 @@ export function createTaskQueue<Task extends Queued>(
   const begun = new Map<number, number>();
   let beginnings = 0;
 
-  function mayRun(task: Task, lanes: ReadonlySet<string | undefined>): boolean {
-    const lane = laneOf(task);
-    return lane === undefined || !lanes.has(lane);
+  function mayRun(task: Task): boolean {
+    const { lane, apart } = needsOf(task);
+    if (apart !== undefined) {
+      const same = [...running].filter(({ kind }) => kind === task.kind);
+      return same.length < apart && same.every(({ tenant }) => tenant !== task.tenant);
+    }
+    return lane === undefined || ![...running].some((other) => needsOf(other).lane === lane);
   }
+
+  /** Those apart have places of their own. */
+  const takesPlace = (task: Task): boolean =>
+    needsOf(task).apart !== undefined || places.take(task.tenant, 1);
 
   return {
     add: (task) => {
       waiting.push(task);
     },
     next: () => {
-      const lanes = new Set([...running].map(laneOf));
-      const ready = waiting.filter((task) => mayRun(task, lanes));
+      const ready = waiting.filter(mayRun);
       // Stable: of one tenant, the one that came first.
       ready.sort((a, b) => (begun.get(a.tenant) ?? 0) - (begun.get(b.tenant) ?? 0));
-      const task = ready.find(({ tenant }) => places.take(tenant, 1));
+      const task = ready.find(takesPlace);
       if (task === undefined) return undefined;
       waiting.splice(waiting.indexOf(task), 1);
       running.add(task);
@@ -53,7 +68,7 @@ export function createTaskQueue<Task extends Queued>(
       return task;
     },
     ended: (task) => {
-      if (running.delete(task)) places.give(task.tenant, 1);
+      if (running.delete(task) && needsOf(task).apart === undefined) places.give(task.tenant, 1);
     },
     waiting,
     countOf: (tenant) => [...waiting, ...running].filter((task) => task.tenant === tenant).length,

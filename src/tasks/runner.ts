@@ -44,6 +44,11 @@ export interface TaskKind {
   readonly resumes: boolean;
   /** Takes memory and CPU by the hundred megabytes: of one lane, one such task runs at a time. */
   readonly lane?: string;
+  /**
+   * Runs in places of its own, so many at once and one a tenant, so that it waits for no other work and no other work
+   * for it: it is about what somebody is waiting for, and takes little memory.
+   */
+  readonly apart?: number;
   /** Names of the files in the tasks' folder that a restart must leave for it. */
   keeps?(task: Task): readonly string[];
   /** Clears what a restart has cut short and nobody takes up. */
@@ -102,7 +107,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   // Exports and uploads hold the devices' tokens.
   await chmod(dir, 0o700);
   const closing = new AbortController();
-  const queue = createTaskQueue<Task>(tasksRunningMax, (task) => kinds[task.kind]?.lane);
+  const queue = createTaskQueue<Task>(tasksRunningMax, ({ kind }) => kinds[kind] ?? {});
   const running = new Set<Promise<void>>();
   /** Places of those that callers have begun, waiting or running, and of those that are being stored. */
   const places = createShares<number>(tasksWaitingMax);

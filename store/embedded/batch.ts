@@ -1,4 +1,5 @@
 import type { Kind, Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
+import { isStorableTime } from "../time-range.js";
 import type { Handles } from "./handles.js";
 import type { WriteArgs } from "./protocol.js";
 
@@ -10,13 +11,14 @@ export interface Batch {
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 const nameRefused = "the series' name holds NUL or half a surrogate pair";
+const timeRefused = "the time is no whole microsecond from 1684-08-01 to 2255-05-31";
 
 const TYPE_OF: Readonly<Record<Kind, string>> = { number: "number", boolean: "boolean", text: "string" };
 
 /** Why a point can never be stored; undefined when it can. */
 function refusal({ series, time, value }: Point, handle: number): string | undefined {
   if (handle < 0) return nameRefused;
-  if (!Number.isSafeInteger(time)) return `time ${time} is no whole number of microseconds`;
+  if (!isStorableTime(time)) return timeRefused;
   if (typeof value === TYPE_OF[series.kind] && (typeof value !== "number" || Number.isFinite(value)))
     return undefined;
   return `value is no ${series.kind}`;
@@ -71,11 +73,9 @@ export function packColumns(batch: PointBatch, handles: Handles): { args: WriteA
     const handle = handleOf[at] ?? -1;
     const time = times[i] ?? Number.NaN;
     const value = values[i] ?? Number.NaN;
-    if (handle < 0 || !Number.isSafeInteger(time) || !Number.isFinite(value)) {
-      refused.push({
-        index: i,
-        reason: handle < 0 ? nameRefused : "no whole microseconds or no finite number",
-      });
+    if (handle < 0 || !isStorableTime(time) || !Number.isFinite(value)) {
+      const reason = handle < 0 ? nameRefused : isStorableTime(time) ? "no finite number" : timeRefused;
+      refused.push({ index: i, reason });
       continue;
     }
     seriesAt[n] = handle;

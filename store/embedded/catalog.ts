@@ -80,6 +80,12 @@ export interface Catalog {
   close(): void;
 }
 
+/**
+ * As a double: a month, or a limit of retention, may begin where whole microseconds are no longer safe integers,
+ * which the client refuses to give. Such edges are whole milliseconds, exact in a double.
+ */
+const edge = (column: string): string => `cast(${column} as real)`;
+
 const keyArgs = (key: SeriesKey): InValue[] => [
   BigInt(key.tenant),
   key.productID,
@@ -198,7 +204,7 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
     },
     parts: async () => {
       const { rows } = await client.execute(
-        "select start, stop, path, format, loose, dropped from part order by start",
+        `select ${edge("start")}, ${edge("stop")}, path, format, loose, dropped from part order by start`,
       );
       const newer = rows.find((row) => Number(row[3]) > MONTH_FORMAT);
       if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), MONTH_FORMAT);
@@ -239,7 +245,9 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
       return { id: Number(lastInsertRowid), start, stop, series };
     },
     gaps: async () => {
-      const { rows } = await client.execute("select id, start, stop, series from gap order by id");
+      const { rows } = await client.execute(
+        `select id, ${edge("start")}, ${edge("stop")}, series from gap order by id`,
+      );
       return rows.map((row) => ({
         ...{ id: Number(row[0]), start: Number(row[1]), stop: Number(row[2]), series: Number(row[3]) },
       }));
@@ -270,7 +278,10 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
       }),
     removePart: (start) => run("delete from part where start = ?", [BigInt(start)]),
     number: async (key) => {
-      const { rows } = await client.execute({ sql: "select value from meta where key = ?", args: [key] });
+      const { rows } = await client.execute({
+        sql: `select ${edge("value")} from meta where key = ?`,
+        args: [key],
+      });
       return rows[0] === undefined ? undefined : Number(rows[0][0]);
     },
     clearFloor: () => run("delete from meta where key = 'floor'"),

@@ -6,6 +6,7 @@ import type { Verified } from "./checksums.js";
 import { overlapGroups } from "./chunks.js";
 import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run } from "./columns.js";
 import { type ChunkFault, listChunks, loadChunks, type StoredChunk, type Verifying } from "./files.js";
+import { checkLeft, type Left } from "./leaving.js";
 
 /** The month files as a reader meets them. */
 export interface PartFiles {
@@ -23,6 +24,7 @@ export interface FileRange {
   readonly parts: readonly Part[];
   readonly start: number;
   readonly stop: number;
+  readonly left: Left | null;
 }
 
 /** Chunks with so many points together are fetched by one statement. */
@@ -52,9 +54,10 @@ export async function* fetchRuns(
 async function* runsOf(
   { open, onFault, verified }: PartFiles,
   part: Part,
-  { id, text, start, stop }: FileRange,
+  { id, text, start, stop, left }: FileRange,
   newestFirst: boolean,
 ): AsyncGenerator<Run> {
+  checkLeft(left);
   const db = await open(part);
   const verifying: Verifying = {
     onFault: (fault) => onFault(part, fault, fault.fault),
@@ -63,6 +66,7 @@ async function* runsOf(
   const groups = overlapGroups(await listChunks(db, id, { start, stop }));
   if (newestFirst) groups.reverse();
   for (const batch of batches(groups)) {
+    checkLeft(left);
     const loaded = await loadChunks(db, id, batch.flat(), text, verifying);
     const runs = new Map(loaded.map((chunk) => [chunk.id, chunk.run]));
     for (const group of batch) {

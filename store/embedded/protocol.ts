@@ -6,6 +6,7 @@ import type { Part } from "./catalog-schema.js";
 import type { Run } from "./columns.js";
 import type { ChunkFault } from "./files.js";
 import type { Gap } from "./gaps.js";
+import type { Left } from "./leaving.js";
 import type { RemovedScope } from "./names.js";
 
 /** A call that crosses threads: what goes in, what comes back. */
@@ -70,6 +71,8 @@ export interface SeriesInFiles {
   readonly floor: number;
   /** The months that the range touches, ascending. */
   readonly parts: readonly Part[];
+  /** Null where the asker stays. */
+  readonly left: Left | null;
 }
 
 export type ReaderCalls = {
@@ -89,7 +92,13 @@ export type ReaderCalls = {
   };
   extremes: { args: SeriesInFiles & { start: number; stop: number; width: number }; answer: Run };
   latest: {
-    args: { ids: readonly number[]; texts: readonly boolean[]; parts: readonly Part[]; floor: number };
+    args: {
+      ids: readonly number[];
+      texts: readonly boolean[];
+      parts: readonly Part[];
+      floor: number;
+      left: Left | null;
+    };
     answer: (LastPoint | null)[];
   };
   forget: { args: readonly string[]; answer: null };

@@ -14,6 +14,7 @@ import { createVerified, openLast, type Verified } from "./checksums.js";
 import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 import { fetchMerged, fetchOverlaid, type PartFiles } from "./fetch.js";
 import { openMonthFileToRead } from "./files.js";
+import { checkLeft } from "./leaving.js";
 import type { LastPoint, ReaderCalls, SeriesInFiles } from "./protocol.js";
 import { whileBusy } from "./sqlite.js";
 
@@ -55,6 +56,7 @@ export function createReader({
     id: args.id,
     text: args.text,
     parts: args.parts,
+    left: args.left,
     start: Math.max(start, args.floor),
     stop,
   });
@@ -115,6 +117,7 @@ export function createReader({
     texts,
     parts,
     floor,
+    left,
   }: ReaderCalls["latest"]["args"]): Promise<(LastPoint | null)[]> {
     const isText = new Map(ids.map((id, i) => [id, texts[i] === true]));
     const found = new Map<number, LastPoint>();
@@ -122,6 +125,7 @@ export function createReader({
     for (const part of parts.toReversed()) {
       for (let i = 0; i < open.length; i += LATEST_AT_ONCE_MAX) {
         const some = open.slice(i, i + LATEST_AT_ONCE_MAX);
+        checkLeft(left);
         for (const [id, point] of await latestFound(part, some, isText)) found.set(id, point);
       }
       open = open.filter((id) => !found.has(id));
@@ -174,7 +178,7 @@ export function createReader({
 
   /** From the chunks themselves: of text, of a chunk without its last value, or where that is damaged. */
   async function lastPoint(part: Part, id: number, text: boolean): Promise<LastPoint | null> {
-    const range = { id, text, parts: [part], start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+    const range = { id, text, parts: [part], start: NO_TIME_BELOW, stop: NO_TIME_ABOVE, left: null };
     const { times, values } = await fetchMerged(files, range, null, { newest: 1 });
     const time = times[0];
     const value = values[0];

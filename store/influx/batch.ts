@@ -1,6 +1,7 @@
 /** Batches of columns as line protocol, without an object a point; and as points, where that is needed. */
 import type { Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
-import { holdsTime, keyOf } from "./lines.js";
+import { isStorableTime } from "../time-range.js";
+import { keyOf } from "./lines.js";
 
 /**
  * The lines of a batch in its order; consecutive points of one device and time share one. Null when a point is one
@@ -19,7 +20,8 @@ export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): 
     const key = keys[place];
     const number = values[i] ?? Number.NaN;
     const at = times[i] ?? Number.NaN;
-    if (ref === undefined || key === undefined || !Number.isFinite(number) || !holdsTime(at)) return null;
+    if (ref === undefined || key === undefined || !Number.isFinite(number) || !isStorableTime(at))
+      return null;
     const pair = `${key.field}${valueTexts[ref.kind](number, texts)}`;
     // A field twice in one line has no order; the same in two lines has.
     if (at === time && key.head === head && !fields.includes(key.field)) {

@@ -9,6 +9,7 @@ import { foreignIn } from "./csv.js";
 import { fluxFirstMoment } from "./flux.js";
 import { createInfluxHealth, type InfluxState, type InfluxTrouble, InfluxUnavailable } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
+import { type Asker, createQuerySlots, hasLeft } from "./query-slots.js";
 
 export interface InfluxAccess {
   readonly url: string;
@@ -35,8 +36,11 @@ export interface LinesRefused {
 export interface InfluxClient {
   /** Sends lines in one request. Undefined when all are stored; else why not. @throws StoreError UNAVAILABLE */
   write(body: string): Promise<LinesRefused | undefined>;
-  /** The CSV answer as it arrives. @throws StoreError UNAVAILABLE */
-  query(flux: string): AsyncGenerator<Uint8Array>;
+  /**
+   * The CSV answer as it arrives; for an asker it waits for a place of its tenant, and ends when the asker leaves.
+   * @throws StoreError UNAVAILABLE
+   */
+  query(flux: string, asker?: Asker): AsyncGenerator<Uint8Array>;
   /** Deletes the points of [start, stop] that match; RFC 3339. @throws StoreError UNAVAILABLE */
   remove(range: { readonly start: string; readonly stop: string }, predicate?: string): Promise<void>;
   /**
@@ -51,13 +55,20 @@ export interface InfluxClient {
   close(): void;
 }
 
+/** Where questions of one asker go. */
+export interface Questioner {
+  query(flux: string): AsyncGenerator<Uint8Array>;
+}
+
 type Json = Readonly<Record<string, unknown>>;
 type Fetch = (
   path: string,
   body: string | Json,
-  method?: string,
-  type?: string,
+  how?: { readonly method?: string; readonly type?: string; readonly signal?: AbortSignal | null },
 ) => AsyncGenerator<Uint8Array>;
+
+/** Of the connections so much is for questions: writes never wait for these. */
+const questionsPart = 3 / 4;
 
 export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const Agent = access.url.startsWith("https:") ? HttpsAgent : HttpAgent;
@@ -67,13 +78,15 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const bucket = encodeURIComponent(access.bucket);
   const keeper = createBucketKeeper({
     ...{ org: access.org, bucket: access.bucket, ledger: access.ledger, onMade: access.onBucketMade },
-    request: (path, body) => drain(body === undefined ? fetch(path, "", "GET") : fetch(path, body)),
+    request: (path, body) =>
+      drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
   });
   const health = createInfluxHealth(systemClock.monotonic, access.onState);
+  const slots = createQuerySlots(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
   const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
 
   function sendLines(body: string): Promise<LinesRefused | undefined> {
-    const send = () => drain(fetch(writePath, body, "POST", "text/plain; charset=utf-8"));
+    const send = () => drain(fetch(writePath, body, { type: "text/plain; charset=utf-8" }));
     return health.watch("writes", async () => {
       try {
         await withBucket(send, keeper.ensure);
@@ -86,9 +99,9 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     });
   }
 
-  async function* askAgain(flux: string): AsyncGenerator<Uint8Array> {
+  async function* askAgain(flux: string, signal: AbortSignal | null = null): AsyncGenerator<Uint8Array> {
     const dialect = { header: true, annotations: ["datatype"], dateTimeFormat: "RFC3339Nano" };
-    const ask = () => fetch(`/api/v2/query?org=${org}`, { type: "flux", query: flux, dialect });
+    const ask = () => fetch(`/api/v2/query?org=${org}`, { type: "flux", query: flux, dialect }, { signal });
     try {
       yield* ask();
     } catch (error) {
@@ -112,12 +125,15 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     },
     close: () => agent.destroy(),
     write: sendLines,
-    query: (flux) => health.watchAll("queries", () => askAgain(flux)),
+    query: (flux, asker) => {
+      if (asker === undefined) return health.watchAll("queries", () => askAgain(flux));
+      return slots.answer(asker, () => health.watchAll("queries", () => askAgain(flux, asker.signal)));
+    },
     probe: async () => {
       // A server that wants lines answers 400, which says that all else is well.
       const noLines = health.watch("writes", async () => {
         try {
-          await withBucket(() => drain(fetch(writePath, "", "POST", "text/plain")), keeper.ensure);
+          await withBucket(() => drain(fetch(writePath, "", { type: "text/plain" })), keeper.ensure);
         } catch (error) {
           if (!(error instanceof HttpError && error.statusCode === 400)) throw unavailable("write to", error);
         }
@@ -146,12 +162,15 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
 function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
   const { url, token, timeoutMs } = access;
   const { transport } = new InfluxDB({ url, token, timeout: timeoutMs * 2, transportOptions: { agent } });
-  return async function* (path, body, method = "POST", type = "application/json") {
+  return async function* (path, body, { method = "POST", type = "application/json", signal = null } = {}) {
     for (let attempt = 1; ; attempt += 1) {
       const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(), timeoutMs);
+      const leave = (): void => abort.abort();
+      signal?.addEventListener("abort", leave);
       let started = false;
       try {
+        if (signal?.aborted === true) throw hasLeft();
         const options = { method, headers: { "content-type": type }, signal: abort.signal };
         const text = typeof body === "string" ? body : JSON.stringify(body);
         for await (const chunk of transport.iterate(path, text, options)) {
@@ -161,11 +180,13 @@ function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
         }
         return;
       } catch (error) {
+        if (signal?.aborted === true) throw hasLeft();
         if (abort.signal.aborted)
           throw new TimeoutError(`no answer within ${timeoutMs} ms`, { cause: error });
         if (started || attempt > 1 || !(isReset(error) || isPassing(error))) throw error;
       } finally {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", leave);
       }
     }
   };

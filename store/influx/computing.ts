@@ -9,7 +9,7 @@ import type {
   ExtremesQuery,
   Kind,
 } from "../series.js";
-import type { InfluxClient } from "./client.js";
+import type { Questioner } from "./client.js";
 import { readRows } from "./csv.js";
 import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
 import { timeMax, timeMin } from "./lines.js";
@@ -30,7 +30,7 @@ const mirrored: Readonly<Partial<Record<Aggregate, Aggregate>>> = { max: "min", 
  * else, null: Flux filters a hundred times slower than it computes.
  */
 export async function aggregateArithmetic(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   query: ArithmeticQuery,
 ): Promise<ArithmeticAnswer | null> {
@@ -55,7 +55,7 @@ export async function aggregateArithmetic(
 
 /** Of a rising or falling arithmetic the lowest and the highest value tell. */
 async function isFiniteThroughout(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   { series, edges, arithmetic }: ArithmeticQuery,
 ): Promise<boolean> {
@@ -75,7 +75,7 @@ const hasResult = (arithmetic: Arithmetic, value: number): boolean =>
   Number.isFinite(computeOne(arithmetic, value));
 
 export async function readExtremes(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   query: ExtremesQuery,
 ): Promise<Columns> {
@@ -98,7 +98,7 @@ export async function readExtremes(
 }
 
 async function pointsOf(
-  client: InfluxClient,
+  client: Questioner,
   kind: Kind,
   flux: string,
 ): Promise<(readonly [number, number])[]> {

@@ -22,8 +22,33 @@ const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n
  * and so never holds a line break.
  * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine; ForeignValue
  */
-export async function readRows(chunks: AsyncIterable<Uint8Array>, kind: Kind, sink: RowSink): Promise<void> {
-  const parse = createRowParser(kind, sink);
+export function readRows(chunks: AsyncIterable<Uint8Array>, kind: Kind, sink: RowSink): Promise<void> {
+  return readLines(chunks, createRowParser(kind, sink));
+}
+
+/** Where the rows of one field go. */
+export interface FieldSink {
+  readonly kind: Kind;
+  readonly add: RowSink;
+  /** Told in place of rows whose values are of another type. */
+  readonly onForeign: (error: ForeignValue) => void;
+}
+
+/**
+ * As `readRows`, of an answer that has the column `_field` as well and whose tables may be of several kinds; `sinkOf`
+ * is asked where a field's rows begin, and answers null for one whose rows are passed over.
+ * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine
+ */
+export function readFieldRows(
+  chunks: AsyncIterable<Uint8Array>,
+  sinkOf: (field: string) => FieldSink | null,
+): Promise<void> {
+  return readLines(chunks, createFieldParser(sinkOf));
+}
+
+type LineParser = (bytes: Buffer, start: number, end: number) => void;
+
+async function readLines(chunks: AsyncIterable<Uint8Array>, parse: LineParser): Promise<void> {
   let rest: Buffer | undefined;
   const slice = createSlice();
   for await (const chunk of chunks) {
@@ -101,7 +126,7 @@ export function parseTime(text: string): number {
   return createTimeParser()(bytes, 0, bytes.length);
 }
 
-function createRowParser(kind: Kind, sink: RowSink): (bytes: Buffer, start: number, end: number) => void {
+function createRowParser(kind: Kind, sink: RowSink): LineParser {
   const timeOf = createTimeParser();
   const text = kind === "text";
   let headerNext = true;
@@ -131,10 +156,73 @@ function createRowParser(kind: Kind, sink: RowSink): (bytes: Buffer, start: numb
 }
 
 /** True when what follows is an error of the engine, which may also come after good rows. */
-function checkHeader(header: string): boolean {
+function checkHeader(header: string, expected = /^,result,table,(_time|_start),_value$/): boolean {
   if (/(^|,)error,reference/.test(header)) return true;
-  if (/^,result,table,(_time|_start),_value$/.test(header)) return false;
+  if (expected.test(header)) return false;
   throw new StoreError("CORRUPT", `cannot read InfluxDB's answer: columns "${header}"`);
+}
+
+/** The field stands before the time or behind the value: no name of a field holds a comma. */
+const fieldHeader = /^,result,table,(_field,_time,_value|_time,_value,_field)$/;
+
+function createFieldParser(sinkOf: (field: string) => FieldSink | null): LineParser {
+  const timeOf = createTimeParser();
+  let headerNext = true;
+  let failed = false;
+  let fieldFirst = false;
+  let datatypes: string[] = [];
+  let current = Buffer.alloc(0);
+  let sink: FieldSink | null = null;
+
+  function begin(field: Buffer): void {
+    current = Buffer.from(field);
+    sink = sinkOf(field.toString("utf8"));
+    if (sink === null) return;
+    try {
+      checkType(sink.kind, datatypes.at(fieldFirst ? -1 : -2) ?? "");
+    } catch (error) {
+      if (!(error instanceof ForeignValue)) throw error;
+      sink.onForeign(error);
+      sink = null;
+    }
+  }
+
+  return (bytes, start, end) => {
+    if (start === end) {
+      headerNext = true;
+      return;
+    }
+    if (headerNext && bytes[start] === hash) {
+      datatypes = bytes.toString("latin1", start, end).split(",");
+      return;
+    }
+    if (headerNext) {
+      const header = bytes.toString("latin1", start, end);
+      failed = checkHeader(header, fieldHeader);
+      fieldFirst = header.endsWith("_value");
+      headerNext = false;
+      current = Buffer.alloc(0);
+      return;
+    }
+    if (failed) throw engineError(bytes.toString("utf8", start, end));
+    const cells = cellStart(bytes, start, end);
+    const fieldAt = fieldFirst ? cells : bytes.lastIndexOf(comma, end - 1) + 1;
+    const fieldEnd = fieldFirst ? bytes.indexOf(comma, cells) : end;
+    const timeAt = fieldFirst ? fieldEnd + 1 : cells;
+    const valueAt = bytes.indexOf(comma, timeAt) + 1;
+    const valueEnd = fieldFirst ? end : fieldAt - 1;
+    const isSame =
+      current.length === fieldEnd - fieldAt &&
+      bytes.compare(current, 0, current.length, fieldAt, fieldEnd) === 0;
+    if (!isSame) begin(bytes.subarray(fieldAt, fieldEnd));
+    if (sink === null) return;
+    const time = timeOf(bytes, timeAt, valueAt - 1);
+    const isText = sink.kind === "text";
+    sink.add(
+      time,
+      isText ? parseText(bytes.toString("utf8", valueAt, valueEnd)) : parseNumber(bytes, valueAt, valueEnd),
+    );
+  };
 }
 
 /** Behind the empty annotation, result and table cells. */

@@ -17,6 +17,9 @@ export interface FluxLimit {
   readonly pointsMax: number;
 }
 
+/** Shards begin at whole hours. */
+export const hourMicros = 3_600_000_000;
+
 const pair = '|> keep(columns: ["_time", "_value"])';
 // CSV answers lose carriage returns; JSON text holds every character, and no line break within a row.
 const jsonValues = "|> map(fn: (r) => ({r with _value: string(v: json.encode(v: r._value))}))";
@@ -56,6 +59,74 @@ export function fluxRead(
   const take = limit ? `\n  |> ${limit.from === "newest" ? "tail" : "limit"}(n: ${limit.pointsMax})` : "";
   return `${text ? jsonImport : ""}${source(bucket, series, start, stop)}${take}
   ${pair}${text ? `\n  ${jsonValues}` : ""}`;
+}
+
+/**
+ * The newest `rowsMax` points in [start, stop) of each series, all of one device: columns _time, _value, _field; one
+ * yield a kind, text as JSON.
+ */
+export function fluxFields(
+  bucket: string,
+  series: readonly SeriesRef[],
+  start: number,
+  stop: number,
+  rowsMax: number,
+): string {
+  return ofKinds(series, (chosen) => [fieldsIn(bucket, chosen, start, stop, `tail(n: ${rowsMax})`)]);
+}
+
+/**
+ * The newest point in [start, stop) of each series of one device, as `fluxFields`. The storage engine's own `last`
+ * also looks into the shard that begins where the range ends: the microsecond before that is asked for by itself.
+ */
+export function fluxLastOfFields(
+  bucket: string,
+  series: readonly SeriesRef[],
+  start: number,
+  stop: number,
+): string {
+  const alone = stop % hourMicros === 0 && stop - start >= 2;
+  return ofKinds(series, (chosen) =>
+    alone
+      ? [
+          fieldsIn(bucket, chosen, start, stop - 1, "last()"),
+          fieldsIn(bucket, chosen, stop - 1, stop, "tail(n: 1)"),
+        ]
+      : [fieldsIn(bucket, chosen, start, stop, "last()")],
+  );
+}
+
+/** Yields of each kind one after the other: their rows come in this order. */
+function ofKinds(
+  series: readonly SeriesRef[],
+  partsOf: (chosen: readonly SeriesRef[]) => readonly string[],
+): string {
+  const kinds = [...new Set(series.map((ref) => ref.kind))];
+  const yields = kinds.flatMap((kind) =>
+    partsOf(series.filter((ref) => ref.kind === kind)).map(
+      (part, i) => `${part}${kind === "text" ? `\n  ${jsonValues}` : ""}\n  |> yield(name: "${kind}${i}")`,
+    ),
+  );
+  return `${kinds.includes("text") ? jsonImport : ""}${yields.join("\n")}`;
+}
+
+function fieldsIn(
+  bucket: string,
+  series: readonly SeriesRef[],
+  start: number,
+  stop: number,
+  take: string,
+): string {
+  const { productID = "", deviceID = "" } = series[0] ?? {};
+  const of = `${equals("_measurement", productID)} and ${equals("device", deviceID)}`;
+  const fields = anyOf(
+    "_field",
+    series.map(({ field }) => field),
+  );
+  return `${head(bucket, start, stop)}
+  |> filter(fn: (r) => ${of} and ${fields})
+  |> ${take}
+  |> keep(columns: ["_time", "_value", "_field"])`;
 }
 
 /**

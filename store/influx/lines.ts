@@ -1,9 +1,12 @@
 /** Points to InfluxDB's line protocol: consecutive points of one device and time share a line. */
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
+import { isStorableTime } from "../time-range.js";
 
-/** Times that both a double and InfluxDB's nanosecond clock hold exactly: the years 1684 to 2255. */
+/** Where questions and deletions reach: every time that a double and InfluxDB's nanosecond clock hold exactly. */
 export const timeMin = Number.MIN_SAFE_INTEGER;
 export const timeMax = Number.MAX_SAFE_INTEGER - 1;
+
+const timeRefused = "the time is no whole microsecond from 1684-08-01 to 2255-05-31";
 
 export interface Line {
   readonly text: string;
@@ -36,8 +39,8 @@ export function encodeLines(
   let draft: Draft | undefined;
   for (const point of points) {
     const value = encodeValue(point);
-    if (typeof value !== "string" || !holdsTime(point.time)) {
-      const reason = typeof value === "string" ? "the time is outside what InfluxDB holds" : value.reason;
+    if (typeof value !== "string" || !isStorableTime(point.time)) {
+      const reason = typeof value === "string" ? timeRefused : value.reason;
       refused.push({ point, reason });
       continue;
     }
@@ -103,10 +106,6 @@ function encodeValue({ series, value }: Point): string | { readonly reason: stri
       if (typeof value !== "string") return { reason: "not a text" };
       return `"${value.replace(/["\\]/g, "\\$&")}"`;
   }
-}
-
-export function holdsTime(time: number): boolean {
-  return Number.isInteger(time) && time >= timeMin && time <= timeMax;
 }
 
 function sameTime(draft: Draft, point: Point): boolean {

@@ -3,7 +3,7 @@
 import type { Arithmetic } from "../arithmetic.js";
 import { StoreError } from "../errors.js";
 import type { AggregateQuery, Columns, Latest, ReadRange, SeriesRef } from "../series.js";
-import type { InfluxClient } from "./client.js";
+import type { Questioner } from "./client.js";
 import { mismatch } from "./conflicts.js";
 import {
   checkType,
@@ -15,7 +15,7 @@ import {
   readRows,
   valueType,
 } from "./csv.js";
-import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead } from "./flux.js";
+import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead, hourMicros } from "./flux.js";
 import { influxName, timeMax, timeMin } from "./lines.js";
 import { windowRuns } from "./windows.js";
 
@@ -25,13 +25,11 @@ type Span = { readonly start: number; readonly stop: number };
 const runsPerRequestMax = 64;
 const latestPerRequestMax = 100;
 const microsPerPointFirst = 1_000_000;
-/** Shards begin at whole hours. */
-const hourMicros = 3_600_000_000;
 const widenMin = 4;
 const widenMax = 64;
 
 export async function readColumns(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: SeriesRef,
   range: ReadRange,
@@ -46,7 +44,7 @@ export async function readColumns(
 
 /** Every aggregate but `increase`. */
 export async function aggregateWindows(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   query: AggregateQuery,
   arithmetic?: Arithmetic,
@@ -72,7 +70,7 @@ export async function aggregateWindows(
 
 /** Of points from `start` on. A series that holds values of another type there is named, and the others are answered. */
 export async function latestPoints(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: readonly SeriesRef[],
   start: number,
@@ -116,7 +114,7 @@ const valueParsers: Record<SeriesRef["kind"], (cell: string) => number | string>
  * storage engine finds at once, in widening steps until enough points are in it.
  */
 async function readEnd(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: SeriesRef,
   span: Span,
@@ -130,7 +128,7 @@ async function readEnd(
   const [edge] = end.times;
   if (edge === undefined || pointsMax === 1) return end;
   let rowsMax = pointsMax;
-  for (let width = pointsMax * microsPerPointFirst; ; ) {
+  for (let width = firstWidth(pointsMax); ; ) {
     const start = from === "newest" ? Math.max(span.start, edge + 1 - width) : span.start;
     const stop = from === "oldest" ? Math.min(span.stop, edge + width) : span.stop;
     const whole = from === "newest" ? start === span.start : stop === span.stop;
@@ -141,9 +139,16 @@ async function readEnd(
     // Rows that several nodes stamped within one microsecond are one point: then more rows are needed.
     if (rows >= rowsMax) rowsMax *= 2;
     else if (whole) return columns;
-    else width *= Math.min(Math.max((pointsMax / count) * 1.5, widenMin), widenMax);
-    width = Math.ceil(width);
+    else width = widened(width, pointsMax, count);
   }
+}
+
+/** Microseconds that are looked through first for so many points. */
+export const firstWidth = (pointsMax: number): number => pointsMax * microsPerPointFirst;
+
+/** What is looked through next where `count` points of those wanted were in `width` microseconds. */
+export function widened(width: number, pointsMax: number, count: number): number {
+  return Math.ceil(width * Math.min(Math.max((pointsMax / count) * 1.5, widenMin), widenMax));
 }
 
 /**
@@ -151,7 +156,7 @@ async function readEnd(
  * that holds another type: then the microsecond before is asked for by itself.
  */
 export async function lastPoint(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: SeriesRef,
   { start, stop }: Span,
@@ -169,7 +174,7 @@ export async function lastPoint(
  * point before the range.
  */
 export async function aggregateIncrease(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   { series, edges }: AggregateQuery,
   read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
@@ -204,12 +209,12 @@ export async function aggregateIncrease(
   return answer;
 }
 
-async function fetchColumns(client: InfluxClient, series: SeriesRef, flux: string): Promise<Columns> {
+async function fetchColumns(client: Questioner, series: SeriesRef, flux: string): Promise<Columns> {
   return (await fetchCounted(client, series, flux)).columns;
 }
 
 async function fetchCounted(
-  client: InfluxClient,
+  client: Questioner,
   series: SeriesRef,
   flux: string,
 ): Promise<{ columns: Columns; rows: number }> {
@@ -222,7 +227,7 @@ async function fetchCounted(
   return { columns: columns(), rows };
 }
 
-function cut(columns: Columns, from: FluxLimit["from"], pointsMax: number): Columns {
+export function cut(columns: Columns, from: FluxLimit["from"], pointsMax: number): Columns {
   const count = columns.times.length;
   const [start, stop] = from === "newest" ? [count - pointsMax, count] : [0, pointsMax];
   const times = columns.times.slice(start, stop);
@@ -231,7 +236,7 @@ function cut(columns: Columns, from: FluxLimit["from"], pointsMax: number): Colu
     : { kind: columns.kind, times, values: columns.values.slice(start, stop) };
 }
 
-function spanOf({ start = timeMin, stop = timeMax + 1 }: ReadRange): Span {
+export function spanOf({ start = timeMin, stop = timeMax + 1 }: ReadRange): Span {
   return { start: Math.max(start, timeMin), stop: Math.min(stop, timeMax + 1) };
 }
 

@@ -1,6 +1,6 @@
 /** Reads a series of any length in pieces, each by a question of its own: a slow reader holds no answer open. */
 import type { Columns, ReadRange, SeriesRef } from "../series.js";
-import type { InfluxClient } from "./client.js";
+import type { Questioner } from "./client.js";
 import { createColumns, readRows } from "./csv.js";
 import { fluxEdgePoint, fluxRead } from "./flux.js";
 import { timeMax, timeMin } from "./lines.js";
@@ -14,7 +14,7 @@ const widenMax = 16;
  * it lets expect to hold `pointsMax` points. One that holds more is cut off there and the next goes on behind it.
  */
 export async function* scanColumns(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: SeriesRef,
   range: Pick<ReadRange, "start" | "stop">,
@@ -46,7 +46,7 @@ export async function* scanColumns(
 }
 
 async function firstTime(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: SeriesRef,
   start: number,
@@ -59,7 +59,7 @@ async function firstTime(
 }
 
 async function rowsOf(
-  client: InfluxClient,
+  client: Questioner,
   bucket: string,
   series: SeriesRef,
   { from, end, rowsMax }: { from: number; end: number; rowsMax: number },

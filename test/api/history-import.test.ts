@@ -360,7 +360,7 @@ worldSuite("import of history", (test, world) => {
 worldSuite(
   "import of history within bounds",
   (test, world) => {
-    test("a file that is too large is 413, points before the retention are bad rows", async () => {
+    test("a file that is too large is 413, points before the retention or OLDEST_TIME are bad rows", async () => {
       const product = await makeProduct(world);
       await makeDataPoint(world, product, { dataPointID: "temp" });
       const device = await makeDevice(world, product);
@@ -370,11 +370,14 @@ worldSuite(
         "PAYLOAD_TOO_LARGE",
       );
       const now = new Date().toISOString();
-      const file = `deviceID,time,temp\n${device.deviceID},${now},1\n${device.deviceID},2001-01-01T00:00:00Z,1`;
+      const file = `deviceID,time,temp\n${device.deviceID},${now},1\n${device.deviceID},2001-01-01T00:00:00Z,1\n${device.deviceID},1999-12-31T23:59:59.999999Z,1`;
       const { import_success_num, errors } = await imported(world, file);
       assert.is(import_success_num, 1);
-      assert.equal(errors, [{ line: 3, column: "time", error: "lies before what is kept" }]);
+      assert.equal(errors, [
+        { line: 3, column: "time", error: "lies before what is kept" },
+        { line: 4, column: "time", error: "lies before 2000-01-01T00:00:00Z, from which times are taken" },
+      ]);
     });
   },
-  { IMPORT_BYTES_MAX: "10000", POINT_RETENTION_DAYS: "30" },
+  { IMPORT_BYTES_MAX: "10000", POINT_RETENTION_DAYS: "30", OLDEST_TIME: "2000-01-01" },
 );

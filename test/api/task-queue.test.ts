@@ -6,11 +6,13 @@ interface Job {
   readonly tenant: number;
   readonly lane?: string;
   readonly name: string;
+  readonly kind: string;
+  readonly apart?: number;
 }
 
-const queueOf = (max: number) => createTaskQueue<Job>(max, ({ lane }) => lane);
+const queueOf = (max: number) => createTaskQueue<Job>(max, ({ lane, apart }) => ({ ...(lane ? { lane } : {}), ...(apart ? { apart } : {}) }));
 const jobs = (tenant: number, count: number, lane?: string): Job[] =>
-  Array.from({ length: count }, (_, i) => ({ tenant, name: `${tenant}.${i}`, ...(lane ? { lane } : {}) }));
+  Array.from({ length: count }, (_, i) => ({ tenant, kind: "work", name: `${tenant}.${i}`, ...(lane ? { lane } : {}) }));
 
 suite("which task runs next", (test) => {
   test("one tenant leaves a place to others, whoever came first", () => {
@@ -25,6 +27,20 @@ suite("which task runs next", (test) => {
     assert.is(queue.next()?.name, "2.0");
     assert.is(queue.next(), undefined);
     assert.equal([queue.countOf(1), queue.countOf(2)], [10, 1]);
+  });
+
+  test("those apart run beside the others, one of a tenant", () => {
+    const queue = queueOf(4);
+    for (const job of jobs(1, 4)) queue.add(job);
+    const apart = (tenant: number, name: string): Job => ({ tenant, name, kind: "apart", apart: 2 });
+    for (const job of [apart(1, "a"), apart(1, "b"), apart(2, "c"), apart(3, "d")]) queue.add(job);
+    const begun = Array.from({ length: 6 }, () => queue.next());
+    const names = () => begun.map((job) => job?.name).sort();
+    assert.equal(names(), ["1.0", "1.1", "1.2", "c", "d", undefined]);
+    const ended = begun.find((job) => job?.name === "c");
+    assert.ok(ended);
+    queue.ended(ended);
+    assert.is(queue.next()?.name, "a");
   });
 
   test("in a lane, tenants take turns: a late one waits for one task of an early one, not for all", () => {
@@ -51,7 +67,7 @@ suite("which task runs next", (test) => {
       fc.property(fc.array(job, { maxLength: 40 }), fc.array(fc.nat(9), { maxLength: 80 }), (made, steps) => {
         const queue = queueOf(4);
         const all = made.map(
-          ({ tenant, lane }, i): Job => ({ tenant, name: `${i}`, ...(lane ? { lane } : {}) }),
+          ({ tenant, lane }, i): Job => ({ tenant, kind: "work", name: `${i}`, ...(lane ? { lane } : {}) }),
         );
         for (const one of all) queue.add(one);
         const running: Job[] = [];

@@ -122,6 +122,26 @@ suite("words of validators", (test) => {
     }
   });
 
+  test("OLDEST_TIME is a day that every store can hold", () => {
+    const read = (OLDEST_TIME: string) => readConfig({ OLDEST_TIME }).oldestTime;
+    assert.is(read(""), Date.UTC(1684, 7, 1) * 1000);
+    assert.is(read("2001-02-03"), Date.UTC(2001, 1, 3) * 1000);
+    for (const [text, said] of [
+      ["1684-07-31", "must be a day from 1684-08-01 to 2255-05-31"],
+      ["2255-06-01", "must be a day from 1684-08-01 to 2255-05-31"],
+      ["2001-02-30", "must be a day, YYYY-MM-DD"],
+      ["2001", "must be a day, YYYY-MM-DD"],
+    ] as const) {
+      try {
+        read(text);
+      } catch (error) {
+        assert.equal((error as ConfigError).problems, [`OLDEST_TIME: ${said}`]);
+        continue;
+      }
+      assert.unreachable(text);
+    }
+  });
+
   test("settings are refused in the same words", () => {
     try {
       readConfig({ API_VARIANT: "C", LOG_LEVEL: "loud", PUBLIC_HOST: "x".repeat(300) });

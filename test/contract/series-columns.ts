@@ -1,6 +1,8 @@
 /** The contract of writing and reading columns: what imports and exports go through. */
+
+import { StoreError } from "../../store/errors.js";
 import type { Columns, PointBatch, SeriesRef, SeriesStore } from "../../store/series.js";
-import { assert, type Test } from "../suite.js";
+import { assert, rejects, type Test } from "../suite.js";
 import { newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { pairsOf } from "./series-oracle.js";
 
@@ -41,7 +43,94 @@ export async function piecesOf(
   return pieces;
 }
 
+/** Questions of several series of a device, and questions of somebody who leaves. */
+function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
+  test("the newest points of many series of a device are those of each alone, whatever kind and stretch", async () => {
+    const store = await use();
+    const deviceID = newDevice();
+    const day = 1440 * minute;
+    const kinds = ["number", "boolean", "text"] as const;
+    const series = Array.from({ length: 24 }, (_, n) =>
+      newSeries(kinds[n % 3] ?? "number", deviceID, `field.${n}`),
+    );
+    for (const [n, one] of series.entries()) {
+      // Some end long before the others, some hold little, some nothing.
+      const count = n % 5 === 4 ? 0 : 3 + ((n * 37) % 90);
+      const step = n % 4 === 0 ? day : minute / 7;
+      const value = (i: number) =>
+        one.kind === "text" ? `${n}, "${i}"` : one.kind === "boolean" ? i % 3 === 0 : i;
+      const times = Array.from({ length: count }, (_, i) => base - (n % 3) * 90 * day + Math.floor(i * step));
+      await store.write(
+        pointsOf(
+          one,
+          ...times.map((time, i) => [time, value(i)] as const).map(([t, v]): [number, typeof v] => [t, v]),
+        ),
+        nextID(),
+      );
+    }
+    const ranges = [
+      {},
+      { start: base },
+      { stop: base + 5 * minute },
+      { stop: base },
+      { start: base - 100 * day, stop: base + 10 * day },
+      { start: base + day, stop: base + day },
+    ];
+    for (const range of ranges) {
+      for (const newest of [0, 1, 2, 40, 1000]) {
+        const found = await store.readNewest(series, range, newest);
+        for (const [n, one] of series.entries()) {
+          const alone = await store.read(one, { ...range, newest });
+          const together = found[n];
+          assert.ok(together !== undefined && "times" in together);
+          assert.equal(
+            [together.kind, pairsOf(together)],
+            [alone.kind, pairsOf(alone)],
+            JSON.stringify({ n, range, newest }),
+          );
+        }
+      }
+    }
+    assert.equal(await store.readNewest([], {}, 5), []);
+  });
+
+  test("whoever leaves is asked nothing more for, and nobody else notices", async () => {
+    const store = await use();
+    const series = newSeries();
+    const pairs = Array.from({ length: 500 }, (_, i): [number, number] => [base + i * minute, i]);
+    await store.write(pointsOf(series, ...pairs), nextID());
+    await store.flush();
+    const leaver = new AbortController();
+    const asked = store.under(leaver.signal);
+    const scan = asked.scan(series, {}, 100);
+    assert.equal(pairsOf(await asked.read(series, { newest: 2 })), pairs.slice(-2));
+    assert.is((await scan.next()).done, false);
+    leaver.abort();
+    const calendar = { unit: "hour", timezone: "UTC" } as const;
+    const edges = [base, base + 60 * minute];
+    const query = { series, edges, calendar, aggregate: "mean" } as const;
+    const questions = [
+      () => asked.read(series, {}),
+      () => asked.readNewest([series], {}, 5),
+      () => scan.next(),
+      () => asked.aggregate(query),
+      () => asked.aggregate({ ...query, aggregate: "increase" }),
+      () => asked.aggregateArithmetic({ ...query, arithmetic: { kind: "value" } }),
+      () => asked.extremes({ series, start: base, stop: base + 60 * minute, width: minute }),
+      () => asked.latest([series]),
+    ];
+    for (const question of questions) {
+      const error = await rejects(async () => void (await question()), /left/);
+      assert.is(error instanceof StoreError && error.code, "UNAVAILABLE");
+    }
+    const late = store.under(leaver.signal);
+    await rejects(async () => void (await late.read(series, {})), /left/);
+    assert.equal(pairsOf(await store.read(series, {})), pairs);
+  });
+}
+
 export function defineColumns(test: Test, use: () => Promise<SeriesStore>): void {
+  defineAskers(test, use);
   test("a batch of columns reads back whole, of every kind, and later rows of a time win", async () => {
     const store = await use();
     const device = newDevice();

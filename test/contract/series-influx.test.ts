@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, request as requestOf, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { StoreError } from "../../store/errors.js";
@@ -136,6 +136,57 @@ influxSuite("series in InfluxDB", (test, influx) => {
       assert.is((await store.read(good, {})).times.length, 297);
     }));
 
+  test("all fields of a device are asked for by a few questions, however many they are", async () => {
+    const { url, token, org, bucket } = await influx();
+    let questions = 0;
+    const proxy = createServer((request, response) => {
+      if (request.url?.startsWith("/api/v2/query")) questions += 1;
+      const { method = "GET", headers } = request;
+      const onward = requestOf(new URL(request.url ?? "/", url), { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const own = { nodeNumber: 0, ...memoryCheckpoint(), ledger: memoryLedger(), probeMs: 1e6 };
+    const store = await openInfluxSeriesStore({
+      url: `http://127.0.0.1:${port}`,
+      token,
+      org,
+      bucket,
+      ...own,
+    });
+    try {
+      const deviceID = newDevice();
+      const kinds = ["number", "text", "boolean"] as const;
+      const fields = Array.from({ length: 180 }, (_, n) =>
+        newSeries(kinds[n % 3] ?? "number", deviceID, `f${n}`),
+      );
+      const sample = ({ kind }: { kind: string }, i: number) =>
+        kind === "text" ? `${i}` : kind === "number" ? i : i % 2 === 0;
+      for (let i = 0; i < 20; i += 1) {
+        const points = fields.flatMap((one) => pointsOf(one, [base + i * 60e6, sample(one, i)]));
+        await store.write(points, nextID());
+      }
+      questions = 0;
+      const found = await store.readNewest(fields, { stop: base + 3_600e6 }, 12);
+      for (const [n, columns] of found.entries()) {
+        assert.ok("times" in columns);
+        assert.is(columns.times.length, 12, `field ${n}`);
+        assert.is(columns.times.at(-1), base + 19 * 60e6);
+      }
+      assert.ok(questions <= 4, `${questions} questions`);
+      questions = 0;
+      await store.readNewest(fields, {}, 100);
+      assert.ok(questions <= 12, `${questions} questions for all that there is`);
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
+
   test("a missing bucket is made at open", async () => {
     const server = await influx();
     const store = await openOn({ ...server, bucket: newDevice() });
@@ -217,6 +268,50 @@ suite("series store against a server that misbehaves", (test) => {
     assert.equal(await fail(undefined), {}, "no answer at all");
     const writes = told.filter(({ way }) => way === "writes").map(({ trouble }) => trouble);
     assert.equal(writes, ["away", "busy", "away", "timeout"]);
+    await store.close();
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+suite("questions to InfluxDB of those who leave", (test) => {
+  test("end at the server, and what waited behind them of the same tenant never begins", async () => {
+    const open = new Set<ServerResponse>();
+    let begun = 0;
+    const server = createServer((request, response) => {
+      request.resume();
+      if (!request.url?.startsWith("/api/v2/query")) return void response.writeHead(204).end();
+      begun += 1;
+      open.add(response);
+      response.on("close", () => open.delete(response));
+      response.writeHead(200, { "content-type": "text/csv" });
+      response.flushHeaders();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const opening = openInfluxSeriesStore({
+      ...{ url: `http://127.0.0.1:${port}`, token: "t", org: "o", bucket: "b", nodeNumber: 0 },
+      ...{ ...memoryCheckpoint(), ledger: memoryLedger(), timeoutMs: 60_000, probeMs: 1e6 },
+    });
+    // The probe's own question is answered at once.
+    await until(() => open.size > 0, { what: "the probe" });
+    for (const response of open) response.end();
+    const store = await opening;
+    begun = 0;
+    const leaver = new AbortController();
+    const asked = store.under(leaver.signal);
+    const series = newSeries();
+    const answers = Array.from({ length: 40 }, () => asked.read(series, { start: base, stop: base + 1 }));
+    const ends = Promise.allSettled(answers);
+    await until(() => begun >= 10, { what: "as many questions as one tenant may have under way" });
+    const neighbour = store.read({ ...series, tenant: 2 }, { start: base, stop: base + 1 });
+    await until(() => begun === 11, { what: "a neighbour's question beside them" });
+    leaver.abort();
+    assert.ok((await ends).every(({ status }) => status === "rejected"));
+    await until(() => open.size === 1, { what: "the end of what was abandoned" });
+    assert.is(begun, 11);
+    for (const response of open) response.end();
+    assert.is((await neighbour).times.length, 0);
     await store.close();
     server.closeAllConnections();
     server.close();

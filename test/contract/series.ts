@@ -1,5 +1,6 @@
 /** The contract of a series store, for every engine. Each test has a device of its own in one shared store. */
 import type { Aggregate, Kind, Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series.js";
+import { earliestTime, latestTime } from "../../store/time-range.js";
 import { assert, type Test } from "../suite.js";
 import { defineColumns } from "./series-columns.js";
 import { agree, calendarEdges, createOracle, pairsOf } from "./series-oracle.js";
@@ -144,6 +145,49 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
       [base + day, 2],
     ]);
     assert.equal(await store.latest([series]), [{ time: base + day, value: 2 }]);
+  });
+
+  test("the first and the last time that points may have are held, what lies beyond is refused", async () => {
+    const store = await use();
+    const series = newSeries();
+    const pairs: [number, number][] = [
+      [earliestTime, 1],
+      [latestTime, 2],
+    ];
+    const beyond = [earliestTime - 1, Number.MIN_SAFE_INTEGER, latestTime + 1, Number.MAX_SAFE_INTEGER, 0.5];
+    const refused = await store.write(
+      pointsOf(series, ...pairs, ...beyond.map((time): [number, number] => [time, 3])),
+      nextID(),
+    );
+    assert.equal(
+      refused.map(({ point }) => point.time),
+      beyond,
+    );
+    const other = newSeries();
+    const times = Float64Array.of(...beyond, earliestTime, latestTime);
+    const refusedAt = await store.writeBatch({
+      ...{ series: [other], seriesAt: new Int32Array(times.length), times, texts: [] },
+      values: Float64Array.of(3, 3, 3, 3, 3, 1, 2),
+    });
+    assert.equal(
+      refusedAt.map(({ index }) => index),
+      [0, 1, 2, 3, 4],
+    );
+    await store.flush();
+    for (const one of [series, other]) {
+      assert.equal(pairsOf(await store.read(one, {})), pairs);
+      assert.equal(pairsOf(await store.read(one, { start: Number.MIN_SAFE_INTEGER, newest: 2 })), pairs);
+      assert.equal(await store.latest([one]), [{ time: latestTime, value: 2 }]);
+    }
+    // Calendar windows may begin before the first time and end behind the last.
+    for (const [year, value] of [
+      [1684, 1],
+      [2255, 2],
+    ] as const) {
+      const edges = [year, year + 1].map((at) => Date.UTC(at, 0) * 1000);
+      const calendar = { unit: "year", timezone: "UTC" } as const;
+      assert.equal(await store.aggregate({ series, edges, calendar, aggregate: "max" }), [value]);
+    }
   });
 
   test("ranges take their start, leave their stop, and give the newest or the oldest", async () => {

@@ -3,6 +3,7 @@
 import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
 import { createTroubles } from "../../src/status.js";
 import type { JournalRecord } from "../../store/journal-record.js";
+import { earliestTime } from "../../store/time-range.js";
 import { openWorkMark } from "../../store/work-mark.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
@@ -15,7 +16,11 @@ async function withKeeper(body: (keeper: AsideKeeper) => Promise<void>): Promise
     mark.close();
     await body(
       await openAsideKeeper({
-        ...{ config: { dataDir, nodeNumber: 0, timezone: "UTC" }, db: {} as never, oldest: () => 0 },
+        ...{
+          config: { dataDir, nodeNumber: 0, timezone: "UTC", oldestTime: earliestTime },
+          db: {} as never,
+          oldest: () => 0,
+        },
         log: { debug: unused, info: unused, warn: unused, error: unused },
         ...{ troubles: createTroubles(), now: Date.now },
       }),

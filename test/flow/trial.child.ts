@@ -3,6 +3,7 @@
 import { runTrial } from "../../src/service/trial.js";
 import type { JournalRecord } from "../../store/journal-record.js";
 import { encodedRecord, type Follower } from "../../store/set-aside.js";
+import { earliestTime } from "../../store/time-range.js";
 import { openConsumerWorld } from "../ingest/consumers/support.js";
 import { journalInput } from "../store/journal-support.js";
 import { poisons } from "./poison.js";
@@ -18,7 +19,15 @@ function record(payload: string): JournalRecord {
 
 async function verdictOn(follower: Follower, payload: string, bounds?: { heap?: number; time?: number }) {
   const records = [encodedRecord(record(payload))];
-  const start = { follower, node: 0, timezone: "UTC", oldest: 0, records, saved: null };
+  const start = {
+    follower,
+    node: 0,
+    timezone: "UTC",
+    earliest: earliestTime,
+    oldest: 0,
+    records,
+    saved: null,
+  };
   const { heap = 64, time = 60_000 } = bounds ?? {};
   return runTrial(world.store.db, start, { heapMegabytesMax: heap, timeMaxMs: time });
 }

@@ -9,6 +9,7 @@ import { type Place, readHistory } from "../../src/history/read-history.js";
 import { createTimeReader, createTimeWriter } from "../../src/history/times.js";
 import { readDecimal } from "../../src/history/values.js";
 import { FormatError } from "../../src/transfer/table-file.js";
+import { earliestTime } from "../../store/time-range.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 interface Seen {
@@ -17,7 +18,7 @@ interface Seen {
   readonly places: { readonly place: Place; readonly rows: number; readonly bad: number }[];
 }
 
-const bounds = { oldest: Number.MIN_SAFE_INTEGER, newest: Number.MAX_SAFE_INTEGER };
+const bounds = { earliest: earliestTime, oldest: earliestTime, newest: Number.MAX_SAFE_INTEGER };
 
 async function read(path: string, format: HistoryFormat, from: Place | null = null): Promise<Seen> {
   const seen: Seen = { rows: [], bad: [], places: [] };

@@ -10,10 +10,10 @@ import type { OriginalForm } from "../../query/original.js";
 import { type HistoryFormat, historyFormats, type Layout, layouts } from "../../src/history/bounds.js";
 import { openExport } from "../../src/history/export-stream.js";
 import { readHistory } from "../../src/history/read-history.js";
-import { timeMax, timeMin } from "../../store/influx/lines.js";
 import type { Kind, PointBatch, SeriesRef, SeriesStore } from "../../store/series.js";
 import { openInfluxSeriesStore } from "../../store/series-influx.js";
 import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { earliestTime, latestTime } from "../../store/time-range.js";
 import { memoryLedger } from "../influx-ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 
@@ -44,7 +44,7 @@ const values: Readonly<Record<string, fc.Arbitrary<number | string>>> = {
 };
 
 const time = fc.oneof(
-  fc.integer({ min: timeMin, max: timeMax }),
+  fc.integer({ min: earliestTime, max: latestTime }),
   fc.integer({ min: -3, max: 3 }),
   fc.integer({ min: 0, max: 1000 }).map((n) => 1_700_000_000_000_000 + n * 500_000),
 );
@@ -117,7 +117,7 @@ async function importFrom(
   await readHistory(
     { path, format },
     null,
-    { local: () => null, bounds: { oldest: timeMin, newest: timeMax } },
+    { local: () => null, bounds: { earliest: earliestTime, oldest: earliestTime, newest: latestTime } },
     {
       resolve: async (names) =>
         names.map(({ dataPointID }) => {

@@ -15,6 +15,7 @@ import { createTargets } from "../../src/history/targets.js";
 import { ApiError } from "../../src/http/errors.js";
 import { type Db, openDb } from "../../store/db.js";
 import type { SeriesStore } from "../../store/series.js";
+import { earliestTime } from "../../store/time-range.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 const megabyte = 1 << 20;
@@ -54,7 +55,7 @@ suite("imports within their bounds", (test) => {
       {
         ...{ file: { path, format }, tenant: 1, timezone: "UTC", from: null },
         ...{ errorsPath: join(dir.path, "errors.csv"), errorsRoom, signal },
-        bounds: { oldest: 0, newest: Number.MAX_SAFE_INTEGER },
+        bounds: { earliest: earliestTime, oldest: 0, newest: Number.MAX_SAFE_INTEGER },
         saved: async () => undefined,
       },
     );
@@ -107,6 +108,30 @@ suite("imports within their bounds", (test) => {
     targets.reset();
     const left = heapBytes() - before;
     assert.ok(left < 10 * megabyte, `${Math.round(left / megabyte)} MB`);
+  });
+
+  test("edits without end keep no look from ending; another tenant's make nobody look again", async () => {
+    const gate = createHistoryGate();
+    const edit = (tenant: number) => {
+      const change = { id: 1, tenant, userIntID: null, username: null, at: 0, recordID: 1, detail: null };
+      gate.changed({ ...change, action: "update", entity: "device" });
+    };
+    let edits: readonly number[] = [1, 2];
+    let looks = 0;
+    const all: Db["all"] = async (sql, args) => {
+      const rows = await db.all(sql, args);
+      looks++;
+      for (const tenant of edits) edit(tenant);
+      return rows as never;
+    };
+    const targets = createTargets({ db: { ...db, all }, refs: createSeriesRefs(), gate, tenant: 1 });
+    assert.is((await targets.resolve([{ deviceID: "nobody", dataPointID: "temp" }])).length, 1);
+    await targets.renew([0]);
+    assert.is(looks, 2, "what changed during the first look is looked up again");
+    edits = [2];
+    await targets.renew([0]);
+    await targets.renew([0]);
+    assert.is(looks, 3);
   });
 
   test("many names of the greatest length are bad rows, each by itself", async () => {

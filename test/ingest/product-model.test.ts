@@ -5,10 +5,11 @@ import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { toPointEntry, toStreamEntry } from "../../ingest/product-model.js";
 import type { DataPoint } from "../../store/data-points.js";
 import type { DataStream } from "../../store/data-streams.js";
+import { earliestTime } from "../../store/time-range.js";
 import { assert, suite } from "../suite.js";
 import { testDevice } from "./decode/device.js";
 
-const rules: DecodeRules = { local: utcMicros, oldest: 0, asOfReceipt: false };
+const rules: DecodeRules = { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false };
 const now = 1_700_000_000_000_000;
 const values = (...all: readonly unknown[]) => all.map((value) => ({ value, label: String(value) }));
 

@@ -2,6 +2,7 @@ import { redecode } from "../../ingest/redecode.js";
 import type { EventLog } from "../../store/events.js";
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series.js";
+import { earliestTime } from "../../store/time-range.js";
 import { assert, suite } from "../suite.js";
 import { testDevice } from "./decode/device.js";
 
@@ -25,7 +26,7 @@ suite("decoding again", (test) => {
     const refused: RefusedPoint[] = [];
     const counts = await redecode({
       ...{ events, series, device: testDevice(), start: 0, stop: 2e15 },
-      rules: () => ({ local: () => null, oldest: 0 }),
+      rules: () => ({ local: () => null, earliest: earliestTime, oldest: 0 }),
       guarded: (points, write) => write(points),
       refused: async (points) => void refused.push(...points),
       reached: async () => undefined,

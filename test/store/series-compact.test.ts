@@ -36,7 +36,8 @@ suite("series compaction", (test) => {
             ]);
           }
           const files = { open: async () => client, onFault };
-          const read = () => fetchMerged(files, { id: series, text: false, parts: [PART], ...ALL }, null, {});
+          const read = () =>
+            fetchMerged(files, { id: series, text: false, parts: [PART], left: null, ...ALL }, null, {});
           const all = { series, text: false, settled: true };
           const plain = mergeAll(runs, false);
           while (await compactSeries(client, all, onFault)) {

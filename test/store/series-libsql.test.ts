@@ -6,6 +6,7 @@ import { StoreError } from "../../store/errors.js";
 import type { Aggregate, Columns, Kind, Point, SeriesRef, SeriesStore } from "../../store/series.js";
 import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../store/series-libsql.js";
 import { assert, rejects, suite, until, withTempDir } from "../suite.js";
+import { monthFolderPoints, monthFolderRefs, writeMonthFolder } from "./month-folder.js";
 
 const JANUARY = Date.UTC(2024, 0, 31, 23, 59) * 1000;
 const FEBRUARY = Date.UTC(2024, 1, 1) * 1000;
@@ -219,6 +220,29 @@ suite("embedded series store", (test) => {
       await store.write([point(TEMP, JANUARY, 1)], 3);
       await store.flush();
       assert.is((await store.read(TEMP, {})).times[0], JANUARY);
+    });
+  });
+
+  test("a folder that holds points of before the first time starts and answers them, also after retention of any length", async () => {
+    await withTempDir(async (dir) => {
+      await writeMonthFolder(dir);
+      for (const days of [0, 365_000]) {
+        const store = await openLibsqlSeriesStore({ dir, readers: 1 });
+        for (const series of monthFolderRefs) {
+          assert.equal(entries(await store.read(series, {})), monthFolderPoints(series));
+        }
+        if (days > 0) await store.removeBefore((Date.now() - days * 86_400_000) * 1000);
+        await store.close();
+      }
+      // A kill while old points are removed leaves the limit behind.
+      const client = createClient({ url: `file:${join(dir, "catalog.db")}`, concurrency: 1 });
+      await client.execute("insert or replace into meta values ('floor', -30000000000000000)");
+      client.close();
+      const store = await openLibsqlSeriesStore({ dir, readers: 1 });
+      assert.is((await store.read(monthFolderRefs[0], {})).times.length, 224);
+      await store.removeBefore(Date.UTC(1684, 7, 1) * 1000);
+      assert.is((await store.read(monthFolderRefs[0], {})).times[0], Date.UTC(1684, 7, 1) * 1000);
+      await store.close();
     });
   });
 

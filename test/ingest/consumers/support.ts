@@ -25,6 +25,7 @@ import { createProduct } from "../../../store/products.js";
 import { createVault } from "../../../store/secrets.js";
 import type { Point, SeriesStore } from "../../../store/series.js";
 import { createTenant } from "../../../store/tenants.js";
+import { earliestTime } from "../../../store/time-range.js";
 import { keep, openTestJournal } from "../../store/journal-support.js";
 import { openTempDir, until } from "../../suite.js";
 
@@ -92,7 +93,14 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     },
   } as unknown as SeriesStore;
   const shared = {
-    ...{ journal, directory, db, meter, ...systemClock, rules: () => ({ local, oldest: 0 }) },
+    ...{
+      journal,
+      directory,
+      db,
+      meter,
+      ...systemClock,
+      rules: () => ({ local, earliest: earliestTime, oldest: 0 }),
+    },
     narrow: unnarrowed,
     isAside: () => false,
     onFailed: (one: FailedRecord) => void failed.push(one),
@@ -112,7 +120,7 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     alerts: (options = {}) =>
       startAlertsConsumer({
         ...{ ...shared, node: 0, offlineGraceMs: 60_000, onCarried: () => undefined },
-        plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], evaluate })),
+        plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], weight: 3, evaluate })),
         ...options,
       }),
     settled: async (consumer) => {

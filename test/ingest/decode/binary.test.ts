@@ -3,6 +3,7 @@ import { type BinaryPoint, layoutOf, readBinary } from "../../../ingest/decode/b
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
+import { earliestTime } from "../../../store/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { pointEntry, testDevice } from "./device.js";
 import { type BinaryValue, encodeBinary } from "./encode-binary.js";
@@ -155,7 +156,7 @@ suite("binary payloads", (test) => {
         const { device, points } = deviceOf(values.map((one) => one.point));
         const found: DecodedPoint[] = [];
         const message = { topic: "raw", payload: Buffer.from(payload), receivedAt: 1.7e15, stamp: 1.7e15 };
-        const rules = { local: utcMicros, oldest: 0, asOfReceipt: false };
+        const rules = { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false };
         let lost = 0;
         decodePoints(device, message, rules, found, (reason, by) => {
           assert.ok(reasons.includes(reason));
@@ -178,7 +179,7 @@ suite("binary payloads", (test) => {
     decodePoints(
       device,
       message,
-      { local: utcMicros, oldest: 0, asOfReceipt: false },
+      { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false },
       found,
       (reason, by) => {
         refused[reason] = (refused[reason] ?? 0) + by;

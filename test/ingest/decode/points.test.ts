@@ -8,17 +8,19 @@ import {
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import type { DeviceEntry } from "../../../ingest/directory-entries.js";
+import { earliestTime, latestTime } from "../../../store/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { testDevice } from "./device.js";
 
 const receivedAt = 1_700_000_000_000_000;
 const stamp = receivedAt + 3;
-const rules: DecodeRules = { local: utcMicros, oldest: 0, asOfReceipt: false };
+const rules: DecodeRules = { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false };
 
 interface Options {
   readonly rules?: DecodeRules;
   readonly topic?: string;
   readonly device?: DeviceEntry;
+  readonly receivedAt?: number;
 }
 
 function decode(payload: unknown, options: Options = {}) {
@@ -28,7 +30,8 @@ function decode(payload: unknown, options: Options = {}) {
     payload instanceof Uint8Array
       ? Buffer.from(payload)
       : Buffer.from(typeof payload === "string" ? payload : JSON.stringify(payload));
-  const message = { topic: options.topic ?? "data", payload: bytes, receivedAt, stamp };
+  const { topic = "data", receivedAt: clock = receivedAt } = options;
+  const message = { topic, payload: bytes, receivedAt: clock, stamp };
   decodePoints(options.device ?? testDevice(), message, options.rules ?? rules, points, (reason, by) => {
     assert.ok(reasons.includes(reason));
     refused[reason] = (refused[reason] ?? 0) + by;
@@ -102,7 +105,11 @@ const table: readonly (readonly [string, unknown, unknown[], Record<string, numb
   ["the year 9999", { time: "9999-12-31T23:59:59Z", temp: 1 }, [], { future: 1 }],
   ["1970", { time: 0, temp: 1 }, [at("temp", 0, 1)], {}],
   ["1960", { time: "1960-01-01T00:00:00Z", temp: 1 }, [at("temp", -315_619_200_000_000, 1)], {}],
-  ["the year 1", { time: "0001-01-01T00:00:00Z", temp: 1 }, [], { retention: 1 }],
+  ["the year 1", { time: "0001-01-01T00:00:00Z", temp: 1 }, [], { time: 1 }],
+  ["before whole months are exact", { time: "1684-07-31T23:59:59.999999Z", temp: 1 }, [], { time: 1 }],
+  ["the first time", { time: "1684-08-01T00:00:00Z", temp: 1 }, [at("temp", earliestTime, 1)], {}],
+  ["the first time in digits", { time: String(earliestTime), temp: 1 }, [at("temp", earliestTime, 1)], {}],
+  ["a record before it", [{ n: "temp", v: 1, t: (earliestTime - receivedAt) / 1e6 - 1 }], [], { time: 1 }],
   ["twice without a time", [{ temp: 1 }, { temp: 2 }, { temp: 3 }], [own("temp", 3)], { duplicate: 2 }],
   [
     "twice, one with a time",
@@ -136,6 +143,19 @@ suite("points of a message", (test) => {
     const bounded = { ...rules, oldest: receivedAt - 60e6 };
     assert.equal(decode({ time: seconds(-60), temp: 1 }, { rules: bounded }).refused, {});
     assert.equal(decode({ time: seconds(-61), temp: 1 }, { rules: bounded }).refused, { retention: 1 });
+  });
+
+  test("what lies before OLDEST_TIME has no time that is taken, also where the retention is longer", () => {
+    const bounded = { ...rules, earliest: receivedAt - 60e6, oldest: receivedAt - 120e6 };
+    assert.equal(decode({ time: seconds(-60), temp: 1 }, { rules: bounded }).refused, {});
+    assert.equal(decode({ time: seconds(-61), temp: 1 }, { rules: bounded }).refused, { time: 1 });
+  });
+
+  test("the range ends with 2255-05-31, however late the clock", () => {
+    const late = { receivedAt: latestTime - 30e6 };
+    const from = (ms: number) => decode({ time: ms, temp: 1 }, late);
+    assert.equal(from(Math.floor(latestTime / 1000)).refused, {});
+    assert.equal(from(Math.ceil(latestTime / 1000)).refused, { time: 1 });
   });
 
   test("a stream takes its own data points only; other topics take all", () => {

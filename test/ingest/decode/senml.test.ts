@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
+import { earliestTime } from "../../../store/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { testDevice } from "./device.js";
 import { encodeCbor } from "./encode-cbor.js";
 
 const receivedAt = 1_700_000_000_000_000;
 const now = 1_700_000_000;
-const rules: DecodeRules = { local: utcMicros, oldest: 0, asOfReceipt: false };
+const rules: DecodeRules = { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false };
 
 function decode(payload: Buffer) {
   const points: DecodedPoint[] = [];

@@ -1,0 +1,179 @@
+/** The questions of the embedded store, for one asker: the writer says what is in memory, a reader adds the files. */
+import type { Arithmetic } from "../arithmetic.js";
+import { StoreError } from "../errors.js";
+import type {
+  AggregateQuery,
+  ArithmeticAnswer,
+  Columns,
+  ExtremesQuery,
+  ReadRange,
+  SeriesQuestions,
+  SeriesRef,
+} from "../series.js";
+import type { Part } from "./catalog-schema.js";
+import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import type { Handles } from "./handles.js";
+import { checkLeft, type Left } from "./leaving.js";
+import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
+import type { Readers } from "./readers.js";
+
+export interface QuestionsDeps {
+  readonly handles: Handles;
+  /** A call of the writer. */
+  ask<N extends "find" | "findLast">(
+    name: N,
+    args: WriterCalls[N]["args"],
+  ): Promise<WriterCalls[N]["answer"]>;
+  readonly readers: Pick<Readers, "call">;
+  /** The parts that hold times of [start, stop), ascending. */
+  partsIn(start: number, stop: number): Part[];
+}
+
+/** Of one asker: whoever asks beside it does not wait for more. */
+const readsAtOnce = 4;
+
+/** @param left is set once nobody waits any more: no question begins then; null: the asker stays */
+export function createQuestions(
+  { handles, ask, readers, partsIn }: QuestionsDeps,
+  left: Left | null,
+): SeriesQuestions {
+  const describe = (
+    series: SeriesRef,
+    { id, memory, floor }: FindAnswer,
+    parts: readonly Part[],
+  ): SeriesInFiles => ({ id, text: series.kind === "text", memory, floor, parts, left });
+
+  async function find(args: WriterCalls["find"]["args"]): Promise<FindAnswer> {
+    checkLeft(left);
+    const found = await ask("find", args);
+    checkLeft(left);
+    return found;
+  }
+
+  async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
+    const handle = handles.of(series);
+    if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
+    const found = await find({ handle, range, before: false });
+    const { id, memory, floor } = found;
+    const touched =
+      id === 0 ? [] : partsIn(Math.max(range.start ?? NO_TIME_BELOW, floor), range.stop ?? NO_TIME_ABOVE);
+    const inFiles = describe(series, found, touched);
+    if (touched.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
+    return asColumns(
+      series,
+      await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
+    );
+  }
+
+  async function* scan(
+    series: SeriesRef,
+    { start, stop }: Pick<ReadRange, "start" | "stop">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns> {
+    const end = stop === undefined ? {} : { stop };
+    for (let from = start; ; ) {
+      const piece = await read(series, {
+        ...(from === undefined ? {} : { start: from }),
+        ...end,
+        oldest: pointsMax,
+      });
+      const last = piece.times.at(-1);
+      if (last === undefined) return;
+      // Whoever takes a piece may move its memory to another thread.
+      const isLast = piece.times.length < pointsMax;
+      yield piece;
+      if (isLast) return;
+      from = last + 1;
+    }
+  }
+
+  async function aggregate(
+    { series, edges, aggregate: name }: AggregateQuery,
+    arithmetic: Arithmetic | null,
+  ): Promise<ArithmeticAnswer | null> {
+    const start = edges[0];
+    const stop = edges.at(-1);
+    const handle = handles.of(series);
+    if (start === undefined || stop === undefined || edges.length < 2) return { values: [], errors: 0 };
+    if (series.kind === "text" && name !== "count") {
+      throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
+    }
+    if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
+    const found = await find({ handle, range: { start, stop }, before: name === "increase" });
+    const known = found.id === 0 ? () => [] : partsIn;
+    return readers.call(
+      "aggregate",
+      {
+        ...describe(series, found, known(start, stop)),
+        edges: Float64Array.from(edges),
+        aggregate: name,
+        arithmetic,
+        before: found.before,
+        earlier: name === "increase" ? known(NO_TIME_BELOW, start) : [],
+      },
+      { transfer: buffersOf(found.memory) },
+    );
+  }
+
+  async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
+    const handle = handles.of(series);
+    if (handle < 0) return asColumns(series, emptyRun(false));
+    const found = await find({ handle, range: { start, stop }, before: false });
+    const touched = found.id === 0 ? [] : partsIn(start, stop);
+    const asked = { ...describe(series, found, touched), start, stop, width };
+    return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
+  }
+
+  async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
+    checkLeft(left);
+    const asked = series.map((ref) => ({ ref, handle: handles.of(ref) })).filter(({ handle }) => handle >= 0);
+    const { ids, memory, floor } = await ask(
+      "findLast",
+      Int32Array.from(asked, ({ handle }) => handle),
+    );
+    checkLeft(left);
+    const texts = asked.map(({ ref }) => ref.kind === "text");
+    const stored = ids.some((id) => id !== 0)
+      ? await readers.call("latest", { ids, texts, parts: partsIn(floor, NO_TIME_ABOVE), floor, left })
+      : [];
+    const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
+    return series.map((ref) => points.get(ref) ?? null);
+  }
+
+  return {
+    read,
+    readNewest: async (series, range, newest) => {
+      const answers: Columns[] = [];
+      for (let from = 0; from < series.length; from += readsAtOnce) {
+        const some = series.slice(from, from + readsAtOnce);
+        answers.push(...(await Promise.all(some.map((one) => read(one, { ...range, newest })))));
+      }
+      return answers;
+    },
+    scan,
+    aggregate: async (query) => {
+      const answer = await aggregate(query, null);
+      if (answer === null) throw new StoreError("CORRUPT", "cannot aggregate: values without arithmetic");
+      return answer.values;
+    },
+    aggregateArithmetic: (query) => aggregate(query, query.arithmetic),
+    extremes,
+    latest,
+  };
+}
+
+const buffersOf = (run: Run | null): ArrayBuffer[] => {
+  if (run === null) return [];
+  const columns = Array.isArray(run.values) ? [run.times] : [run.times, run.values];
+  return [...new Set(columns.map((column) => column.buffer as ArrayBuffer))];
+};
+
+/** Memory wins at equal times: it is what was written last. */
+function newer(stored: LastPoint | null, memory: LastPoint | null): LastPoint | null {
+  return stored !== null && (memory === null || stored.time > memory.time) ? stored : memory;
+}
+
+function asColumns({ kind }: SeriesRef, { times, values }: Run): Columns {
+  if (kind === "text") return { kind, times, values: Array.isArray(values) ? values : [] };
+  return { kind, times, values: Array.isArray(values) ? new Float64Array(0) : values };
+}

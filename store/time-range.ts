@@ -1,0 +1,13 @@
+/**
+ * The times that points may have, microseconds since 1970: the whole months of UTC in which every microsecond is a
+ * double of its own. Both engines hold no others, so that a time can always be read back.
+ */
+
+/** 1684-08-01. */
+export const earliestTime = Date.UTC(1684, 7, 1) * 1000;
+/** The last microsecond of 2255-05-31. */
+export const latestTime = Date.UTC(2255, 5, 1) * 1000 - 1;
+
+export function isStorableTime(time: number): boolean {
+  return Number.isInteger(time) && time >= earliestTime && time <= latestTime;
+}
