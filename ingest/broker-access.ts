@@ -77,7 +77,13 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       const certificate = await certificateOf(commonName);
       const comer = { address, username, token: password };
       const found = await guardGuessing(guessesOf(tenant), comer, certificate !== null, async () => {
-        const entry = await authenticate(directory, username, { token: password, certificate }, now(), deps.isDisabled);
+        const entry = await authenticate(
+          directory,
+          username,
+          { token: password, certificate },
+          now(),
+          deps.isDisabled,
+        );
         const device = "denial" in entry ? entry.device : entry;
         // Another tenant's device is nobody.
         if (tenant === null || device === null || device.device.tenant === tenant) return entry;

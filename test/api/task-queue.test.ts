@@ -10,9 +10,18 @@ interface Job {
   readonly apart?: number;
 }
 
-const queueOf = (max: number) => createTaskQueue<Job>(max, ({ lane, apart }) => ({ ...(lane ? { lane } : {}), ...(apart ? { apart } : {}) }));
+const queueOf = (max: number) =>
+  createTaskQueue<Job>(max, ({ lane, apart }) => ({
+    ...(lane ? { lane } : {}),
+    ...(apart ? { apart } : {}),
+  }));
 const jobs = (tenant: number, count: number, lane?: string): Job[] =>
-  Array.from({ length: count }, (_, i) => ({ tenant, kind: "work", name: `${tenant}.${i}`, ...(lane ? { lane } : {}) }));
+  Array.from({ length: count }, (_, i) => ({
+    tenant,
+    kind: "work",
+    name: `${tenant}.${i}`,
+    ...(lane ? { lane } : {}),
+  }));
 
 suite("which task runs next", (test) => {
   test("one tenant leaves a place to others, whoever came first", () => {
