@@ -12,6 +12,7 @@ import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/packet-size.js";
+import { isCertDisabled } from "../../store/certs.js";
 import type { Clock } from "../../store/clock.js";
 import { trustedRoots } from "../authority.js";
 import { certificateNamed, connectBroker, ownCredentials } from "../broker.js";
@@ -73,6 +74,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
+    isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
   return { listeners, broker, brokerAccess };
 }
@@ -105,7 +107,9 @@ function contextOf(
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
-        authenticate(directory, username, { token, certificate }, clock.now()),
+        authenticate(directory, username, { token, certificate }, clock.now(), (fingerprint) =>
+          isCertDisabled(base.db, fingerprint),
+        ),
       ),
     platformSubscriptions: directory.platformSubscriptions,
     takenBefore: async ({ device, session, connection }) => {
