@@ -83,6 +83,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
     state.link = {
       deliver: () => note(),
       send: ({ settled }) => note(settled),
+      handOver: () => undefined,
       get waitingBytes() {
         return slow.has(id) ? 1024 * 1024 : 0;
       },
