@@ -260,7 +260,7 @@ async function rowsOf<Row>(
   listing: BoundedListing,
   ids: readonly number[],
 ): Promise<{ items: Row[]; cut: boolean }> {
-  const fitting = await withinPage(db, { from: `${listing.table} r`, bytes: listing.bytes }, ids);
+  const fitting = await withinPage(db, listing, ids);
   if (fitting.length === 0) return { items: [], cut: false };
   const items = await db.all<Row>(
     `select ${listing.select} from ${listing.from}
