@@ -51,10 +51,7 @@ async function watched(service: RunningService): Promise<void> {
   await until(isDone, { what: "the effects of messages", timeoutMs: 30_000 });
 }
 
-async function check(
-  service: RunningService,
-  { device, gateway, child, sibling }: Devices,
-): Promise<void> {
+async function check(service: RunningService, { device, gateway, child, sibling }: Devices): Promise<void> {
   for (const one of [device, child, sibling]) {
     const events = (await payloadsOf(service, one)).length;
     const { body } = await service.call("GET", `/api/v1/current_alerts?deviceIntID=${one.id}`);

@@ -84,8 +84,9 @@ suite("topics of entries", (test) => {
                   offsets.push(at);
                 }
                 const newestFirst: JournalRecord[] = [];
-              const damage = () => assert.unreachable("damage");
-              for await (const some of readAt(segment, offsets.toReversed(), damage)) newestFirst.push(...some);
+                const damage = () => assert.unreachable("damage");
+                for await (const some of readAt(segment, offsets.toReversed(), damage))
+                  newestFirst.push(...some);
                 assert.equal(
                   newestFirst.toReversed().map(({ id, topic }) => [id, topic]),
                   offsets.map((at) => expected.find(([id]) => id === peekRecord(bytes, at).id)),
