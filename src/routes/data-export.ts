@@ -50,7 +50,8 @@ export async function streamOriginal(
   const gzip = acceptsGzip(request.headers.get("accept-encoding"));
   const form = { format, layout: asked.layout ?? "long", gzip };
   const { plan, series } = planExport(deps.refs, form, exported);
-  const open = (closed: () => void) => openExport(deps.series.under(request.signal), { plan, series, range, closed });
+  const open = (closed: () => void) =>
+    openExport(deps.series.under(request.signal), { plan, series, range, closed });
   // A HEAD asks for nothing of what a GET would read.
   const body = request.method === "HEAD" ? "" : await counted(deps, tenant, open);
   const name = devices.length === 1 ? (devices[0]?.deviceID ?? "") : "devices";

@@ -174,7 +174,12 @@ async function run(
 ): Promise<TaskResult> {
   const { closing = new AbortController() } = rest;
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
-    ...{ task: task(needAck, payload), signal: closing.signal, dir: "", space: createDiskSpace("", async () => 0) },
+    ...{
+      task: task(needAck, payload),
+      signal: closing.signal,
+      dir: "",
+      space: createDiskSpace("", async () => 0),
+    },
     progress: async (current) => {
       await onProgress?.(current, closing);
     },
