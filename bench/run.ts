@@ -14,6 +14,7 @@ const programs: Record<string, () => Promise<Program>> = {
   decode: async () => (await import("./decode.js")).benchDecode,
   connections: async () => (await import("./connections.js")).benchConnections,
   commands: async () => (await import("./commands.js")).benchCommands,
+  evil: async () => (await import("./evil.js")).benchEvil,
   events: async () => (await import("./events.js")).benchEvents,
   fanout: async () => (await import("./fanout.js")).benchFanout,
   handshakes: async () => (await import("./handshakes.js")).benchHandshakes,

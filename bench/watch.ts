@@ -3,7 +3,7 @@ import { emptyMap } from "../ingest/shared-empty.js";
 import { detailOf, evaluate } from "../ingest/watch/evaluate.js";
 import { planOf } from "../ingest/watch/plan.js";
 import { newState } from "../ingest/watch/state.js";
-import { compileFormula } from "../query/formula.js";
+import { asStored, compileFormula } from "../query/formula.js";
 import type { DataPoint } from "../store/data-points.js";
 import type { BenchOptions } from "./options.js";
 import type { Figure } from "./report.js";
@@ -59,8 +59,8 @@ function evaluation(condition: string, seconds: number): number {
     ...{ alertName: "rule", alertContent: "rule", alertSeverity: 2 },
   })) as Partial<Parameters<typeof planOf>[2][number]>[] as Parameters<typeof planOf>[2];
   const plan = planOf(points, [], rules, (text) => {
-    const formula = compileFormula(text, new Set(), { allowUnknown: true });
-    return { variables: formula.variables, evaluate: formula.row() };
+    const formula = compileFormula(text, new Set(), asStored);
+    return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
   });
   const states = Array.from({ length: devices }, (_, i) => newState({ id: i + 1, tenant: 1 }, undefined, []));
   const series = points.map(({ id, dataPointID: field }) => ({

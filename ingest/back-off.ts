@@ -1,51 +1,87 @@
-import { createHash } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
+import { addressBlock } from "./address-block.js";
+import { createGuessCounts, type NameHash } from "./guess-counts.js";
 
-/** Slows down guessing: after some failures of one (address, name) each further one doubles the wait. */
+/** Slows down guessing: after some failures of one name from one address each further one doubles the wait. */
 export interface BackOff {
   /**
    * Milliseconds to wait; 0: the attempt may be made. It counts as a failure until `succeeded` says otherwise, so
-   * that attempts at once are counted like those one after the other.
+   * that attempts at once are counted like those one after the other. Nobody knows of a name whether it exists:
+   * whatever is tried is counted alike.
    */
-  attempt(key: string): number;
-  succeeded(key: string): void;
+  attempt(address: string, name: string): number;
+  succeeded(address: string, name: string): void;
   /** Nobody could say whether it was right: it is taken back. */
-  undecided(key: string): void;
+  undecided(address: string, name: string): void;
 }
 
 const waitMsMax = 300_000;
-const keysMax = 10_000;
-/** Longer keys are held as their hash. */
-const keyLengthMax = 128;
+/** 32,768 places, 850 KB. */
+const usualSets = 4096;
+/** One address gets at a share of the places only. */
+const shareOfAddress = 8;
 
-/** `monotonic`: milliseconds, never set. `freeFailures`: so many attempts cost no wait. */
-export function createBackOff(monotonic: () => number, freeFailures: number): BackOff {
-  const failures = new Map<string, { count: number; until: number }>();
+/**
+ * In memory of fixed size, under a keyed hash. A count that is younger than five minutes, or whose wait still runs,
+ * gives way to nobody: a name that finds no place is counted with the others of its address.
+ *
+ * @param monotonic milliseconds, never set
+ * @param freeFailures the failure of this number is the first that costs a wait
+ * @param sets of 8 names each
+ */
+export function createBackOff(
+  monotonic: () => number,
+  freeFailures: number,
+  sets: number = usualSets,
+): BackOff {
+  const secret = randomBytes(32);
+  const names = createGuessCounts(sets);
+  const addresses = createGuessCounts(sets);
+  const setsOfAddress = Math.ceil(sets / shareOfAddress);
+
+  function hash(text: string): { set: number; name: NameHash } {
+    const digest = createHmac("sha256", secret).update(text).digest();
+    const name = { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4) };
+    return { set: digest.readUInt32LE(8), name };
+  }
+
+  /** Where a name of an address is counted. `claims`: it gets a place where it has none and there is one. */
+  function placeOf(address: string, name: string, claims: boolean) {
+    const block = addressBlock(address);
+    const whole = hash(block);
+    const one = hash(`${block.length} ${block}${name}`);
+    const set = (whole.set + (one.set % setsOfAddress)) % sets;
+    const now = monotonic();
+    const own = claims ? names.claim(set, one.name, now) : names.find(set, one.name);
+    if (own >= 0) return { counts: names, at: own, isOwn: true };
+    const ofAll = whole.set % sets;
+    const shared = claims ? addresses.claim(ofAll, whole.name, now) : addresses.find(ofAll, whole.name);
+    return { counts: addresses, at: shared, isOwn: false };
+  }
+
   return {
-    attempt: (name) => {
-      const key = bounded(name);
-      const known = failures.get(key);
-      const leftMs = (known?.until ?? 0) - monotonic();
+    attempt: (address, name) => {
+      const { counts, at } = placeOf(address, name, true);
+      // No place even for its address: tens of thousands of other addresses guess.
+      if (at < 0) return 0;
+      const now = monotonic();
+      const leftMs = counts.waitsUntil(at) - now;
       if (leftMs > 0) return leftMs;
-      const count = (known?.count ?? 0) + 1;
-      const waitMs = count < freeFailures ? 0 : Math.min(1000 * 2 ** (count - freeFailures), waitMsMax);
-      failures.delete(key);
-      failures.set(key, { count, until: monotonic() + waitMs });
-      const oldest = failures.keys().next().value;
-      if (failures.size > keysMax && oldest !== undefined) failures.delete(oldest);
+      const failures = counts.failures(at) + 1;
+      const waitMs = failures < freeFailures ? 0 : Math.min(1000 * 2 ** (failures - freeFailures), waitMsMax);
+      counts.fail(at, now, waitMs);
       return 0;
     },
-    succeeded: (name) => {
-      failures.delete(bounded(name));
+    succeeded: (address, name) => {
+      const { counts, at, isOwn } = placeOf(address, name, false);
+      if (at < 0) return;
+      // What others of the address have tried is not made good by one that was right.
+      if (isOwn) counts.free(at);
+      else counts.undo(at);
     },
-    undecided: (name) => {
-      const known = failures.get(bounded(name));
-      if (known === undefined) return;
-      known.count--;
-      known.until = 0;
+    undecided: (address, name) => {
+      const { counts, at } = placeOf(address, name, false);
+      if (at >= 0) counts.undo(at);
     },
   };
-}
-
-function bounded(name: string): string {
-  return name.length <= keyLengthMax ? name : createHash("sha256").update(name).digest("base64");
 }

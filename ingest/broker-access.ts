@@ -1,9 +1,8 @@
 import { equalText } from "../store/secrets.js";
-import type { BackOff } from "./back-off.js";
 import { authenticate, type ClientCertificate } from "./credentials.js";
 import type { Denials } from "./denials.js";
 import type { Directory } from "./directory.js";
-import { guardGuessing } from "./guessing.js";
+import { type GuessGuard, guardGuessing } from "./guessing.js";
 import { mayPublish, maySubscribe } from "./policies.js";
 import { isTopicFilter, isTopicName } from "./topics.js";
 import { branchOf, ownFilter, sharedFilter } from "./transports/broker/topics.js";
@@ -40,7 +39,7 @@ export interface BrokerAccess {
 export interface BrokerAccessDeps {
   readonly directory: Directory;
   /** Wrong credentials, counted by tenant: what one asks slows down nobody else. Null: the deployment asks. */
-  readonly guessesOf: (tenant: number | null) => BackOff;
+  readonly guessesOf: (tenant: number | null) => GuessGuard;
   readonly denials: Denials;
   /** Who Tidemark is at the broker. */
   readonly own: { readonly username: string; readonly password: string } | null;
@@ -60,10 +59,12 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
   }
 
   function isOwn({ username, password, address }: BrokerClient): boolean {
-    const guesses = guessesOf(null);
-    const key = `${address} ${username}`;
-    if (own === null || guesses.attempt(key) > 0 || !equalText(password, own.password)) return false;
-    guesses.succeeded(key);
+    const { backOff, proven } = guessesOf(null);
+    const right = own !== null && equalText(password, own.password);
+    if (right && proven.has(username, password)) return true;
+    if (backOff.attempt(address, username) > 0 || !right) return false;
+    backOff.succeeded(address, username);
+    proven.add(username, password);
     return true;
   }
 
@@ -72,7 +73,8 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       const { username, password, clientID, address, commonName } = client;
       if (tenant === null && username === own?.username) return isOwn(client);
       const certificate = await certificateOf(commonName);
-      const found = await guardGuessing(guessesOf(tenant), address, username, async () => {
+      const comer = { address, username, token: password };
+      const found = await guardGuessing(guessesOf(tenant), comer, certificate !== null, async () => {
         const entry = await authenticate(directory, username, { token: password, certificate }, now());
         const device = "denial" in entry ? entry.device : entry;
         // Another tenant's device is nobody.

@@ -1,3 +1,4 @@
+import { hasControls } from "../store/control-characters.js";
 import { equalText } from "../store/secrets.js";
 import type { Directory } from "./directory.js";
 import type { DeviceEntry } from "./directory-entries.js";
@@ -36,7 +37,7 @@ export async function authenticate(
   { token, certificate }: { readonly token: string | undefined; readonly certificate: Proof["certificate"] },
   now: number,
 ): Promise<DeviceEntry | Denied> {
-  if (username === undefined) return { denial: "credentials", device: null };
+  if (username === undefined || hasControls(username)) return { denial: "credentials", device: null };
   let entry: DeviceEntry | undefined;
   try {
     entry = await directory.findByUsername(username);

@@ -15,7 +15,8 @@ import {
 } from "../store/device-identity.js";
 import type { DeviceStore } from "../store/devices.js";
 import { fromJson } from "../store/table.js";
-import { nextTurn } from "../store/turns.js";
+import { createLock, createSlice } from "../store/turns.js";
+import { createVersions, recordName } from "../store/versions.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
 import { createDeviceIDs } from "./device-ids.js";
 import {
@@ -56,8 +57,10 @@ const noSubscriptions: readonly PlatformSubscription[] = [];
 /** Devices whose bindings are read at once, so that a large group does not hold the loop. */
 const devicesPerRead = 500;
 const usernamesPerRead = 50;
-/** Devices whose connections are looked at in one turn of the loop. */
-const devicesPerTurn = 200;
+/** Entries that are read in one turn with the feed. */
+const readsPerTurn = 500;
+/** How often an entry is read beside the feed before it is read in turn with it. */
+const triesMax = 2;
 
 export function createDirectory(store: DeviceStore, devicesMax: number): Directory {
   const devices = new Map<number, DeviceEntry>();
@@ -66,8 +69,10 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const byDeviceID = createDeviceIDs();
   /** The entries that each policy is bound to. */
   const boundTo = new Map<number, Set<DeviceEntry>>();
-  /** Counts the changes that the feed has brought of what an entry is made of. */
-  let generation = 0;
+  /** Of devices, products, policies and groups. */
+  const versions = createVersions();
+  /** What is read under it is not overtaken by a change: the feed waits, and applies to what was read. */
+  const inTurn = createLock();
   const listeners: ((id: number, entry: DeviceEntry | undefined) => void)[] = [];
   const subscriptionListeners: ((entry: DeviceEntry) => void)[] = [];
 
@@ -140,7 +145,8 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     }
   }
 
-  const readAccess = gathered((ids: readonly number[]) => accessOfDevices(store.db, ids), devicesPerRead);
+  const readAccess = (id: number) => accessOfDevices(store.db, [id]).then((found) => found.get(id));
+  const gatherAccess = gathered((ids: readonly number[]) => accessOfDevices(store.db, ids), devicesPerRead);
   const readByUsername = gathered(
     (names: readonly string[]) => findRowsByUsername(store, names),
     usernamesPerRead,
@@ -161,29 +167,66 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   }
 
   /** All that an entry is made of. */
-  async function load(read: () => Promise<DeviceIdentity | undefined>): Promise<Loaded | undefined> {
+  async function load(
+    read: () => Promise<DeviceIdentity | undefined>,
+    accessOf: (id: number) => Promise<DeviceAccess | undefined>,
+  ): Promise<Loaded | undefined> {
     const device = await read();
     if (device === undefined) return undefined;
-    const access = (await readAccess(device.id)) ?? noAccess;
+    const access = (await accessOf(device.id)) ?? noAccess;
     const certificates = await certificatesOf(store.db, device);
     return { device, access, certificates, product: await product(device.productIntID) };
   }
 
-  /** What was read while the feed moved on may be older than what the feed brought: it is read again. */
+  /**
+   * What was read while the feed brought a change of it may be older than the change: it is read again. What changes
+   * all the time is read in turn with the feed in the end, so that an edit without end keeps no device out.
+   */
   async function admitCurrent(
     read: () => Promise<DeviceIdentity | undefined>,
   ): Promise<DeviceEntry | undefined> {
-    for (;;) {
-      const begun = generation;
-      const loaded = await load(read);
-      if (begun === generation) return loaded && admit(loaded);
+    for (let tries = 1; tries <= triesMax; tries++) {
+      const reading = versions.begin();
+      try {
+        const loaded = await load(read, gatherAccess);
+        if (loaded === undefined) return undefined;
+        if (reading.holds(recordsOf(loaded))) return admit(loaded);
+      } finally {
+        reading.end();
+      }
     }
+    return admitInTurn(read);
+  }
+
+  /** Those that wait for a turn with the feed: one turn serves many, so that they do not hold it up one by one. */
+  const waiting: (() => Promise<void>)[] = [];
+
+  function admitInTurn(read: () => Promise<DeviceIdentity | undefined>): Promise<DeviceEntry | undefined> {
+    return new Promise((resolve, reject) => {
+      waiting.push(async () => {
+        try {
+          const loaded = await load(read, gatherAccess);
+          resolve(loaded && admit(loaded));
+        } catch (error) {
+          reject(error);
+        }
+      });
+      if (waiting.length === 1) admitWaiting();
+    });
+  }
+
+  function admitWaiting(): void {
+    void inTurn(async () => {
+      await Promise.all(waiting.splice(0, readsPerTurn).map((one) => one()));
+      if (waiting.length > 0) admitWaiting();
+    });
   }
 
   async function reloadDevice(id: number, gone: boolean): Promise<void> {
+    versions.touch(recordName("device", id));
     // One that is gone may have left a session though nobody has asked for it since the start.
     if (!devices.has(id) && !gone) return;
-    const loaded = gone ? undefined : await load(() => findIdentity(store, id));
+    const loaded = gone ? undefined : await load(() => findIdentity(store, id), readAccess);
     const entry = loaded && admit(loaded);
     if (entry === undefined) forget(id);
     for (const listener of listeners) listener(id, entry);
@@ -191,17 +234,20 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 
   /** What is bound to devices has changed. */
   async function reloadAccess(ids: readonly number[]): Promise<void> {
-    const known = ids.filter((id) => devices.has(id));
-    for (let at = 0; at < known.length; at += devicesPerRead) {
-      const some = known.slice(at, at + devicesPerRead);
-      const found = await accessOfDevices(store.db, some);
-      for (const id of some) {
+    const slice = createSlice();
+    for (let at = 0; at < ids.length; at += devicesPerRead) {
+      const some = ids.slice(at, at + devicesPerRead);
+      for (const id of some) versions.touch(recordName("device", id));
+      const known = some.filter((id) => devices.has(id));
+      const found = known.length === 0 ? null : await accessOfDevices(store.db, known);
+      for (const id of known) {
         const entry = devices.get(id);
         if (entry === undefined) continue;
-        setAccess(entry, found.get(id) ?? noAccess);
+        setAccess(entry, found?.get(id) ?? noAccess);
         subscriptionsChanged(entry);
+        if (slice.isOver()) await slice.next();
       }
-      await nextTurn();
+      if (slice.isOver()) await slice.next();
     }
   }
 
@@ -211,13 +257,19 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 
   /** A policy has been edited or is gone. */
   async function reloadPolicy(id: number): Promise<void> {
+    versions.touch(recordName("policy", id));
     if (!boundTo.has(id)) return;
     const rule = await findRule(store.db, id);
+    const slice = createSlice();
     for (const entry of [...(boundTo.get(id) ?? [])]) {
-      setRules(
-        entry,
-        entry.rules.flatMap((known) => (known.id === id ? (rule ?? []) : known)),
-      );
+      // It may have been unbound meanwhile.
+      if (boundTo.get(id)?.has(entry) === true) {
+        setRules(
+          entry,
+          entry.rules.flatMap((known) => (known.id === id ? (rule ?? []) : known)),
+        );
+      }
+      if (slice.isOver()) await slice.next();
     }
   }
 
@@ -243,7 +295,10 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 
   /** Its memberships went with it: who was in it is known by what it had subscribed. */
   async function forgetGroup(id: number): Promise<void> {
-    for (const entry of devices.values()) {
+    versions.touch(recordName("group", id));
+    const slice = createSlice();
+    for (const entry of [...devices.values()]) {
+      if (slice.isOver()) await slice.next();
       if (entry.subscriptions.every(({ groupIntID }) => groupIntID !== id)) continue;
       entry.subscriptions = entry.subscriptions.filter(({ groupIntID }) => groupIntID !== id);
       subscriptionsChanged(entry);
@@ -251,11 +306,13 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   }
 
   async function reloadProduct(id: number, then?: (entry: DeviceEntry) => void): Promise<void> {
+    versions.touch(recordName("product", id));
     if (!products.has(id)) return;
-    generation++;
     products.delete(id);
     const loaded = await product(id);
-    for (const entry of devices.values()) {
+    const slice = createSlice();
+    for (const entry of [...devices.values()]) {
+      if (slice.isOver()) await slice.next();
       if (entry.device.productIntID !== id) continue;
       entry.product = loaded;
       then?.(entry);
@@ -273,45 +330,31 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
 
   /** A certificate may be bound to thousands of devices, so their rows are not read again. */
   async function reloadCertificate(change: Change): Promise<void> {
-    generation++;
     const certificate = await readCertificateChange(store.db, change);
-    for (const [i, id] of certificate.devices.entries()) {
+    const slice = createSlice();
+    for (const id of certificate.devices) {
+      versions.touch(recordName("device", id));
       const entry = devices.get(id);
       if (entry !== undefined) {
         applyCertificateChange(entry.certificates, entry.device, certificate);
         for (const listener of listeners) listener(id, entry);
       }
-      if (i % devicesPerTurn === devicesPerTurn - 1) await nextTurn();
+      if (slice.isOver()) await slice.next();
     }
   }
 
   const appliers: Readonly<Record<string, (change: Change) => Promise<void>>> = {
-    device: (change) => {
+    device: async (change) => {
       if (change.action === "create") byDeviceID.forgetUnknown();
-      else generation++;
-      return reloadDevice(change.recordID, change.action === "delete");
+      else await reloadDevice(change.recordID, change.action === "delete");
     },
-    policy: (change) => {
-      generation++;
-      return reloadPolicy(change.recordID);
-    },
-    policy_device: (change) => {
-      generation++;
-      return reloadBound(change);
-    },
-    group_member: (change) => {
-      generation++;
-      return reloadBound(change);
-    },
+    policy: (change) => reloadPolicy(change.recordID),
+    policy_device: reloadBound,
+    group_member: reloadBound,
     device_group: async (change) => {
-      if (change.action !== "delete") return;
-      generation++;
-      return forgetGroup(change.recordID);
+      if (change.action === "delete") await forgetGroup(change.recordID);
     },
-    subscription: (change) => {
-      generation++;
-      return reloadSubscription(change);
-    },
+    subscription: reloadSubscription,
     product: (change) => reloadProduct(change.recordID),
     data_point: reloadMember,
     data_stream: reloadMember,
@@ -332,7 +375,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     },
     findByDeviceID,
     get: async (id) => devices.get(id) ?? admitCurrent(() => findIdentity(store, id)),
-    apply: async (change) => appliers[change.entity]?.(change),
+    apply: (change) => inTurn(async () => appliers[change.entity]?.(change)),
     onDevice: (listener) => {
       listeners.push(listener);
     },
@@ -352,4 +395,14 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
       else holds.delete(id);
     },
   };
+}
+
+/** The records that an entry is made of. */
+function* recordsOf({ device, product, access }: Loaded): Iterable<string> {
+  yield recordName("device", device.id);
+  yield recordName("product", product.id);
+  for (const { id } of access.rules) yield recordName("policy", id);
+  for (const { groupIntID } of access.subscriptions) {
+    if (groupIntID !== null) yield recordName("group", groupIntID);
+  }
 }

@@ -1,15 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Point } from "../store/series.js";
-
-/** A point that has been stored. */
-export interface LiveEvent {
-  /** Ascends over the events of a run. */
-  readonly number: number;
-  readonly field: string;
-  /** Microseconds since 1970. */
-  readonly time: number;
-  readonly value: number | boolean | string;
-}
+import { createShares } from "../store/shares.js";
+import { bytesOfEvent, createLiveLog, type LiveEvent, type LiveLog, liveEvent } from "./live-log.js";
 
 export interface LiveDevice {
   readonly tenant: number;
@@ -19,15 +11,22 @@ export interface LiveDevice {
 
 /** What one listener has not taken yet. */
 export interface LiveSubscription {
-  /** Those it missed since the event it saw last; null where they are no longer known. */
-  readonly missed: readonly LiveEvent[] | null;
-  /** The oldest events that wait, at most so many. */
-  take(most: number): readonly LiveEvent[];
-  /** False once it has fallen behind by more than its queue holds, or is closed: nothing more will come. */
+  /** Whether it goes on behind the event that it saw last; false where what it missed is no longer known. */
+  readonly resumed: boolean;
+  /**
+   * The oldest events that wait, about so many bytes of them, and at least one where there is one. They count as held
+   * until the next are taken.
+   */
+  take(bytesMax: number): readonly LiveEvent[];
+  /** Counts events from elsewhere likewise; false where there is no room for them: the listener is let go. */
+  hold(events: readonly LiveEvent[]): boolean;
+  /** False once it has fallen behind by more than is held, or is closed: nothing more will come. */
   readonly open: boolean;
   /** Resolves with true when there is something to take or nothing more will come, with false after `mostMs`. */
   wait(mostMs: number): Promise<boolean>;
   close(): void;
+  /** Closes it for a reader that takes nothing, and counts it among those that fell behind. */
+  giveUp(): void;
 }
 
 /** Hands stored points to those who listen to their device. */
@@ -46,6 +45,8 @@ export interface LiveCounts {
   readonly listeners: number;
   /** Events that wait for their listeners. */
   readonly queued: number;
+  /** Held for all of them, and on their way to them. */
+  readonly bytes: number;
   /** Listeners let go since the start, because they fell behind. */
   readonly letGo: number;
 }
@@ -53,130 +54,195 @@ export interface LiveCounts {
 export interface LiveOptions {
   readonly listenersMax: number;
   readonly listenersOfTenantMax: number;
-  /** Of one listener; with more it is let go, and may come back for what it missed. */
-  readonly queueEventsMax: number;
-  /** Of all listeners together. */
-  readonly queuedEventsMax: number;
-  /** Newest events kept of a device that somebody listens to. */
-  readonly keptEventsMax: number;
-  /** So long they are kept behind the last listener. */
-  readonly keptMs: number;
+  /** Held of a device that somebody listens to: who falls behind them is let go, and may come back. */
+  readonly deviceBytesMax: number;
+  /** Held of all devices together, a share for each tenant, with what is on its way to listeners. */
+  readonly bytesMax: number;
+  /** So long a device's events are held behind its last listener. */
+  readonly heldMs: number;
 }
 
 export const liveDefaults: LiveOptions = {
   ...{ listenersMax: 1_000, listenersOfTenantMax: 250 },
-  ...{ queueEventsMax: 10_000, queuedEventsMax: 200_000 },
-  ...{ keptEventsMax: 1_000, keptMs: 60_000 },
+  ...{ deviceBytesMax: 1 << 20, bytesMax: 64 << 20 },
+  heldMs: 60_000,
 };
 
 interface Listener {
-  queue: LiveEvent[];
+  readonly topic: Topic;
+  /** In the topic's log. */
+  place: number;
+  /** Bytes taken and not passed on. */
+  taken: number;
   open: boolean;
   wake: () => void;
 }
 
 interface Topic {
   readonly device: LiveDevice;
+  readonly part: Part;
   readonly listeners: Set<Listener>;
-  /** The device's events behind the number `keptFrom`, ascending; trimmed once they are twice the bound. */
-  kept: LiveEvent[];
-  keptFrom: number;
+  readonly log: LiveLog;
   expiry: NodeJS.Timeout | undefined;
+}
+
+/** What a tenant has of the feed. */
+interface Part {
+  listeners: number;
+  readonly topics: Set<Topic>;
+  /** In the logs of its devices. */
+  bytes: number;
 }
 
 export function createLiveFeed(options: LiveOptions = liveDefaults): LiveFeed {
   /** By deviceID, which several tenants may use. */
   const topics = new Map<string, Topic[]>();
-  const ofTenant = new Map<number, number>();
+  const parts = new Map<number, Part>();
+  const shares = createShares<number>(options.bytesMax);
   let events = 0;
   let listeners = 0;
-  let queued = 0;
   let letGo = 0;
   let closed = false;
 
   const find = ({ tenant, productID, deviceID }: LiveDevice): Topic | undefined =>
     topics.get(deviceID)?.find(({ device }) => device.tenant === tenant && device.productID === productID);
 
+  function partOf(tenant: number): Part {
+    const part = parts.get(tenant) ?? { listeners: 0, topics: new Set(), bytes: 0 };
+    parts.set(tenant, part);
+    return part;
+  }
+
   function openTopic(device: LiveDevice): Topic {
-    const topic = find(device) ?? {
-      device,
-      listeners: new Set(),
-      kept: [],
-      keptFrom: events,
+    const known = find(device);
+    clearTimeout(known?.expiry);
+    if (known !== undefined) return known;
+    const part = partOf(device.tenant);
+    const topic: Topic = {
+      ...{ device, part, listeners: new Set(), log: createLiveLog(events) },
       expiry: undefined,
     };
-    clearTimeout(topic.expiry);
-    if (find(device) === undefined) {
-      topics.set(device.deviceID, [...(topics.get(device.deviceID) ?? []), topic]);
-    }
+    part.topics.add(topic);
+    topics.set(device.deviceID, [...(topics.get(device.deviceID) ?? []), topic]);
     return topic;
   }
 
   function forget(topic: Topic): void {
-    const left = topics.get(topic.device.deviceID)?.filter((one) => one !== topic) ?? [];
-    if (left.length === 0) topics.delete(topic.device.deviceID);
-    else topics.set(topic.device.deviceID, left);
+    shrink(topic, 0);
+    const { device, part } = topic;
+    part.topics.delete(topic);
+    if (part.topics.size === 0) parts.delete(device.tenant);
+    const left = topics.get(device.deviceID)?.filter((one) => one !== topic) ?? [];
+    if (left.length === 0) topics.delete(device.deviceID);
+    else topics.set(device.deviceID, left);
   }
 
-  function publishTo(topic: Topic, { series, time, value }: Point, woken: Set<Listener>): void {
-    const event = { number: ++events, field: series.field, time, value };
-    topic.kept.push(event);
-    if (topic.kept.length >= options.keptEventsMax * 2) trim(topic);
-    for (const listener of topic.listeners) {
-      if (listener.queue.length >= options.queueEventsMax || queued >= options.queuedEventsMax) {
-        letGo++;
-        leave(topic, listener);
-      } else {
-        listener.queue.push(event);
-        queued++;
-      }
-      woken.add(listener);
+  /** Returns the event's bytes; 0 where there is no room for it. */
+  function publishTo(topic: Topic, point: Point): number {
+    const event = liveEvent(++events, point.series.field, point);
+    const { log, device, part } = topic;
+    const bytes = bytesOfEvent(event);
+    if (!makeRoom(device.tenant, bytes)) {
+      skip(topic);
+      return 0;
     }
+    log.append(event);
+    part.bytes += bytes;
+    // By an eighth at a time, so that dropping costs little a point.
+    if (log.bytes > options.deviceBytesMax) shrink(topic, options.deviceBytesMax * (7 / 8));
+    return bytes;
   }
 
-  function leave(topic: Topic, listener: Listener): void {
+  /** The latest event is not held: whoever waits for it has fallen behind. */
+  function skip(topic: Topic): void {
+    freed(topic, topic.log.skip(events));
+  }
+
+  /** Takes so many bytes of the tenant's share; beyond it the fullest of its logs give way. False where none can. */
+  function makeRoom(tenant: number, bytes: number): boolean {
+    while (!shares.take(tenant, bytes)) {
+      const part = parts.get(tenant);
+      if (part === undefined || part.bytes === 0) return false;
+      let fullest: Topic | undefined;
+      for (const one of part.topics) if (one.log.bytes > (fullest?.log.bytes ?? 0)) fullest = one;
+      if (fullest === undefined) return false;
+      shrink(fullest, Math.floor(fullest.log.bytes / 2));
+    }
+    return true;
+  }
+
+  /** Drops a device's oldest events; who has not taken them has fallen behind. */
+  function shrink(topic: Topic, bytesMax: number): void {
+    freed(topic, topic.log.shrink(bytesMax));
+  }
+
+  function freed(topic: Topic, bytes: number): void {
+    topic.part.bytes -= bytes;
+    shares.give(topic.device.tenant, bytes);
+    for (const listener of topic.listeners) if (listener.place < topic.log.begin) fallBehind(listener);
+  }
+
+  function fallBehind(listener: Listener): void {
+    if (listener.open) letGo++;
+    leave(listener);
+  }
+
+  function leave(listener: Listener): void {
+    const { topic } = listener;
     if (!topic.listeners.delete(listener)) return;
     listener.open = false;
-    queued -= listener.queue.length;
-    listener.queue = [];
+    giveBack(listener);
     listeners--;
-    const { tenant } = topic.device;
-    ofTenant.set(tenant, (ofTenant.get(tenant) ?? 1) - 1);
-    if (topic.listeners.size === 0) topic.expiry = setTimeout(forget, options.keptMs, topic).unref();
+    topic.part.listeners--;
+    if (topic.listeners.size === 0) topic.expiry = setTimeout(forget, options.heldMs, topic).unref();
     listener.wake();
   }
 
-  function trim(topic: Topic): void {
-    const dropped = topic.kept.splice(0, topic.kept.length - options.keptEventsMax);
-    topic.keptFrom = dropped.at(-1)?.number ?? topic.keptFrom;
+  function giveBack(listener: Listener): void {
+    shares.give(listener.topic.device.tenant, listener.taken);
+    listener.taken = 0;
   }
 
-  /** What came behind the event `after`, where all of that is still known. */
-  function missedSince({ kept, keptFrom }: Topic, after: number | null): readonly LiveEvent[] | null {
-    if (after === null || after < keptFrom || after > events) return null;
-    return kept.filter(({ number }) => number > after);
+  function take(listener: Listener, bytesMax: number): readonly LiveEvent[] {
+    giveBack(listener);
+    const { topic } = listener;
+    const found = listener.open ? topic.log.from(listener.place, bytesMax) : [];
+    if (found.length === 0) return found;
+    listener.place += found.length;
+    return hold(listener, bytesOf(found)) ? found : [];
+  }
+
+  /** Counts what is on its way to a listener. False where its tenant has no room for that: it is let go. */
+  function hold(listener: Listener, bytes: number): boolean {
+    if (listener.open && makeRoom(listener.topic.device.tenant, bytes)) listener.taken += bytes;
+    else fallBehind(listener);
+    // Making room may have let this one go, too.
+    if (!listener.open) giveBack(listener);
+    return listener.open;
   }
 
   function subscribe(device: LiveDevice, after: number | null): LiveSubscription | null {
-    const own = ofTenant.get(device.tenant) ?? 0;
+    const own = parts.get(device.tenant)?.listeners ?? 0;
     if (closed || listeners >= options.listenersMax || own >= options.listenersOfTenantMax) return null;
     const topic = openTopic(device);
-    const listener: Listener = { queue: [], open: true, wake: () => undefined };
+    const behind = after === null || after > events ? null : topic.log.placeBehind(after);
+    const listener: Listener = {
+      ...{ topic, place: behind ?? topic.log.end, taken: 0, open: true },
+      wake: () => undefined,
+    };
     topic.listeners.add(listener);
     listeners++;
-    ofTenant.set(device.tenant, own + 1);
+    topic.part.listeners++;
     return {
-      missed: missedSince(topic, after),
-      take: (most) => {
-        const taken = listener.queue.splice(0, most);
-        queued -= taken.length;
-        return taken;
-      },
+      resumed: behind !== null,
+      take: (bytesMax) => take(listener, bytesMax),
+      hold: (found) => hold(listener, bytesOf(found)),
       get open() {
         return listener.open;
       },
       wait: (mostMs) => waitFor(listener, mostMs),
-      close: () => leave(topic, listener),
+      close: () => leave(listener),
+      giveUp: () => fallBehind(listener),
     };
   }
 
@@ -184,29 +250,45 @@ export function createLiveFeed(options: LiveOptions = liveDefaults): LiveFeed {
     run: randomBytes(6).toString("base64url"),
     publish: (points) => {
       if (topics.size === 0) return;
-      const woken = new Set<Listener>();
+      const told = new Map<Topic, number>();
       for (const point of points) {
         if (!topics.has(point.series.deviceID)) continue;
         const topic = find(point.series);
-        if (topic !== undefined) publishTo(topic, point, woken);
+        if (topic === undefined) continue;
+        const bytes = told.get(topic) ?? 0;
+        if (bytes <= options.deviceBytesMax) told.set(topic, bytes + publishTo(topic, point));
+        else {
+          // More at once than a device may hold: all have fallen behind, and encoding the rest would be in vain.
+          events++;
+          skip(topic);
+        }
       }
-      for (const listener of woken) listener.wake();
+      for (const topic of told.keys()) for (const listener of topic.listeners) listener.wake();
     },
     subscribe,
-    counts: () => ({ listeners, queued, letGo }),
+    counts: () => {
+      let queued = 0;
+      for (const { topics: own } of parts.values())
+        for (const topic of own)
+          for (const listener of topic.listeners) queued += topic.log.end - listener.place;
+      return { listeners, queued, bytes: shares.total, letGo };
+    },
     close: () => {
       closed = true;
       for (const topic of [...topics.values()].flat()) {
-        for (const listener of [...topic.listeners]) leave(topic, listener);
+        for (const listener of [...topic.listeners]) leave(listener);
         clearTimeout(topic.expiry);
+        forget(topic);
       }
-      topics.clear();
     },
   };
 }
 
+const bytesOf = (events: readonly LiveEvent[]): number =>
+  events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
+
 function waitFor(listener: Listener, mostMs: number): Promise<boolean> {
-  if (listener.queue.length > 0 || !listener.open) return Promise.resolve(true);
+  if (listener.place < listener.topic.log.end || !listener.open) return Promise.resolve(true);
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       listener.wake = () => undefined;

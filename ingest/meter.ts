@@ -24,8 +24,10 @@ export type EndReason =
   | "version"
   | "sessions" // too many of one device
   | "connections" // as many of the device or tenant as its limit allows
+  | "room" // its will, for a tenant for whose clients as much is held as may be
   | "rate" // more messages or bytes than the limit allows, for too long
   | "unavailable" // the service cannot take anything now
+  | "fault" // an error of ours at one of its packets
   | "shutdown";
 
 /** Why something that was to be held for a client is not. */
@@ -35,7 +37,8 @@ export type DropReason =
   | "retained_full"
   | "session_room"
   | "expired"
-  | "packet_size";
+  | "packet_size"
+  | "encoding"; // it cannot be written as a packet
 
 /** Why a socket never came to MQTT; labels of `tidemark_handshakes_failed_total`. */
 export type HandshakeFailure =
@@ -45,7 +48,15 @@ export type HandshakeFailure =
   | "certificate" // the mutual listener got none, or one of an unknown authority
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
+  | "proxy" // a trusted proxy's header that cannot be read, or none where one is required
   | "full"; // more sockets than the endpoint holds
+
+/** Why the service ended an HTTP connection; labels of `tidemark_http_connections_ended_total`. */
+export type HttpEndReason =
+  | "timeout" // what it owed did not come in time, or its answer was not taken
+  | "gave_way" // another took its place, when there was none left
+  | "full" // every place was held by callers
+  | "held_bytes"; // its address had too many bytes of unfinished requests here
 
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
 export type MessageRefusal = "oversize"; // told so in MQTT 5, at QoS 1 and 2
@@ -63,6 +74,7 @@ export type BrokerRefusal =
   | "device" // nobody has that deviceID
   | "blocked"
   | "oversize"
+  | "fault" // an error of ours
   | "rate"; // further over its device's or tenant's limit than a connection of ours may be
 
 /** What ingest counts; read by /metrics. Everything only grows, except the gauges. */
@@ -77,6 +89,8 @@ export interface Meter {
   /** TLS and WebSocket handshakes under way, or waiting for their turn. */
   handshakesPending: number;
   readonly handshakesFailed: Map<HandshakeFailure, number>;
+  httpConnections: number;
+  readonly httpEnded: Map<HttpEndReason, number>;
   readonly refused: Map<Reason, number>;
   /** Records of the journal that a follower failed at, and passed over. */
   readonly recordsFailed: Map<Follower, number>;
@@ -84,6 +98,8 @@ export interface Meter {
   readonly dropped: Map<DropReason, number>;
   readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
+  /** Beginnings and ends of alerts beyond those that one message may bring about of one cause. */
+  transitionsCounted: number;
   /** Messages that waited for their limit. */
   slowedDown: number;
   /** Messages of the external broker that came. */
@@ -105,12 +121,15 @@ export function createMeter(): Meter {
     connections: 0,
     handshakesPending: 0,
     handshakesFailed: new Map(),
+    httpConnections: 0,
+    httpEnded: new Map(),
     refused: new Map(),
     recordsFailed: new Map(),
     ended: new Map(),
     dropped: new Map(),
     messagesRefused: new Map(),
     policyRefused: new Map(),
+    transitionsCounted: 0,
     slowedDown: 0,
     brokerMessages: 0,
     brokerRefused: new Map(),

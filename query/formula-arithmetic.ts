@@ -2,8 +2,6 @@
  * The arithmetic of formulas where it is not JavaScript's own: the number semantics of mathjs 15, with its
  * tolerances, written out for single numbers because the typed functions of mathjs cost ten times as much.
  */
-import { round as roundDigits } from "mathjs/number";
-
 const relativeTolerance = 1e-12;
 const absoluteTolerance = 1e-15;
 const toleranceDecimals = 12;
@@ -52,17 +50,55 @@ export function round(x: number, decimals: number): number {
 }
 
 function roundSlowly(x: number, decimals: number): number {
-  if (decimals >= toleranceDecimals) return roundDigits(x, decimals);
-  const tidy = roundDigits(x, toleranceDecimals);
-  return roundDigits(nearlyEqual(x, tidy) ? tidy : x, decimals);
+  if (decimals >= toleranceDecimals) return signed(x, roundDigits(Math.abs(x), decimals));
+  const tidy = signed(x, roundDigits(Math.abs(x), toleranceDecimals));
+  const meant = nearlyEqual(x, tidy) ? tidy : x;
+  return signed(meant, roundDigits(Math.abs(meant), decimals));
+}
+
+const signed = (x: number, size: number): number => (x < 0 ? -size : size);
+
+/** Below this (scaled), a half has 15 digits at most: it is the only such decimal that reads as its double. */
+const halvesExactBelow = 1e14;
+/** From here on (scaled), the 17 digits that a double prints at most end before those that would be rounded. */
+const wholeFrom = 2e16;
+
+/**
+ * The decimal digits that print `size` (not negative), rounded: what parsing its text, cut by the digits, gives. By
+ * arithmetic wherever that is exact: x 10ⁿ may be rounded, but a quotient of whole numbers is the double nearest it.
+ */
+function roundDigits(size: number, decimals: number): number {
+  const shift = 10 ** decimals;
+  const scaled = size * shift;
+  if (!(scaled < wholeFrom)) return size;
+  if (scaled < halvesExactBelow) {
+    const below = Math.floor(scaled);
+    const half = (10 * below + 5) / (10 * shift);
+    return (size < half ? below : below + 1) / shift;
+  }
+  // A number that so many decimals print is its own rounding.
+  if (Math.round(scaled) / shift === size) return size;
+  return roundText(String(size), decimals);
+}
+
+/** @param text of a number from 0.1 up to 1e17: without an exponent */
+function roundText(text: string, decimals: number): number {
+  const point = text.indexOf(".");
+  const end = point + 1 + decimals;
+  if (point < 0 || text.length <= end) return Number(text);
+  if ((text[end] as string) < "5") return Number(text.slice(0, end));
+  const digits = BigInt(text.slice(0, point) + text.slice(point + 1, end));
+  return Number(`${digits + 1n}e-${decimals}`);
 }
 
 /** A number that only its rounding error keeps from an integer counts as that integer. */
 function towards(end: (x: number) => number, x: number): number {
   const plain = end(x);
-  const nearest = round(x, 0);
-  if (plain === nearest) return plain;
-  return nearlyEqual(x, nearest) && !nearlyEqual(x, plain) ? nearest : plain;
+  if (nearlyEqual(x, plain)) return plain;
+  const other = plain > x ? plain - 1 : plain + 1;
+  if (!nearlyEqual(x, other)) return plain;
+  // So large that both are near, one of them by rounding: the one that x rounds to.
+  return Math.abs(x - other) < 0.4 ? other : round(x, 0);
 }
 
 export function floor(x: number, decimals: number): number {

@@ -4,6 +4,8 @@ import * as arithmetic from "./formula-arithmetic.js";
 export interface Operation {
   readonly operandsMin: number;
   readonly operandsMax: number;
+  /** Parts of a formula that it counts as when one is saved; a part is some 30 ns a point. */
+  readonly weight: number;
   readonly value: (operands: readonly string[]) => string;
   /** Where the operation has a real result; elsewhere mathjs answers a complex number or throws. */
   readonly domain?: (operands: readonly string[]) => string;
@@ -18,7 +20,7 @@ const at = (operands: readonly string[], index: number): string => operands[inde
 
 function one(value: One, domain?: One): Operation {
   return {
-    ...{ operandsMin: 1, operandsMax: 1, value: (operands) => value(at(operands, 0)) },
+    ...{ operandsMin: 1, operandsMax: 1, weight: 1, value: (operands) => value(at(operands, 0)) },
     ...(domain === undefined ? {} : { domain: (operands) => domain(at(operands, 0)) }),
   };
 }
@@ -27,7 +29,7 @@ function two(value: Two, domain?: Two): Operation {
   const apply = (template: Two) => (operands: readonly string[]) =>
     template(at(operands, 0), at(operands, 1));
   return {
-    ...{ operandsMin: 2, operandsMax: 2, value: apply(value) },
+    ...{ operandsMin: 2, operandsMax: 2, weight: 1, value: apply(value) },
     ...(domain === undefined ? {} : { domain: apply(domain) }),
   };
 }
@@ -35,23 +37,26 @@ function two(value: Two, domain?: Two): Operation {
 /** From JavaScript's own Math. */
 const math = (name: string, domain?: One): Operation => one((x) => `Math.${name}(${x})`, domain);
 
+const weighing = (weight: number, operation: Operation): Operation => ({ ...operation, weight });
+const slow = (name: string, domain?: One): Operation => weighing(2, math(name, domain));
+
 /** With decimals as an optional second operand. */
 const decimal = (name: string): Operation => ({
-  ...{ operandsMin: 1, operandsMax: 2 },
+  ...{ operandsMin: 1, operandsMax: 2, weight: 4 },
   value: ([x, decimals = "0"]) => `${name}(${x}, ${decimals})`,
   domain: ([, decimals]) => (decimals === undefined ? "true" : `isDecimals(${decimals})`),
 });
 
 /** With a base as an optional second operand; `least` is where the real logarithm begins. */
 const logarithm = (name: string, least: number): Operation => ({
-  ...{ operandsMin: 1, operandsMax: 2 },
+  ...{ operandsMin: 1, operandsMax: 2, weight: 2 },
   value: ([x, base]) => `Math.${name}(${x})${base === undefined ? "" : ` / Math.log(${base})`}`,
   domain: ([x, base]) => `${x} >= ${least}${base === undefined ? "" : ` && ${base} >= 0`}`,
 });
 
 /** Over any number of operands, two by two. */
 const fold = (name: string): Operation => ({
-  ...{ operandsMin: 1, operandsMax: 200 },
+  ...{ operandsMin: 1, operandsMax: 200, weight: 1 },
   value: (operands) => operands.reduce((so, x) => `${name}(${so}, ${x})`),
 });
 
@@ -70,11 +75,17 @@ const settledBits = (operator: string, settled: number): Operation => ({
   decided: (x) => ({ when: `${x} === ${settled} || ${x} !== ${x}`, value: x }),
 });
 
-const power = two(
-  (x, y) => `pow(${x}, ${y})`,
-  (x, y) => `isRealPower(${x}, ${y})`,
+const power = weighing(
+  4,
+  two(
+    (x, y) => `pow(${x}, ${y})`,
+    (x, y) => `isRealPower(${x}, ${y})`,
+  ),
 );
-const modulo = two((x, y) => `mod(${x}, ${y})`);
+const modulo = weighing(
+  2,
+  two((x, y) => `mod(${x}, ${y})`),
+);
 
 const bitwise = {
   bitAnd: settledBits("&", 0),
@@ -134,35 +145,38 @@ export const functions: ReadonlyMap<string, Operation> = new Map<string, Operati
     round: decimal("round"),
     min: fold("min"),
     max: fold("max"),
-    hypot: { operandsMin: 1, operandsMax: 200, value: (operands) => `hypot(${operands})` },
+    hypot: { operandsMin: 1, operandsMax: 200, weight: 4, value: (operands) => `hypot(${operands})` },
     sqrt: math("sqrt", (x) => `${x} >= 0 || ${x} !== ${x}`),
-    cbrt: math("cbrt"),
+    cbrt: slow("cbrt"),
     nthRoot: {
-      ...{ operandsMin: 1, operandsMax: 2 },
+      ...{ operandsMin: 1, operandsMax: 2, weight: 6 },
       value: ([x, root = "2"]) => `nthRoot(${x}, ${root})`,
       domain: ([x, root = "2"]) => `isRealRoot(${x}, ${root})`,
     },
     square: one((x) => `(${x} * ${x})`),
     cube: one((x) => `(${x} * ${x} * ${x})`),
-    exp: math("exp"),
-    expm1: math("expm1"),
+    exp: slow("exp"),
+    expm1: slow("expm1"),
     log: logarithm("log", 0),
     log1p: logarithm("log1p", -1),
-    log2: math("log2", (x) => `${x} >= 0`),
-    log10: math("log10", (x) => `${x} >= 0`),
-    sin: math("sin"),
-    cos: math("cos"),
-    tan: math("tan"),
-    asin: math("asin", (x) => `Math.abs(${x}) <= 1`),
-    acos: math("acos", (x) => `Math.abs(${x}) <= 1`),
-    atan: math("atan"),
-    atan2: two((y, x) => `Math.atan2(${y}, ${x})`),
-    sinh: math("sinh"),
-    cosh: math("cosh"),
-    tanh: math("tanh"),
-    asinh: math("asinh"),
-    acosh: math("acosh", (x) => `${x} >= 1`),
-    atanh: math("atanh", (x) => `Math.abs(${x}) <= 1`),
+    log2: slow("log2", (x) => `${x} >= 0`),
+    log10: slow("log10", (x) => `${x} >= 0`),
+    sin: weighing(6, math("sin")),
+    cos: weighing(6, math("cos")),
+    tan: weighing(6, math("tan")),
+    asin: slow("asin", (x) => `Math.abs(${x}) <= 1`),
+    acos: slow("acos", (x) => `Math.abs(${x}) <= 1`),
+    atan: slow("atan"),
+    atan2: weighing(
+      2,
+      two((y, x) => `Math.atan2(${y}, ${x})`),
+    ),
+    sinh: slow("sinh"),
+    cosh: slow("cosh"),
+    tanh: slow("tanh"),
+    asinh: slow("asinh"),
+    acosh: slow("acosh", (x) => `${x} >= 1`),
+    atanh: slow("atanh", (x) => `Math.abs(${x}) <= 1`),
   }),
 );
 

@@ -6,6 +6,8 @@ import { encloseSigned } from "./formula-signs.js";
 
 export const formulaCharactersMax = 1024;
 export const formulaNodesMax = 200;
+/** Slow functions count as several parts, so that a formula of many takes no longer than others. */
+export const formulaWeightMax = 200;
 /** Each level costs the parser some twenty stack frames. */
 const nestingMax = 60;
 /** The parser reads what follows a % twice, so that nested ones double its time. */
@@ -26,13 +28,15 @@ export interface Parsed {
   readonly term: Term;
   /** In order of first use; the position is the column of a variable. `currentValue` appears as `dataPoint`. */
   readonly variables: readonly string[];
+  /** Its parts, each as often as it counts. */
+  readonly weight: number;
 }
 
 /** @throws FormulaProblem */
 export function parseFormula(text: string): Parsed {
   checkText(text);
-  const reader: Reader = { variables: [], nodesLeft: formulaNodesMax };
-  return { term: read(reader, parseTree(text)), variables: reader.variables };
+  const reader: Reader = { variables: [], nodesLeft: formulaNodesMax, weight: 0 };
+  return { term: read(reader, parseTree(text)), variables: reader.variables, weight: reader.weight };
 }
 
 function parseTree(text: string): MathNode {
@@ -94,11 +98,13 @@ function checkNesting(text: string): void {
 interface Reader {
   readonly variables: string[];
   nodesLeft: number;
+  weight: number;
 }
 
 /** A percentage is shared by its parents, so that the tree may be far larger than its text: count while walking. */
 function read(reader: Reader, node: MathNode): Term {
   if (reader.nodesLeft-- === 0) throw new FormulaProblem(`more than ${formulaNodesMax} parts`);
+  reader.weight++;
   const readNode = readers.get(node.type);
   if (readNode === undefined) {
     throw new FormulaProblem(`a ${node.type.replace("Node", "").toLowerCase()} is not allowed`);
@@ -164,6 +170,12 @@ function readOperator(reader: Reader, node: MathNode): Term {
   }
   const operation = operators.get(fn);
   if (operation === undefined) throw new FormulaProblem(`the operator ${op} is not allowed`, op);
+  return readOperands(reader, operation, args);
+}
+
+/** The node itself has been counted once. */
+function readOperands(reader: Reader, operation: Operation, args: readonly MathNode[]): Term {
+  reader.weight += operation.weight - 1;
   return { kind: "operation", operation, operands: args.map((arg) => read(reader, arg)) };
 }
 
@@ -182,7 +194,7 @@ function readCall(reader: Reader, node: MathNode): Term {
     const count = operandsMin === operandsMax ? `${operandsMin}` : `${operandsMin} to ${operandsMax}`;
     throw new FormulaProblem(`${name} takes ${count} operands, not ${args.length}`, name);
   }
-  return { kind: "operation", operation, operands: args.map((arg) => read(reader, arg)) };
+  return readOperands(reader, operation, args);
 }
 
 interface Relational extends MathNode {

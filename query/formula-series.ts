@@ -1,5 +1,6 @@
 import type { SeriesQuestions, SeriesRef } from "../store/series.js";
 import { createSlice } from "../store/turns.js";
+import type { Computing } from "./computing.js";
 import type { Formula } from "./formula.js";
 import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
 
@@ -8,6 +9,8 @@ export interface BoundFormula {
   readonly formula: Formula;
   /** By dataPointID; a name without a series is null throughout. */
   readonly others: ReadonlyMap<string, SeriesRef>;
+  /** What the answer has left for it. */
+  readonly computing: Computing;
 }
 
 export interface FormulaValues extends NumberColumns {
@@ -16,7 +19,7 @@ export interface FormulaValues extends NumberColumns {
 
 /**
  * The formula at each point of its own series. `previous` is the value of the point before the first one, also
- * before the range (NaN when the first is the first stored).
+ * before the range (NaN when the first is the first stored). @throws StoreError LIMIT
  */
 export async function evaluateAt(
   store: SeriesQuestions,
@@ -34,28 +37,31 @@ export async function evaluateAt(
       if (series !== undefined) inputs[variable] = await readAsOf(store, series, own.times);
     }
   }
-  return { times: own.times, ...(await inSlices(bound.formula, own.times.length, inputs)) };
+  return { times: own.times, ...(await inSlices(bound, own.times.length, inputs)) };
 }
 
-const rowsPerSlice = 512;
+/** Of a formula that weighs 1: some half a millisecond. */
+const rowsPerStep = 16_384;
 
-/** A long formula takes microseconds a row: others get their turn meanwhile. */
+/** Steps of about the same time, whatever the formula weighs: others get their turn between them. */
 async function inSlices(
-  formula: Formula,
+  { formula, computing }: BoundFormula,
   rows: number,
   inputs: Readonly<Record<string, Float64Array>>,
 ): Promise<{ values: Float64Array; errors: number }> {
-  if (rows <= rowsPerSlice) return formula.evaluate(rows, inputs);
+  const step = Math.ceil(rowsPerStep / formula.weight);
   const values = new Float64Array(rows);
   let errors = 0;
   const turn = createSlice();
-  for (let from = 0; from < rows; from += rowsPerSlice) {
-    const to = Math.min(rows, from + rowsPerSlice);
+  for (let from = 0; from < rows; from += step) {
+    const began = performance.now();
+    const to = Math.min(rows, from + step);
     const some: Record<string, Float64Array> = Object.create(null);
     for (const name in inputs) some[name] = (inputs[name] as Float64Array).subarray(from, to);
-    const slice = formula.evaluate(to - from, some);
-    values.set(slice.values, from);
-    errors += slice.errors;
+    const evaluated = formula.evaluate(to - from, some);
+    values.set(evaluated.values, from);
+    errors += evaluated.errors;
+    computing.spend(performance.now() - began);
     if (turn.isOver()) await turn.next();
   }
   return { values, errors };
@@ -78,7 +84,7 @@ const backward = { first: 1, most: 16_384, widening: 16 } as const;
 
 /**
  * The last value that the formula gave before `time`, NaN when it never gave one: points without a result are passed
- * over, however many they are, a bounded number at a time.
+ * over, a bounded number at a time. Reading them counts as computing, which bounds how many. @throws StoreError LIMIT
  */
 export async function lastGivenBefore(
   store: SeriesQuestions,
@@ -87,7 +93,9 @@ export async function lastGivenBefore(
   time: number,
 ): Promise<number> {
   for (let stop = time, newest: number = backward.first; ; ) {
+    const began = performance.now();
     const own = await readNumbers(store, series, { stop, newest });
+    bound.computing.spend(performance.now() - began);
     const { values } = await evaluateAt(store, bound, own, await previousValue(store, bound, series, own));
     const given = values.findLast((value) => !Number.isNaN(value));
     if (given !== undefined) return given;

@@ -1,7 +1,7 @@
 import type { Arithmetic } from "../store/arithmetic.js";
 import { StoreError } from "../store/errors.js";
 import { compileProgram } from "./formula-code.js";
-import { FormulaProblem, parseFormula } from "./formula-parse.js";
+import { FormulaProblem, formulaWeightMax, parseFormula } from "./formula-parse.js";
 import { arithmeticOf } from "./formula-pushdown.js";
 
 /**
@@ -14,6 +14,8 @@ export interface Formula {
   readonly variables: readonly string[];
   /** What an engine can compute by itself: plain arithmetic over `dataPoint` alone, else null. */
   readonly arithmetic: Arithmetic | null;
+  /** Its parts, slow functions several times: what a row costs. */
+  readonly weight: number;
   /**
    * Row by row, n rows; NaN stands for null in and out, and a variable without input is null throughout. `errors`
    * counts results that are null though no operand was: infinite, undefined, complex or outside a domain.
@@ -29,7 +31,12 @@ export interface Formula {
 export interface FormulaOptions {
   /** Takes any plain identifier as a variable: a data point may have gone since the formula was saved. */
   readonly allowUnknown?: boolean;
+  /** Takes what weighs more than a formula may that is saved today. */
+  readonly allowHeavy?: boolean;
 }
+
+/** Of a formula that is stored: it is computed as it was saved. */
+export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
 
 export type FormulaCompiler = (
   text: string,
@@ -46,13 +53,13 @@ export function compileFormula(
   options: FormulaOptions = {},
 ): Formula {
   const formula = compile(text);
-  checkVariables(text, formula, dataPointIDs, options);
+  checkNew(text, formula, dataPointIDs, options);
   return formula;
 }
 
 /**
  * compileFormula with a memory of the newest `formulasMax` formulas. What is remembered depends on the text alone;
- * the names are checked at each call. Refused formulas are not remembered.
+ * names and weight are checked at each call. Refused formulas are not remembered.
  */
 export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
   const formulas = new Map<string, Formula>();
@@ -62,7 +69,7 @@ export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
     formulas.set(text, formula);
     const [oldest] = formulas.keys();
     if (formulas.size > formulasMax && oldest !== undefined) formulas.delete(oldest);
-    checkVariables(text, formula, dataPointIDs, options);
+    checkNew(text, formula, dataPointIDs, options);
     return formula;
   };
 }
@@ -70,11 +77,12 @@ export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
 function compile(text: string): Formula {
   try {
     const parsed = parseFormula(text);
-    const { term, variables } = parsed;
+    const { term, variables, weight } = parsed;
     const program = compileProgram(term, variables.length);
     return {
       variables,
       arithmetic: arithmeticOf(parsed),
+      weight,
       evaluate: (n, inputs) => {
         const values = new Float64Array(n);
         return { values, errors: program(n, columnsOf(n, variables, inputs), values) };
@@ -110,12 +118,16 @@ function columnsOf(
   });
 }
 
-function checkVariables(
+function checkNew(
   text: string,
-  { variables }: Formula,
+  { variables, weight }: Formula,
   dataPointIDs: ReadonlySet<string>,
-  { allowUnknown = false }: FormulaOptions,
+  { allowUnknown = false, allowHeavy = false }: FormulaOptions,
 ): void {
+  if (!allowHeavy && weight > formulaWeightMax) {
+    const why = `more than ${formulaWeightMax} parts, where slow functions count as several: it has ${weight}`;
+    throw refusal(text, new FormulaProblem(why));
+  }
   if (allowUnknown) return;
   const unknown = variables.find((name) => !ownVariables.has(name) && !dataPointIDs.has(name));
   if (unknown === undefined) return;

@@ -24,6 +24,36 @@ export interface Gauge {
 
 const placeType = 6;
 
+/** Texts asked for at once: each may have 64 KiB. */
+const textsAtOnce = 64;
+
+/**
+ * The newest points of gauges in their order, up to about `bytesMax` of texts and at least of the first `least`: fewer
+ * than asked for where there are more bytes than that.
+ */
+export async function newestWithin(
+  store: SeriesQuestions,
+  refs: SeriesRefs,
+  gauges: readonly Gauge[],
+  least: number,
+  bytesMax: number,
+): Promise<Newest[]> {
+  const found: Newest[] = [];
+  let bytes = 0;
+  while (found.length < gauges.length && (found.length < least || bytes <= bytesMax)) {
+    let to = found.length;
+    for (let texts = 0; to < gauges.length && texts < textsAtOnce; to++) {
+      if (kindOf(gauges[to]?.point.pointDataType ?? 0) === "text") texts++;
+    }
+    for (const newest of await newestPoints(store, refs, gauges.slice(found.length, to))) {
+      found.push(newest);
+      if (newest !== null && "value" in newest && typeof newest.value === "string")
+        bytes += newest.value.length;
+    }
+  }
+  return found;
+}
+
 /** The newest point of each, same order as asked. */
 export async function newestPoints(
   store: SeriesQuestions,
@@ -52,9 +82,12 @@ export function told<T>(
   return "error" in newest ? { value: null, error: newest.error } : { value: show(newest) };
 }
 
+/** Whether a text of the store is a place, as JSON. */
+export const isPlace = (pointDataType: number): boolean => pointDataType === placeType;
+
 /** Booleans are stored as 1 and 0, places as JSON. */
 export function shown(pointDataType: number, value: number | string): NewestPoint["value"] {
-  if (pointDataType === placeType) return JSON.parse(String(value)) as readonly number[];
+  if (isPlace(pointDataType)) return JSON.parse(String(value)) as readonly number[];
   return kindOf(pointDataType) === "boolean" ? value === 1 : value;
 }
 

@@ -2,10 +2,13 @@ import type { Columns, SeriesQuestions, SeriesRef } from "../store/series.js";
 import { downsample, thin } from "./downsample.js";
 import { boundsOf, type Range } from "./range.js";
 
+export type OriginalValue = number | string | boolean | readonly number[];
+
 /** Points of one series in an answer, and whether there were more. Times in microseconds. */
 export interface OriginalData {
   readonly times: Float64Array;
-  readonly values: readonly (number | string | boolean | readonly number[])[];
+  /** Of the points [from, to), made when they are asked for. */
+  readonly values: (from: number, to: number) => OriginalValue[];
   readonly truncated: boolean;
 }
 
@@ -78,10 +81,12 @@ function behind(columns: Columns, from: number): Columns {
 }
 
 function shownAs(form: OriginalForm, { times, values }: Columns, truncated: boolean): OriginalData {
-  return { times, values: Array.from(values as ArrayLike<number | string>, shown[form]), truncated };
+  const some = (from: number, to: number) =>
+    Array.from(values.slice(from, to) as ArrayLike<number | string>, shown[form]);
+  return { times, values: some, truncated };
 }
 
-const shown: Readonly<Record<OriginalForm, (value: number | string) => OriginalData["values"][number]>> = {
+const shown: Readonly<Record<OriginalForm, (value: number | string) => OriginalValue>> = {
   number: (value) => value,
   boolean: (value) => value === 1,
   text: (value) => value,

@@ -1,26 +1,45 @@
 import { randomUUID } from "node:crypto";
+import type { HttpBindings } from "@hono/node-server";
 import { getConnInfo } from "@hono/node-server/conninfo";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
+import { createProxies } from "../ingest/proxies.js";
 import { apiRoutes } from "./api.js";
 import type { AppDeps } from "./deps.js";
+import { clientAddress } from "./http/client-address.js";
 import { mountRoutes } from "./http/route.js";
+import { wireOf } from "./service/http.js";
 
 /** The HTTP API; never listens. */
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono();
+  const proxies = createProxies(deps.config.trustedProxies);
   mountRoutes(app, apiRoutes(deps), {
     authenticator: deps.authenticator,
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
-    addressOf: (context) => {
-      try {
-        return getConnInfo(context).remote.address ?? "";
-      } catch {
-        // Requests made within the process have no socket.
-        return "";
-      }
+    onCaller: (context, { tenant }) => {
+      // Requests made within the process have no socket.
+      const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+      wireOf(incoming)?.prove(tenant);
     },
+    addressOf: (context) => {
+      const headers = {
+        forwarded: context.req.header("forwarded"),
+        "x-forwarded-for": context.req.header("x-forwarded-for"),
+      };
+      return clientAddress(peerOf(context), headers, proxies);
+    },
+    hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
   return app;
+}
+
+/** Requests made within the process have no socket. */
+function peerOf(context: Context): string | undefined {
+  try {
+    return getConnInfo(context).remote.address;
+  } catch {
+    return undefined;
+  }
 }

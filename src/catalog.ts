@@ -2,6 +2,9 @@ import type { Change } from "../store/changes.js";
 import { type DataPoint, dataPointsOf } from "../store/data-points.js";
 import type { Db } from "../store/db.js";
 import { type Metric, metricsOf } from "../store/metrics.js";
+import { createRemembered } from "../store/remembered.js";
+import { fromJson } from "../store/table.js";
+import { recordName } from "../store/versions.js";
 
 /** What a question about data needs of a device: who it is, and whose. */
 export interface DeviceRef {
@@ -31,11 +34,18 @@ export interface Catalog {
 }
 
 const entriesMax = 50_000;
-const modelEntities = new Set(["product", "data_point", "metric"]);
+/** What a product's model is made of, beside the product. */
+const members: ReadonlySet<string> = new Set(["data_point", "metric"]);
 
 export function createCatalog(db: Db): Catalog {
-  const devices = createMemory<DeviceRef | undefined>();
-  const models = createMemory<ProductModel>();
+  const devices = createRemembered<string, DeviceRef | undefined>(entriesMax, (device) =>
+    device === undefined ? null : [recordName("device", device.id)],
+  );
+  const models = createRemembered<number, ProductModel>(entriesMax, ({ points, metrics }, product) => [
+    recordName("product", product),
+    ...points.map(({ id }) => recordName("data_point", id)),
+    ...metrics.map(({ id }) => recordName("metric", id)),
+  ]);
 
   const find = (condition: string, args: readonly (string | number)[]) =>
     db.first<DeviceRef>(
@@ -49,43 +59,17 @@ export function createCatalog(db: Db): Catalog {
       devices.get(`${tenant} ${deviceID}`, () => find("d.deviceID = ?", [tenant, deviceID])),
     byIntID: (tenant, id) => devices.get(`${tenant}/${id}`, () => find("d.id = ?", [tenant, id])),
     model: (productIntID) =>
-      models.get(String(productIntID), async () => ({
+      models.get(productIntID, async () => ({
         points: await dataPointsOf(db, productIntID),
         metrics: await metricsOf(db, productIntID),
       })),
-    forget: (change) => {
+    forget: ({ entity, action, recordID, detail }) => {
       // What is new was never remembered, and devices are made by the thousand.
-      if (change.entity === "device" && change.action === "create") return;
-      if (change.entity === "device" || change.entity === "product") devices.clear();
-      if (modelEntities.has(change.entity)) models.clear();
-    },
-  };
-}
-
-interface Memory<Value> {
-  get(key: string, load: () => Promise<Value>): Promise<Value>;
-  clear(): void;
-}
-
-function createMemory<Value>(): Memory<Value> {
-  const values = new Map<string, Value>();
-  let generation = 0;
-  return {
-    get: async (key, load) => {
-      const known = values.get(key);
-      if (known !== undefined) return known;
-      const begun = generation;
-      const value = await load();
-      // What was read before a change must not outlive it.
-      if (begun === generation && value !== undefined) {
-        if (values.size >= entriesMax) values.clear();
-        values.set(key, value);
-      }
-      return value;
-    },
-    clear: () => {
-      generation++;
-      values.clear();
+      if (entity === "device" && action !== "create") devices.touch(recordName(entity, recordID));
+      if (entity === "product" || members.has(entity)) models.touch(recordName(entity, recordID));
+      // What makes a member names its product.
+      const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
+      if (typeof product === "number") models.touch(recordName("product", product));
     },
   };
 }

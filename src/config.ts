@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
+import { isNetwork } from "../ingest/proxies.js";
 import { readInteger } from "../store/number-text.js";
 import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
@@ -10,6 +11,8 @@ export type Port = number | null;
 export interface Config {
   readonly host: string;
   readonly httpPort: number;
+  /** HTTP connections at once. */
+  readonly httpConnectionsMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
   /** With client certificates. */
@@ -28,17 +31,31 @@ export interface Config {
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
   /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  /** Addresses and networks of proxies that are believed about whose requests they pass on. */
+  readonly trustedProxies: readonly string[];
+  /** Whether those begin MQTT connections with a PROXY header. */
+  readonly proxyProtocol: "optional" | "required" | "off";
+  /** Of TLS 1.2, at the MQTT listeners. */
+  readonly tlsSuites: "aead" | "compatible";
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly nodeNumber: number;
   readonly eventRetentionDays: number;
   readonly eventRetentionBytes: number;
+  /** Of the control logs of one tenant. */
+  readonly controlLogBytes: number;
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
   /** Before it no time of a point is taken; microseconds. */
   readonly oldestTime: number;
+  /** Of the log of changes. */
+  readonly changeRetentionDays: number;
+  /** Of one tenant in the log of changes. */
+  readonly changeRowsMax: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
+  /** That the formulas of one answer may compute for. */
+  readonly formulaSecondsMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
   readonly influx: {
     readonly url: string;
@@ -50,8 +67,14 @@ export interface Config {
   readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
+  /** Of alerts that have ended; 0 is for ever. */
+  readonly alertRetentionDays: number;
+  /** Ended alerts of one tenant. */
+  readonly alertHistoryMax: number;
   /** How long a device may be away before that is an alert. */
   readonly offlineAlertSeconds: number;
+  /** Messages that may wait for one client. */
+  readonly sessionQueueMessagesMax: number;
   /** What devices, and tenants, may use of the service; 0 = no limit. */
   readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
   /** Bench only: acknowledge and journal, but write no points. */
@@ -117,6 +140,7 @@ function isBrokerAddress(text: string): boolean {
 const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
+  HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
   MQTT_PORT: port.prefault("1883"),
   MQTTS_PORT: port.prefault("8883"),
   MQTTSS_PORT: port.prefault("8884"),
@@ -139,15 +163,29 @@ const schema = z.object({
   CA_KEY: z.string().min(1).optional(),
   TLS_CERT: z.string().min(1).optional(),
   TLS_KEY: z.string().min(1).optional(),
+  TRUSTED_PROXIES: z
+    .string()
+    .transform((text) => text.split(",").map((one) => one.trim()))
+    .refine(
+      (all) => all.every(isNetwork),
+      "must be addresses or networks such as 10.0.0.0/8, separated by commas",
+    )
+    .default([]),
+  PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
+  TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
   LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
   NODE_NUMBER: whole(0, 999).prefault(String(0)),
   EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
   EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
+  CONTROL_LOG_BYTES: bytes.prefault(String(2 ** 30)),
   JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
   FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
   POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
   OLDEST_TIME: oldestTime.prefault("1684-08-01"),
+  CHANGE_RETENTION_DAYS: whole(1, 36_500).prefault(String(365)),
+  CHANGE_ROWS_MAX: whole(1000, 1e9).prefault(String(1_000_000)),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
+  FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
   LIBSQL_AUTH_TOKEN: z.string().optional(),
   INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -162,7 +200,10 @@ const schema = z.object({
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
+  ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
+  SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
   DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
   DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
   DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
@@ -186,6 +227,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({
     host: env.HOST,
     httpPort: env.HTTP_PORT,
+    httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
     mqttPort: env.MQTT_PORT,
     mqttsPort: env.MQTTS_PORT,
     mqttssPort: env.MQTTSS_PORT,
@@ -200,15 +242,22 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicHost: env.PUBLIC_HOST ?? null,
     authority: pemFiles(env.CA_CERT, env.CA_KEY),
     tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
+    trustedProxies: env.TRUSTED_PROXIES,
+    proxyProtocol: env.PROXY_PROTOCOL,
+    tlsSuites: env.TLS_SUITES,
     logLevel: env.LOG_LEVEL,
     nodeNumber: env.NODE_NUMBER,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     eventRetentionBytes: env.EVENT_RETENTION_BYTES,
+    controlLogBytes: env.CONTROL_LOG_BYTES,
     journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
     freeBytesMin: env.FREE_BYTES_MIN,
     pointRetentionDays: env.POINT_RETENTION_DAYS,
     oldestTime: env.OLDEST_TIME,
+    changeRetentionDays: env.CHANGE_RETENTION_DAYS,
+    changeRowsMax: env.CHANGE_ROWS_MAX,
     importBytesMax: env.IMPORT_BYTES_MAX,
+    formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
     influx:
@@ -217,7 +266,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    alertRetentionDays: env.ALERT_RETENTION_DAYS,
+    alertHistoryMax: env.ALERT_HISTORY_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
+    sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
     limits: {
       device: {
         connectionsMax: env.DEVICE_CONNECTIONS_MAX,

@@ -32,7 +32,7 @@ export async function firstStart(
   const path = join(config.dataDir, "first-start.json");
   const tenants = await listTenants(db);
   // A key that was made and revoked stays revoked.
-  const keys = await db.first<{ n: number }>("select count(*) n from change where entity = 'api_key'");
+  const keys = await db.first<{ n: number }>("select seq n from sqlite_sequence where name = 'api_key'");
   const kept = await readCredentials(path);
   if (tenants.length > 0 && (kept === null || (keys?.n ?? 0) > 0)) return null;
   const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };

@@ -1,9 +1,13 @@
 import type { Presence } from "../ingest/presence.js";
+import { createChangeRetention } from "../store/change-retention.js";
+import { removeOldestControlLogs, tenantsOverLogBytes } from "../store/control-log-bytes.js";
 import { removeOldControlLogs } from "../store/control-logs.js";
 import type { Db } from "../store/db.js";
 import type { EventLog } from "../store/events.js";
 import type { Journal } from "../store/journal.js";
 import type { SeriesStore } from "../store/series.js";
+import { nextTurn } from "../store/turns.js";
+import { createAlertRetention } from "./alert-retention.js";
 import type { Config } from "./config.js";
 import { every } from "./every.js";
 import type { Logger } from "./log.js";
@@ -29,7 +33,7 @@ export interface MaintenanceDeps {
   readonly sessions: {
     save(): Promise<void>;
     /** Drops sessions and messages whose time is over. */
-    end(): void;
+    end(): Promise<void>;
     /** The journal id that the saved state stands for. */
     savedID(): number;
   };
@@ -58,15 +62,23 @@ const reserveMs = 2000;
 /** The first look follows a start by so much. */
 const checksMs = 30_000;
 const controlLogsMs = 60_000;
+const alertsMs = 300_000;
+const changesMs = 60_000;
 const clockMs = 1000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
 const controlLogSteps = 20;
+const controlLogBytesMs = 5000;
 const dayMs = 86_400_000;
 
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
   const removals = createRemovals(deps);
+  const dropChanges = createChangeRetention(deps.db, {
+    days: deps.config.changeRetentionDays,
+    rowsOfTenantMax: deps.config.changeRowsMax,
+    followed: deps.followed,
+  });
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
     every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
@@ -82,7 +94,17 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       keepReserve(deps.config.dataDir, deps.config.freeBytesMin),
     ),
     every(checksMs, "check the databases", deps.log, () => deps.checks.look()),
+    every(changesMs, "apply the log of changes' retention", deps.log, () => dropChanges(deps.now())),
     every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
+    every(controlLogBytesMs, "keep control logs within their bytes", deps.log, () => trimControlLogs(deps)),
+    every(
+      alertsMs,
+      "apply the alerts' retention",
+      deps.log,
+      createAlertRetention(deps.db, {
+        ...{ days: deps.config.alertRetentionDays, rowsMax: deps.config.alertHistoryMax, now: deps.now },
+      }),
+    ),
   ];
   return {
     get backlogFull() {
@@ -128,6 +150,19 @@ async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<vo
   const createdBefore = now() - config.eventRetentionDays * dayMs;
   for (let step = 0; step < controlLogSteps; step++) {
     if ((await removeOldControlLogs(db, createdBefore, controlLogsPerStep)) < controlLogsPerStep) return;
+  }
+}
+
+/** Every tenant that has too many has its turn; what is left over waits for the next round. */
+async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
+  for (const { tenant, surplus } of await tenantsOverLogBytes(db, config.controlLogBytes)) {
+    let left = surplus;
+    for (let step = 0; step < controlLogSteps && left > 0; step++) {
+      const gone = await removeOldestControlLogs(db, tenant, left, controlLogsPerStep);
+      if (gone === 0) break;
+      left -= gone;
+      await nextTurn();
+    }
   }
 }
 

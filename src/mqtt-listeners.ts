@@ -1,4 +1,5 @@
 import type { Meter } from "../ingest/meter.js";
+import { createProxies } from "../ingest/proxies.js";
 import { createEndpoint, type EndpointContext } from "../ingest/transports/mqtt/endpoint.js";
 import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
 import type { TlsIdentity } from "../ingest/transports/mqtt/tls.js";
@@ -60,6 +61,8 @@ export interface MqttListeners {
 export interface MqttListenersDeps {
   readonly config: Config;
   readonly context: EndpointContext;
+  /** Sockets at once, over all listeners. */
+  readonly connectionsMax: number;
   readonly meter: Meter;
   readonly certificate: ServerCertificate;
   /** Authorities whose client certificates are recognised, PEM. */
@@ -76,7 +79,8 @@ const renewalCheckMs = 3_600_000;
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
   const { config, context, meter, certificate, log, clock } = deps;
   const { now, monotonic } = clock;
-  const endpoint = createEndpoint(context);
+  const endpoint = createEndpoint(context, deps.connectionsMax);
+  const proxies = createProxies(config.trustedProxies);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);
   const wantsTls = wanted.some((name) => kinds[name].tls);
@@ -131,8 +135,9 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       const { tls, mutual, webSocket, setting, portOf } = kinds[name];
       const port = portOf(config);
       if (port === null || (tls && identity === null)) continue;
-      const offer = tls && identity !== null ? { identity, mutual } : null;
-      const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic };
+      const offer = tls && identity !== null ? { identity, mutual, suites: config.tlsSuites } : null;
+      const told = { proxies, protocol: config.proxyProtocol };
+      const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic, ...told };
       open.set(
         name,
         await listenMqtt(endpoint, options).catch((error: NodeJS.ErrnoException) => {

@@ -11,6 +11,7 @@ import { createApp } from "./app.js";
 import { readBrokerSettings } from "./broker.js";
 import { createClockWatch } from "./clock-watch.js";
 import type { Config } from "./config.js";
+import { openFilesMax, placesFor } from "./descriptors.js";
 import { createHistoryGate } from "./history/gate.js";
 import { localTimeIn } from "./history/local-time.js";
 import type { Logger } from "./log.js";
@@ -23,6 +24,7 @@ import { type Consumers, resettle, startConsumers } from "./service/consumers.js
 import { openControl } from "./service/control.js";
 import { openEndpoints } from "./service/endpoints.js";
 import { createFailedRecords } from "./service/failed-records.js";
+import { createFaults } from "./service/faults.js";
 import { listenHttp } from "./service/http.js";
 import { openKept } from "./service/kept.js";
 import { createRefill } from "./service/refill.js";
@@ -58,10 +60,11 @@ export async function serve(
     ...{ fatal, log, note: troubles.note, onDamage: damage.report, onGap: refill.fill },
   });
   const onFailed = createFailedRecords(log, meter, clock.monotonic);
+  const faults = createFaults(log, clock.monotonic);
   const oldest = (): number =>
     config.pointRetentionDays === 0 ? 0 : (now() - config.pointRetentionDays * dayMs) * 1000;
   const aside = await openAsideKeeper({ config, db, log, troubles, oldest, now });
-  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, now });
+  const kept = await openKept({ config, base, series, damage, onFailed, aside, log, faults, now });
   const { journal, events, saved } = kept;
 
   const presence = createPresence(db, config.nodeNumber);
@@ -77,6 +80,7 @@ export async function serve(
     ...{ journal, meter, live, damage, troubles, settledID, monotonic: clock.monotonic },
     alertsID: () => consumers?.alerts.settledID ?? 0,
     setAside: aside.counts,
+    heldBytes: () => kept.spaces.held.total,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     stopped: () => accept.stopped,
     closing: () => closing,
@@ -100,7 +104,13 @@ export async function serve(
   });
 
   const parts = { config, base, kept, accept, log };
-  const endpoints = await openEndpoints({ ...parts, clock, brokerSettings, presence, status });
+  const places = placesFor(openFilesMax(), config.httpConnectionsMax);
+  if (places.http < config.httpConnectionsMax) {
+    log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...places });
+  }
+  const endpoints = await openEndpoints({
+    ...{ ...parts, faults, clock, brokerSettings, presence, status, connectionsMax: places.mqtt },
+  });
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
   const { timezone } = config;
@@ -146,7 +156,9 @@ export async function serve(
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });
-  const http = await listenHttp(app.fetch, config, log);
+  const http = await listenHttp(app.fetch, {
+    ...{ config, log, meter, monotonic: clock.monotonic, connectionsMax: places.http },
+  });
   const addresses = { http: http.address, ...listenerAddresses(config.host, listeners.ports) };
   const addressFile = join(dir, "service.json");
   await writeFile(addressFile, JSON.stringify({ http: http.address, pid: process.pid }), { mode: 0o600 });

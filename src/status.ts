@@ -50,6 +50,8 @@ export interface StatusSources {
   readonly removals: () => RemovalCounts;
   /** Messages that ended the service and are set aside, by follower of the journal. */
   readonly setAside: () => ReadonlyMap<string, number>;
+  /** Bytes that are held for clients of MQTT. */
+  readonly heldBytes: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
   /** Milliseconds; never set. */
@@ -79,7 +81,7 @@ export function createStatus(sources: StatusSources): Status {
 
   function metrics(): string {
     const lag = Math.max(0, journal.committedID - sources.settledID());
-    const { listeners, queued, letGo } = sources.live.counts();
+    const { listeners, queued, bytes: liveBytes, letGo } = sources.live.counts();
     const consumer: Labels = { consumer: "series" };
     const alertsLag = Math.max(0, journal.committedID - sources.alertsID());
     const one = (value: number) => [[{}, value]] as const;
@@ -123,6 +125,12 @@ export function createStatus(sources: StatusSources): Status {
         by("reason", meter.dropped),
       ),
       samples(
+        "gauge",
+        "tidemark_session_held_bytes",
+        "Bytes that are held for clients: messages that wait or are retained, wills, subscriptions.",
+        one(sources.heldBytes()),
+      ),
+      samples(
         "counter",
         "tidemark_messages_refused_total",
         "Messages of clients that are not kept, by reason.",
@@ -133,6 +141,12 @@ export function createStatus(sources: StatusSources): Status {
         "tidemark_policy_refused_total",
         "Messages, subscriptions and deliveries that a policy has refused.",
         by("action", meter.policyRefused),
+      ),
+      samples(
+        "counter",
+        "tidemark_alert_transitions_counted_total",
+        "Beginnings and ends of alerts that are only counted: beyond 10 of one cause in one message.",
+        one(meter.transitionsCounted),
       ),
       samples(
         "counter",
@@ -183,6 +197,13 @@ export function createStatus(sources: StatusSources): Status {
         one(meter.brokerConnections),
       ),
       samples("gauge", "tidemark_connections", "Open connections.", one(meter.connections)),
+      samples("gauge", "tidemark_http_connections", "Open HTTP connections.", one(meter.httpConnections)),
+      samples(
+        "counter",
+        "tidemark_http_connections_ended_total",
+        "HTTP connections that the service has ended, by reason.",
+        by("reason", meter.httpEnded),
+      ),
       samples("counter", "tidemark_damage_total", "Damaged places found on disk.", damaged("findings")),
       samples(
         "counter",
@@ -192,6 +213,7 @@ export function createStatus(sources: StatusSources): Status {
       ),
       samples("gauge", "tidemark_live_feeds", "Open live feeds.", one(listeners)),
       samples("gauge", "tidemark_live_queued_events", "Events that wait for live feeds.", one(queued)),
+      samples("gauge", "tidemark_live_held_bytes", "Held for live feeds, shared by them.", one(liveBytes)),
       samples(
         "counter",
         "tidemark_live_feeds_let_go_total",

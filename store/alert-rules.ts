@@ -1,5 +1,8 @@
-import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
-import type { Db } from "./db.js";
+import { changedIfAny } from "./changed-if-any.js";
+import { type Actor, deleteStatements, differing, updateStatements } from "./changes.js";
+import type { Db, SqlValue, Statement } from "./db.js";
+import { StoreError } from "./errors.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   getRow,
   integer,
@@ -32,6 +35,7 @@ export interface AlertRule {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.alertContent"),
   select: "r.*, p.productID, d.dataPointName",
   from: "alert_rule r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
   filters: {
@@ -74,7 +78,10 @@ export type AlertRuleInput = Pick<
   "alertName" | "alertContent" | "alertSeverity" | "dataPointIntID" | "condition" | "duration"
 >;
 
-/** @throws StoreError CONFLICT on alertName */
+/** Rules of one data point (their `dataPoint`), one product, one tenant. */
+export const alertRulesMax = { point: 20, product: 100, tenant: 5000 } as const;
+
+/** @throws StoreError CONFLICT on alertName, LIMIT where there are as many as there may be */
 export async function createAlertRule(
   db: Db,
   actor: Actor,
@@ -82,10 +89,40 @@ export async function createAlertRule(
   productIntID: number,
   input: AlertRuleInput,
 ): Promise<AlertRule> {
-  const results = await db.write(insertStatements("alert_rule", actor, now, { productIntID, ...input }));
-  return getAlertRule(db, actor.tenant, Number(results[0]?.lastInsertRowid));
+  const { tenant, userIntID, username: createUser } = actor;
+  const columns = { tenant, productIntID, ...input, userIntID, createUser, createAt: now };
+  const names = Object.keys(columns);
+  const room = roomFor(tenant, productIntID, input.dataPointIntID);
+  const results = await db.write([
+    {
+      // A name that is there already is left to the index, which names the fault.
+      sql: `insert into alert_rule (${names.join(", ")}) select ${names.map(() => "?").join(", ")}
+        where (${room.sql}) or exists (select 1 from alert_rule where productIntID = ? and alertName = ?)`,
+      args: [...(Object.values(columns) as SqlValue[]), ...(room.args ?? []), productIntID, input.alertName],
+    },
+    changedIfAny(actor, now, "create", "alert_rule", null, { productIntID, ...input }),
+  ]);
+  if (results[0]?.rowsAffected === 0) throw noRoom();
+  return getAlertRule(db, tenant, Number(results[0]?.lastInsertRowid));
 }
 
+const roomFor = (tenant: number, productIntID: number, dataPointIntID: number): Statement => ({
+  sql: `(select count(*) from alert_rule where dataPointIntID = ?) < ?
+    and (select count(*) from alert_rule where productIntID = ?) < ?
+    and (select count(*) from alert_rule where tenant = ?) < ?`,
+  args: [
+    ...[dataPointIntID, alertRulesMax.point, productIntID, alertRulesMax.product],
+    ...[tenant, alertRulesMax.tenant],
+  ],
+});
+
+const noRoom = (): StoreError =>
+  new StoreError(
+    "LIMIT",
+    `there may be ${alertRulesMax.point} rules of a data point, ${alertRulesMax.product} of a product and ${alertRulesMax.tenant} in all`,
+  );
+
+/** @throws StoreError CONFLICT on alertName, LIMIT where another data point has as many as it may */
 export async function updateAlertRule(
   db: Db,
   actor: Actor,
@@ -94,6 +131,14 @@ export async function updateAlertRule(
   input: Partial<AlertRuleInput>,
 ): Promise<AlertRule> {
   const edit = differing(await getAlertRule(db, actor.tenant, id), input);
+  const { dataPointIntID } = edit;
+  if (dataPointIntID !== undefined) {
+    const row = await db.first<{ rules: number }>(
+      "select count(*) rules from alert_rule where dataPointIntID = ?",
+      [dataPointIntID],
+    );
+    if ((row?.rules ?? 0) >= alertRulesMax.point) throw noRoom();
+  }
   await db.write(updateStatements("alert_rule", actor, now, id, edit));
   return getAlertRule(db, actor.tenant, id);
 }

@@ -1,5 +1,6 @@
 import { type Actor, changedAll, deleteStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   getRow,
   integer,
@@ -11,6 +12,7 @@ import {
   text,
   time,
 } from "./table.js";
+import { mapInSlices } from "./turns.js";
 
 /** Current until endTime is set; it keeps its id when it becomes history. */
 export interface Alert {
@@ -32,6 +34,7 @@ export interface Alert {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.alertContent", "r.alertDetail"),
   select: "r.*, d.deviceID, d.deviceName",
   from: "alert r join device d on d.id = r.deviceIntID join product p on p.id = d.productIntID",
   filters: {
@@ -76,7 +79,7 @@ export async function listAlerts(
 ): Promise<Page<Alert>> {
   const scope = { sql: `r.${scopes[state]}` };
   const page = await listRows<AlertRow>(db, listing, tenant, request, scope);
-  return { ...page, items: page.items.map(toAlert) };
+  return { ...page, items: await mapInSlices(page.items, toAlert) };
 }
 
 /** In either state. @throws StoreError NOT_FOUND */
@@ -199,4 +202,67 @@ export async function clearAlerts(db: Db, actor: Actor, now: number, ids: readon
 /** Removes history alerts. */
 export async function removeAlerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   await db.write(deleteStatements("alert", actor, now, ids));
+}
+
+/**
+ * Removes history alerts that ended, and were made, before a time in milliseconds: of at most `limit` alerts behind
+ * the id `from`. Answers where to go on; null at the end of those that can be so old.
+ */
+export async function removeOldAlerts(
+  db: Db,
+  before: number,
+  from: number,
+  limit: number,
+): Promise<number | null> {
+  // Ids ascend with the time that alerts are made.
+  const last = await db.first<{ id: number }>(
+    `select max(id) id from (select id, createAt from alert where id > ? order by id limit ?) where createAt < ?`,
+    [from, limit, before],
+  );
+  const to = last?.id ?? null;
+  if (to === null) return null;
+  await db.write([
+    {
+      sql: "delete from alert where id > ? and id <= ? and createAt < ? and endTime < ?",
+      args: [from, to, before, before],
+    },
+  ]);
+  return to;
+}
+
+/**
+ * The newest history alert of a tenant that lies beyond `max` newer ones; null where there are no more than those.
+ * Between steps of `limit` rows `breathe` lets others in.
+ */
+export async function alertBeyond(
+  db: Db,
+  tenant: number,
+  max: number,
+  limit: number,
+  breathe: () => Promise<void>,
+): Promise<number | null> {
+  let id = Number.MAX_SAFE_INTEGER;
+  for (let left = max + 1; left > 0; left -= limit) {
+    const row = await db.first<{ id: number }>(
+      `select id from alert where tenant = ? and endTime is not null and id < ?
+        order by id desc limit 1 offset ?`,
+      [tenant, id, Math.min(left, limit) - 1],
+    );
+    if (row === undefined) return null;
+    id = row.id;
+    await breathe();
+  }
+  return id;
+}
+
+/** Removes up to `limit` of a tenant's oldest history alerts up to an id; answers how many. */
+export async function removeAlertsUpTo(db: Db, tenant: number, id: number, limit: number): Promise<number> {
+  const [result] = await db.write([
+    {
+      sql: `delete from alert where id in (select id from alert
+        where tenant = ? and endTime is not null and id <= ? order by id limit ?)`,
+      args: [tenant, id, limit],
+    },
+  ]);
+  return result?.rowsAffected ?? 0;
 }

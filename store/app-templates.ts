@@ -1,5 +1,6 @@
 import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   fromJson,
   getRow,
@@ -59,6 +60,7 @@ export interface AppTemplate {
 const topic = "coalesce(r.topic, s.topic)";
 
 const listing: Listing = {
+  bytes: bytesOf("r.places", 'd."enum"'),
   select: `r.id, r.tenant, r.productIntID, p.productID, r.templateName, r.templateType, r.dataPointIntID,
     d.dataPointID, d.dataPointName, d.pointDataType, d.field, d.dataTransType, d."enum", r.dataStreamIntID,
     s.streamName dataStreamName, ${topic} topic, r.places, r.productItemIntID, r.instanceID, r.itemID,

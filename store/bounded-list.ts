@@ -1,5 +1,6 @@
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { type IDSpan, inSpan, spanOfTimes } from "./id-span.js";
+import { withinPage } from "./page-bytes.js";
 import {
   type Filter,
   type FilterColumn,
@@ -20,6 +21,8 @@ export interface BoundedListing {
   /** The log's own table. */
   readonly table: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
+  /** What a row's long values take (`bytesOf`). */
+  readonly bytes: string;
   /** The filter, a column of the log's own, whose times ascend with the ids but for jumps of the clock. */
   readonly ascending: string;
   /** Filters that are no condition of SQL: they look at one column's bytes. */
@@ -55,7 +58,8 @@ export async function listBounded<Row>(
   const found = plain
     ? await pageOfAll(db, listing, within, narrow)
     : await scan(db, listing, within, narrow, among);
-  return { ...found, items: await rowsOf<Row>(db, listing, found.items) };
+  const { items, cut } = await rowsOf<Row>(db, listing, found.items);
+  return { ...found, items, truncated: found.truncated === true || cut };
 }
 
 /** The record id is no filter that looks at rows: it names the row. */
@@ -83,8 +87,8 @@ export async function listOfDevices<Row>(
   const { ids, truncated } = await newestOfDevices(db, listing.table, devices, each, inSpan(span));
   const matching = request.filters.length === 0 ? ids : await matchingOf(db, listing, ids, request.filters);
   const from = (request.page - 1) * request.limit;
-  const items = await rowsOf<Row>(db, listing, matching.slice(from, from + request.limit));
-  return { items, count: matching.length, truncated };
+  const { items, cut } = await rowsOf<Row>(db, listing, matching.slice(from, from + request.limit));
+  return { items, count: matching.length, truncated: truncated || cut };
 }
 
 /** Ids of a page, the count, and whether the bound was met. */
@@ -245,11 +249,18 @@ async function newestOfDevices(
   return { ids: ids.filter((id) => id >= completeDownTo), truncated: completeDownTo > 0 };
 }
 
-async function rowsOf<Row>(db: Db, listing: BoundedListing, ids: readonly number[]): Promise<Row[]> {
-  if (ids.length === 0) return [];
-  return db.all<Row>(
+/** The rows of a page, as many as its bytes allow. */
+async function rowsOf<Row>(
+  db: Db,
+  listing: BoundedListing,
+  ids: readonly number[],
+): Promise<{ items: Row[]; cut: boolean }> {
+  const fitting = await withinPage(db, { from: `${listing.table} r`, bytes: listing.bytes }, ids);
+  if (fitting.length === 0) return { items: [], cut: false };
+  const items = await db.all<Row>(
     `select ${listing.select} from ${listing.from}
      where r.id in (select value from json_each(?)) order by r.id desc`,
-    [ids],
+    [fitting],
   );
+  return { items, cut: fitting.length < ids.length };
 }

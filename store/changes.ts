@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   deleteRows,
   insertInto,
@@ -32,6 +33,24 @@ export interface Change {
   readonly detail: string | null;
 }
 
+/** Bytes of what the log tells of one change. */
+export const detailBytesMax = 4096;
+/** A value of a longer detail that has more is told by its size. */
+const valueBytesMax = 256;
+
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
+/** A detail as the log keeps it: of a long one what is short, else the names of its fields. */
+export function detailOf(audit: object | null): object | null {
+  if (audit === null || jsonBytes(audit) <= detailBytesMax) return audit;
+  const sized = Object.entries(audit).map(([field, value]) => {
+    const bytes = jsonBytes(value);
+    return [field, bytes > valueBytesMax ? { bytes } : value] as const;
+  });
+  const short = Object.fromEntries(sized);
+  return jsonBytes(short) <= detailBytesMax ? short : { fields: Object.keys(audit).slice(0, 100) };
+}
+
 /**
  * The row that every metadata write adds in its own transaction: audit log and feed of the directory. With
  * `recordID` null it takes the id that the statement before it inserted.
@@ -48,7 +67,7 @@ export function changed(
   return {
     sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
       values (?, ?, ?, ?, ?, ?, ${recordID === null ? "last_insert_rowid()" : "?"}, ?)`,
-    args: [...args, ...(recordID === null ? [] : [recordID]), detail],
+    args: [...args, ...(recordID === null ? [] : [recordID]), detailOf(detail)],
   };
 }
 
@@ -64,7 +83,7 @@ export function changedAll(
   return {
     sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
       select ?, ?, ?, ?, ?, ?, value, ? from json_each(?) order by key`,
-    args: [actor.tenant, actor.userIntID, actor.username, now, action, entity, detail, ids],
+    args: [actor.tenant, actor.userIntID, actor.username, now, action, entity, detailOf(detail), ids],
     rows: ids.length,
   };
 }
@@ -118,6 +137,7 @@ export function deleteStatements(
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.detail"),
   select: "r.id, r.tenant, r.userIntID, r.username, r.at, r.action, r.entity, r.recordID, r.detail",
   from: "change r",
   filters: {

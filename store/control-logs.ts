@@ -1,6 +1,7 @@
 import { type BoundedListing, devicesMax, listBounded, listOfDevices } from "./bounded-list.js";
 import type { Actor } from "./changes.js";
 import type { Db, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import { insertInto, integer, type Page, type PageRequest, stamps, text } from "./table.js";
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
@@ -37,12 +38,15 @@ const logFilters = {
   ...stamps,
 } as const;
 
+/** A member's log stands without the payload that its group's log holds; those of before have their own. */
+const payloadColumn = "iif(r.groupLogIntID is null or length(r.payload) > 0, r.payload, l.payload)";
+
 /** How a filter looks at a payload; given by whoever knows how payloads are shown. */
 export type PayloadTest = (payload: Uint8Array, like: boolean, value: string) => boolean;
 
-const payloadTests = (test: PayloadTest): BoundedListing["tests"] => ({
+const payloadTests = (column: string, test: PayloadTest): BoundedListing["tests"] => ({
   payload: {
-    column: "r.payload",
+    column,
     test: (bytes, { like, value }) => test(bytes, like, String(value)),
   },
 });
@@ -63,11 +67,13 @@ export const groupControlLogFilters = {
 
 const deviceListing: Omit<BoundedListing, "tests"> = {
   table: "control_log",
-  select: `r.id, r.deviceIntID, coalesce(d.deviceName, e.deviceName) deviceName, r.topic, r.payload,
-    r.publishStatus, r.publishUser, r.userIntID, r.createAt, r.updateAt`,
+  select: `r.id, r.deviceIntID, coalesce(d.deviceName, e.deviceName) deviceName, r.topic,
+    ${payloadColumn} payload, r.publishStatus, r.publishUser, r.userIntID, r.createAt, r.updateAt`,
   from: `control_log r left join device d on d.id = r.deviceIntID
-    left join departed_device e on e.id = r.deviceIntID`,
+    left join departed_device e on e.id = r.deviceIntID
+    left join group_control_log l on l.id = r.groupLogIntID`,
   filters: controlLogFilters,
+  bytes: bytesOf("r.payload"),
   ascending: "createAt",
 };
 
@@ -77,6 +83,7 @@ const groupListing: Omit<BoundedListing, "tests"> = {
     r.userIntID, r.createAt, r.updateAt`,
   from: "group_control_log r left join device_group g on g.id = r.groupIntID",
   filters: groupControlLogFilters,
+  bytes: bytesOf("r.payload"),
   ascending: "createAt",
 };
 
@@ -88,7 +95,7 @@ export function listControlLogs(
   request: PageRequest,
   test: PayloadTest,
 ): Promise<Page<ControlLog>> {
-  const listing = { ...deviceListing, tests: payloadTests(test) };
+  const listing = { ...deviceListing, tests: payloadTests(payloadColumn, test) };
   const ofTenant = { sql: "r.tenant = ?", args: [tenant] };
   const [only] = devices ?? [];
   if (devices === null) return listBounded(db, listing, ofTenant, request);
@@ -105,7 +112,7 @@ export function listGroupControlLogs(
   request: PageRequest,
   test: PayloadTest,
 ): Promise<Page<GroupControlLog>> {
-  const listing = { ...groupListing, tests: payloadTests(test) };
+  const listing = { ...groupListing, tests: payloadTests("r.payload", test) };
   return listBounded(db, listing, { sql: "r.groupIntID = ?", args: [group] }, request);
 }
 
@@ -116,6 +123,7 @@ export interface NewControlLog {
   /** The process that issues it. */
   readonly node: number;
   readonly topic: string;
+  /** Stored once: of a member's log by the group's. */
   readonly payload: Uint8Array;
   /** What the receiver is granted. */
   readonly qos: number;
@@ -124,11 +132,14 @@ export interface NewControlLog {
   readonly publishStatus: PublishStatus;
 }
 
-export function insertLog(actor: Actor, now: number, { ttl, ...log }: NewControlLog): Statement {
+export function insertLog(actor: Actor, now: number, { ttl, ...given }: NewControlLog): Statement {
   const { tenant, username: publishUser, userIntID } = actor;
+  const log = given.groupLogIntID === null ? given : { ...given, payload: nothing };
   const expiresAt = log.publishStatus === publishStatuses.issued ? now + ttl * 1000 : null;
   return insertInto("control_log", { tenant, ...log, expiresAt, publishUser, userIntID, createAt: now });
 }
+
+const nothing = new Uint8Array(0);
 
 /** Answers the record id. */
 export async function createControlLog(
@@ -248,14 +259,18 @@ export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<n
   return new Map(rows.map(({ id, groupLogIntID }) => [id, groupLogIntID]));
 }
 
-/** Removes up to `limit` of the oldest rows of each log that were made before a time; answers how many at most. */
+/**
+ * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs behind those of their
+ * members, whose payload they hold; answers how many at most.
+ */
 export async function removeOldControlLogs(db: Db, createdBefore: number, limit: number): Promise<number> {
-  const results = await db.write(
-    ["control_log", "group_control_log"].map((table) => ({
-      // Ids ascend with time, so the oldest stand first and no index on the time is needed.
-      sql: `delete from ${table} where id in (select id from ${table} order by id limit ?) and createAt < ?`,
-      args: [limit, createdBefore],
-    })),
-  );
+  // Ids ascend with time, so the oldest stand first and no index on the time is needed.
+  const old = (table: string): Statement => ({
+    sql: `delete from ${table} where id in (select id from ${table} order by id limit ?) and createAt < ?`,
+    args: [limit, createdBefore],
+  });
+  const groups = old("group_control_log");
+  const free = "not exists (select 1 from control_log c where c.groupLogIntID = group_control_log.id)";
+  const results = await db.write([old("control_log"), { ...groups, sql: `${groups.sql} and ${free}` }]);
   return Math.max(...results.map(({ rowsAffected }) => rowsAffected));
 }

@@ -1,5 +1,6 @@
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import { deleting } from "./referrers.js";
 import type { Kind } from "./series.js";
 import {
@@ -15,6 +16,7 @@ import {
   stamps,
   text,
 } from "./table.js";
+import { mapInSlices } from "./turns.js";
 
 export interface DataPoint {
   readonly id: number;
@@ -55,6 +57,7 @@ export function kindOf(pointDataType: number): Kind {
 const textTypes = new Set([3, 4, 6, 11, 12, 13, 14]);
 
 const listing: Listing = {
+  bytes: bytesOf("r.faultValue", 'r."enum"', "r.detail"),
   select: "r.*, p.productID, p.productName",
   from: "data_point r join product p on p.id = r.productIntID",
   filters: {
@@ -92,7 +95,7 @@ function toDataPoint(row: DataPointRow): DataPoint {
 
 export async function listDataPoints(db: Db, tenant: number, request: PageRequest): Promise<Page<DataPoint>> {
   const page = await listRows<DataPointRow>(db, listing, tenant, request);
-  return { ...page, items: page.items.map(toDataPoint) };
+  return { ...page, items: await mapInSlices(page.items, toDataPoint) };
 }
 
 /** @throws StoreError NOT_FOUND */

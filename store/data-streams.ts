@@ -1,5 +1,6 @@
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "./changes.js";
 import type { Db, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import { deleting } from "./referrers.js";
 import {
   fromJson,
@@ -12,6 +13,7 @@ import {
   type PageRequest,
   text,
 } from "./table.js";
+import { mapInSlices } from "./turns.js";
 
 export interface DataStream {
   readonly id: number;
@@ -37,6 +39,7 @@ const members = `from stream_point s join data_point d on d.id = s.dataPointIntI
   where s.dataStreamIntID = r.id order by s.ordinal`;
 
 const listing: Listing = {
+  bytes: `${bytesOf("r.detail")} + (select coalesce(sum(octet_length(d.dataPointName)), 0) ${members})`,
   select: `r.*, p.productID, p.productName,
     (select json_group_array(id) from (select d.id ${members})) dataPoints,
     (select json_group_array(name) from (select d.dataPointName name ${members})) dataPointNames`,
@@ -75,7 +78,7 @@ export async function listDataStreams(
   request: PageRequest,
 ): Promise<Page<DataStream>> {
   const page = await listRows<DataStreamRow>(db, listing, tenant, request);
-  return { ...page, items: page.items.map(toDataStream) };
+  return { ...page, items: await mapInSlices(page.items, toDataStream) };
 }
 
 /** @throws StoreError NOT_FOUND */

@@ -1,10 +1,13 @@
-import { Worker } from "node:worker_threads";
-import type { CheckAnswer } from "./database-check.worker.js";
-import { threadLimits } from "./thread-limits.js";
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { CheckAnswer } from "./database-check.child.js";
+
+const program = fileURLToPath(new URL("./database-check.child.js", import.meta.url));
 
 /**
- * Checks databases that are in use (`quick_check`), in a thread of their own; `onFault` is told of each that is
- * damaged. Resolves at the end; `signal` ends it before.
+ * Checks databases that are in use (`quick_check`), in a process of its own; `onFault` is told of each that is
+ * damaged. Resolves at the end; `signal` ends it before, wherever it is: a thread could not be ended in the middle of
+ * a file's gigabyte (see thread-gate.ts).
  */
 export function checkDatabases(
   paths: readonly string[],
@@ -12,18 +15,21 @@ export function checkDatabases(
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./database-check.worker.js", import.meta.url), {
-      workerData: { paths },
-      resourceLimits: threadLimits,
+    if (signal.aborted) return resolve();
+    // Nothing of the environment is meant for it; what it prints would stand in the middle of our log.
+    const child = fork(program, paths, {
+      env: {},
+      execArgv: [],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    worker.unref();
-    const end = (): void => void worker.terminate();
+    const end = (): void => void child.kill("SIGKILL");
     signal.addEventListener("abort", end, { once: true });
-    worker.on("message", onFault);
-    worker.on("error", reject);
-    worker.on("exit", () => {
+    child.on("message", (answer) => onFault(answer as CheckAnswer));
+    child.once("error", reject);
+    child.once("close", (code) => {
       signal.removeEventListener("abort", end);
-      resolve();
+      if (code === 0 || signal.aborted) resolve();
+      else reject(new Error(`the check of the databases ended with ${code}`));
     });
   });
 }

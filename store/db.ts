@@ -3,6 +3,7 @@ import { StoreError } from "./errors.js";
 import { migrate } from "./migrations.js";
 import { beingRemoved } from "./removals.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
+import type { ThreadGate } from "./thread-gate.js";
 import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";
@@ -14,6 +15,8 @@ export interface DbOptions {
   readonly shared: boolean;
   /** False for a further connection of a process that has opened the store already: the schema is left alone. */
   readonly migrates?: boolean;
+  /** Of a thread that may be ended from outside: each call goes through it. */
+  readonly gate?: Pick<ThreadGate, "within">;
 }
 
 /** Opens the metadata store and brings its schema up to date. */
@@ -28,7 +31,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   if (local) await setPragmas(client, options.shared);
   const listeners: (() => Promise<void> | void)[] = [];
   const run = <T>(action: () => Promise<T>): Promise<T> =>
-    action().catch((error: unknown) => {
+    (options.gate?.within(action) ?? action()).catch((error: unknown) => {
       throw toStoreError(error);
     });
   const notify = () => Promise.all(listeners.map((listener) => listener()));
@@ -41,7 +44,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const db: Db = {
     shared: options.shared,
     all: <Row>(sql: string, args: readonly SqlValue[] = []) =>
-      run(async () => (await client.execute(bind({ sql, args }))).rows as unknown as Row[]),
+      run(async () => (await client.execute({ sql, args: args.map(bindSought) })).rows as unknown as Row[]),
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write,
     exclusive: async (action) => {
@@ -83,6 +86,23 @@ function bindValue(value: SqlValue): string | number | null | Uint8Array {
   if (typeof value === "boolean") return value ? 1 : 0;
   return cleanText(typeof value === "string" ? value : JSON.stringify(value));
 }
+
+/**
+ * What a read looks for. A text with NUL is nobody's, for none is stored: it must not find what it is without.
+ * Another control character stands in, which no name has.
+ */
+function bindSought(value: SqlValue): string | number | null | Uint8Array {
+  if (typeof value === "string") return cleanText(value.replaceAll("\0", standIn));
+  const bound = bindValue(value);
+  if (typeof bound !== "string" || !bound.includes(escapedNul)) return bound;
+  return cleanText(
+    JSON.stringify(value, (_, one) => (typeof one === "string" ? one.replaceAll("\0", standIn) : one)),
+  );
+}
+
+const standIn = "\u0001";
+/** As JSON has it. */
+const escapedNul = "\\u0000";
 
 /** The text without NUL and with lone surrogates replaced. */
 export function cleanText(text: string): string {

@@ -136,15 +136,17 @@ export function setReported(
 export interface CarriedDevice {
   readonly id: number;
   readonly deviceID: string;
+  /** 1: nobody may speak for it. */
+  readonly blocked: number;
 }
 
-/** Devices below a gateway or parent device, at any depth; none that is blocked: nobody may speak for it. */
+/** Devices below a gateway or parent device, at any depth. */
 export function devicesBelow(db: Db, carrier: number): Promise<CarriedDevice[]> {
   return db.all(
     `with recursive below (id) as (
       select id from device where gateway = ?1 or parentDevice = ?1
       union select d.id from device d join below b on d.parentDevice = b.id or d.gateway = b.id)
-    select d.id, d.deviceID from below b join device d on d.id = b.id where d.blocked = 0`,
+    select d.id, d.deviceID, d.blocked from below b join device d on d.id = b.id`,
     [carrier],
   );
 }

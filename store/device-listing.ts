@@ -1,3 +1,4 @@
+import { bytesOf } from "./page-bytes.js";
 import { type FilterColumn, integer, type Listing, real, stamps, text } from "./table.js";
 
 /** Rows of the device table as lists show and filter them. */
@@ -6,6 +7,8 @@ const select = `r.*, p.productID, p.productName, p.cloudProtocol, t.tenantID,
     g.deviceName gatewayName, d.deviceName parentDeviceName`;
 const from = `device r join product p on p.id = r.productIntID join tenant t on t.id = r.tenant
     left join device g on g.id = r.gateway left join device d on d.id = r.parentDevice`;
+
+const bytes = bytesOf("r.description", "r.location", "r.lora", "r.metaData", "r.scopes");
 
 /** What devices and gateways are both filtered by. */
 const commonFilters = {
@@ -58,7 +61,7 @@ const filters = {
 } satisfies Listing["filters"];
 
 /** Devices. */
-export const devices: Listing = { select, from, filters };
+export const devices: Listing = { select, from, bytes, filters };
 
 /** The codes of the interface's Variant B. */
 const kindCode = {
@@ -71,7 +74,7 @@ export const everyKind: Listing = { ...devices, filters: { ...filters, deviceTyp
 const countBelow = "(select count(*) from device b where b.gateway = r.id)";
 export const gateways: Listing = {
   select: `${select}, ${countBelow} deviceCount`,
-  from,
+  ...{ from, bytes },
   filters: {
     ...commonFilters,
     gatewayName: text("deviceName"),

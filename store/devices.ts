@@ -14,6 +14,7 @@ import {
   type Page,
   type PageRequest,
 } from "./table.js";
+import { mapInSlices } from "./turns.js";
 
 export interface Gateway extends Device {
   /** Devices below it. */
@@ -84,7 +85,7 @@ async function listKind<Kind extends Device>(
 ): Promise<Page<Kind>> {
   await store.settlePresence?.();
   const page = await listRows<DeviceRow>(store.db, source, tenant, asStored(request), { sql: kind });
-  return { ...page, items: page.items.map((row) => toDevice(store, row) as Kind) };
+  return { ...page, items: await mapInSlices(page.items, (row) => toDevice(store, row) as Kind) };
 }
 
 /** Places are stored as JSON, so they are looked for as JSON. */

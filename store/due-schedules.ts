@@ -36,9 +36,12 @@ export interface DueForGroup extends Due {
 const dueColumns = `s.id scheduleIntID, s.tenant, s.scheduleType, s.IntervalMinute, s.crontab, s.topic, s.payload,
   s.qos, s.ttl, s.nextAt, s.userIntID, s.createUser`;
 
+/** Payloads of schedules that run together: they are read, logged and sent in one turn. */
+const payloadBytesMax = 1024 * 1024;
+
 /**
- * Schedules of devices that were due by `now`, the oldest first. A device that is connected to another process is
- * left to it unless it has been due since `elsewhereBefore`.
+ * Schedules of devices that were due by `now`, the oldest first, up to a MiB of payloads. A device that is connected to
+ * another process is left to it unless it has been due since `elsewhereBefore`.
  */
 export function dueForDevices(
   db: Db,
@@ -46,13 +49,19 @@ export function dueForDevices(
   limit: number,
 ): Promise<DueForDevice[]> {
   return db.all<DueForDevice>(
-    `select ${dueColumns}, d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier
-     from schedule s indexed by schedule_next
-       cross join device d on d.id = s.deviceIntID
-       left join device c on c.id = coalesce(d.gateway, d.parentDevice)
-     where s.nextAt <= ? and s.publishType = ${publishTypes.device}
-       and (coalesce(d.node, c.node, ?) = ? or s.nextAt <= ?)
-     order by s.nextAt, s.id limit ?`,
+    `with due as materialized (
+       select s.id, s.nextAt, length(s.payload) bytes
+       from schedule s indexed by schedule_next
+         cross join device d on d.id = s.deviceIntID
+         left join device c on c.id = coalesce(d.gateway, d.parentDevice)
+       where s.nextAt <= ? and s.publishType = ${publishTypes.device}
+         and (coalesce(d.node, c.node, ?) = ? or s.nextAt <= ?)
+       order by s.nextAt, s.id limit ?),
+     summed as (select id, sum(bytes) over (order by nextAt, id) - bytes before from due)
+     select ${dueColumns}, d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier
+     from summed cross join schedule s on s.id = summed.id cross join device d on d.id = s.deviceIntID
+     where summed.before < ${payloadBytesMax}
+     order by s.nextAt, s.id`,
     [now, node, node, elsewhereBefore, limit],
   );
 }

@@ -7,34 +7,34 @@ import type { Segment } from "./journal-segment.js";
 const spanBytesMax = 256 * 1024;
 
 /**
- * The records at the offsets, in their order (newest first: descending). Where none stands as it was written,
- * `onDamage` is called and the list goes on without it.
+ * The records at the offsets, in their order (newest first: descending), as many at once as lie close together: those
+ * of a step share its bytes. Where none stands as it was written, `onDamage` is called and the list goes on without it.
  */
-export async function readAt(
+export async function* readAt(
   segment: Segment,
   offsets: readonly number[],
   onDamage: () => void,
-): Promise<JournalRecord[]> {
-  if (offsets.length === 0) return [];
+): AsyncGenerator<JournalRecord[], void> {
+  if (offsets.length === 0) return;
   // Retention may have unlinked the segment since it was listed.
   const file = await open(segment.path, "r").catch(() => null);
-  if (file === null) return [];
+  if (file === null) return;
   try {
-    const records: JournalRecord[] = [];
     for (let at = 0; at < offsets.length; ) {
       const newest = offsets[at] as number;
       let last = at;
       while (last + 1 < offsets.length && newest - (offsets[last + 1] as number) < spanBytesMax) last++;
       const oldest = offsets[last] as number;
       const span = await readSpan(file, segment, oldest, newest);
+      const records: JournalRecord[] = [];
       for (; at <= last; at++) {
         const start = (offsets[at] as number) - oldest;
         const size = recordSize(span, start, span.length);
         if (size > 0 && isIntact(span, start, size, segment.salt)) records.push(decodeRecord(span, start));
         else onDamage();
       }
+      yield records;
     }
-    return records;
   } finally {
     await file.close();
   }

@@ -17,6 +17,7 @@ import { readAt } from "./event-reading.js";
 import type { Journal } from "./journal.js";
 import type { JournalRecord, RecordPeek } from "./journal-record.js";
 import type { Segment } from "./journal-segment.js";
+import { createPageBudget } from "./page-bytes.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
@@ -73,8 +74,8 @@ interface Source {
   /** Null where the index does not say. */
   readonly received: Received | null;
   offsets(skip: number, count: number): Promise<number[]> | number[];
-  /** The records there, without those that are damaged. */
-  read(offsets: readonly number[]): Promise<JournalRecord[]>;
+  /** The records there, without those that are damaged; some at once, which share their bytes. */
+  read(offsets: readonly number[]): AsyncGenerator<JournalRecord[], void>;
 }
 
 const beingMade = "cannot list events: their index is being made again";
@@ -257,18 +258,20 @@ export async function openEventLog({ path, onTrouble, onDamage }: EventLogOption
   }
 
   /** A damaged index must not show one tenant's records to another. */
-  async function readOwn(
+  async function* readOwn(
     segment: Segment,
     offsets: readonly number[],
     isOwn: (record: JournalRecord) => boolean,
-  ): Promise<JournalRecord[]> {
-    const records = await readAt(segment, offsets, () => lookAt(segment));
-    const own = records.filter(isOwn);
-    if (own.length < records.length) {
-      const what = `the index of segment ${segment.firstID} names records of others; lists go on without them`;
-      onDamage({ part: "events", file: path, what, lostBytes: 0 });
+  ): AsyncGenerator<JournalRecord[], void> {
+    let foreign = false;
+    for await (const records of readAt(segment, offsets, () => lookAt(segment))) {
+      const own = records.filter(isOwn);
+      foreign ||= own.length < records.length;
+      yield own;
     }
-    return own;
+    if (!foreign) return;
+    const what = `the index of segment ${segment.firstID} names records of others; lists go on without them`;
+    onDamage({ part: "events", file: path, what, lostBytes: 0 });
   }
 
   async function list(query: EventQuery): Promise<EventPage> {
@@ -346,49 +349,43 @@ function liveSource(
 
 async function listPlain(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
   const count = sources.reduce((sum, source) => sum + source.count, 0);
-  const { items, truncated } = await takeNewest(sources, (query.page - 1) * query.limit, query.limit);
-  return { items, count, truncated };
-}
-
-/** Payload bytes of one page: a page of large messages ends early and says so. */
-export const pageBytesMax = 32 * 1024 * 1024;
-
-async function takeNewest(
-  sources: readonly Source[],
-  skip: number,
-  limit: number,
-): Promise<{ items: JournalRecord[]; truncated: boolean }> {
+  const page = createPageBudget();
   const items: JournalRecord[] = [];
-  let bytes = 0;
-  let toSkip = skip;
+  let toSkip = (query.page - 1) * query.limit;
   for (const source of sources) {
-    if (items.length >= limit) break;
+    if (items.length >= query.limit || page.full) break;
     if (toSkip >= source.count) {
       toSkip -= source.count;
       continue;
     }
-    const offsets = await source.offsets(toSkip, limit - items.length);
+    const offsets = await source.offsets(toSkip, query.limit - items.length);
     toSkip = 0;
-    for (let at = 0; at < offsets.length; at += rowsPerRead) {
-      const records = await source.read(offsets.slice(at, at + rowsPerRead));
-      for (const record of records) bytes += record.payload.length;
-      if (bytes > pageBytesMax && items.length > 0) return { items, truncated: true };
-      items.push(...records);
+    for await (const records of source.read(offsets)) {
+      for (const record of records) if (page.fits(bytesOf(record))) items.push(alone(record));
+      if (page.full) break;
     }
   }
-  return { items, truncated: false };
+  return { items, count, truncated: page.full };
 }
 
-/** Records read at once: payloads may be large. */
+const bytesOf = ({ payload, extra, topic }: JournalRecord): number =>
+  payload.length + (extra?.length ?? 0) + topic.length;
+
+/** A record with bytes of its own: a page must not hold on to all that lay beside its records. */
+function alone(record: JournalRecord): JournalRecord {
+  const { payload, extra } = record;
+  return { ...record, payload: Buffer.from(payload), extra: extra === null ? null : Buffer.from(extra) };
+}
+
+/** Records asked for at once. */
 const rowsPerRead = 64;
 
 /** One log's records, newest first, read as they are wanted. */
 async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
-  const found = await find();
-  for (let skip = 0; ; skip += rowsPerRead) {
-    const { items: records } = await takeNewest(found, skip, rowsPerRead);
-    yield* records;
-    if (records.length < rowsPerRead) return;
+  for (const source of await find()) {
+    for (let skip = 0; skip < source.count; skip += rowsPerRead) {
+      for await (const records of source.read(await source.offsets(skip, rowsPerRead))) yield* records;
+    }
   }
 }
 
@@ -399,9 +396,7 @@ async function* keptBetween(
   stop: number,
 ): AsyncGenerator<JournalRecord> {
   for (const source of reaching(await find(), { start, stop })) {
-    const offsets = await source.offsets(0, source.count);
-    for (let at = 0; at < offsets.length; at += rowsPerRead) {
-      const records = await source.read(offsets.slice(at, at + rowsPerRead));
+    for await (const records of source.read(await source.offsets(0, source.count))) {
       for (const record of records) {
         if (record.receivedAt >= start && record.receivedAt < stop) yield record;
       }
@@ -421,18 +416,23 @@ async function* mergeNewest(
   lists: readonly AsyncGenerator<JournalRecord>[],
   recordsMax: number,
 ): AsyncGenerator<JournalRecord> {
-  const heads = await Promise.all(lists.map((list) => list.next()));
-  for (let count = 0; count < recordsMax; count++) {
-    let newest = -1;
-    for (const [i, head] of heads.entries()) {
-      const best = heads[newest];
-      if (!head.done && (best === undefined || best.done || head.value.id > best.value.id)) newest = i;
+  try {
+    const heads = await Promise.all(lists.map((list) => list.next()));
+    for (let count = 0; count < recordsMax; count++) {
+      let newest = -1;
+      for (const [i, head] of heads.entries()) {
+        const best = heads[newest];
+        if (!head.done && (best === undefined || best.done || head.value.id > best.value.id)) newest = i;
+      }
+      const head = heads[newest];
+      const list = lists[newest];
+      if (head === undefined || head.done || list === undefined) return;
+      yield head.value;
+      heads[newest] = await list.next();
     }
-    const head = heads[newest];
-    const list = lists[newest];
-    if (head === undefined || head.done || list === undefined) return;
-    yield head.value;
-    heads[newest] = await list.next();
+  } finally {
+    // A list that is left holds a file open.
+    await Promise.all(lists.map((list) => list.return(undefined)));
   }
 }
 
@@ -443,6 +443,7 @@ async function listMatching(
   matches: (record: JournalRecord) => boolean,
 ): Promise<EventPage> {
   const from = (query.page - 1) * query.limit;
+  const page = createPageBudget();
   const items: JournalRecord[] = [];
   let count = 0;
   let looked = 0;
@@ -451,14 +452,17 @@ async function listMatching(
       if (looked >= scanRowsMax) return { items, count, truncated: true };
       const offsets = await source.offsets(skip, Math.min(readRows, scanRowsMax - looked));
       looked += offsets.length;
-      for (let at = 0; at < offsets.length; at += rowsPerRead) {
-        for (const record of await source.read(offsets.slice(at, at + rowsPerRead))) {
+      for await (const records of source.read(offsets)) {
+        for (const record of records) {
           if (!matches(record)) continue;
-          if (count >= from && items.length < query.limit) items.push(record);
+          // Counted on when the page is full.
+          if (count >= from && items.length < query.limit && page.fits(bytesOf(record))) {
+            items.push(alone(record));
+          }
           count++;
         }
       }
     }
   }
-  return { items, count, truncated: false };
+  return { items, count, truncated: page.full };
 }

@@ -1,6 +1,7 @@
 import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import { shortID } from "./ids.js";
+import { bytesOf } from "./page-bytes.js";
 import { devicesShownMax } from "./products.js";
 import {
   getRow,
@@ -33,6 +34,7 @@ export interface Group {
 const memberCount = "(select count(*) from group_member m where m.groupIntID = r.id)";
 
 const listing: Listing = {
+  bytes: bytesOf("r.description"),
   select: `r.*, p.productID, p.productName, ${memberCount} deviceCount`,
   from: "device_group r join product p on p.id = r.productIntID",
   filters: {

@@ -27,8 +27,8 @@ export interface Batch {
   reseal(salt: number): Promise<void>;
   /** Its records with their offsets from the beginning of the batch. */
   visit(record: (offset: number, peek: RecordPeek) => void): void;
-  /** Tells every record's sender, in order, and gives the buffers back. */
-  settle(): void;
+  /** Tells every record's sender, in order, and gives the buffers back. What one of them throws goes to `onFault`. */
+  settle(onFault: (id: number, error: unknown) => void): void;
 }
 
 /** Makes batches whose buffers are used again. */
@@ -95,9 +95,13 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
         base += view.length;
       }
     },
-    settle: () => {
+    settle: (onFault) => {
       dones.forEach((done, i) => {
-        done?.(firstID + i);
+        try {
+          done?.(firstID + i);
+        } catch (error) {
+          onFault(firstID + i, error);
+        }
       });
       for (const { buffer } of buffers) {
         if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));

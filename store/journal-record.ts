@@ -18,6 +18,8 @@ export const recordKinds = {
   delivered: 10,
   /** What the platform subscribes a session to, from now on. */
   platform: 11,
+  /** The same message of ours to sessions of several devices; `extra` names them. */
+  downlinks: 12,
   /** An entry of an envelope: an event of the device that it speaks of. `connection` is the envelope's id. */
   entry: 16,
   /** Every entry of the envelope `connection` has been written; `messageID` of them were refused. */

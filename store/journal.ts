@@ -24,6 +24,8 @@ export interface JournalOptions extends JournalWriterOptions {
   /** After the acknowledgements of a commit, and when a stop or a resumption changes `stopped`. */
   readonly onCommit?: () => void;
   readonly onTrouble?: (error: Error) => void;
+  /** Whoever was told that a record is kept has thrown. */
+  readonly onFault?: (error: Error) => void;
   /** Something in the journal is not what was written; it has been passed over. */
   readonly onDamage?: (damage: Damage) => void;
 }
@@ -121,11 +123,16 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
       const { onRecord } = options;
       if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
-      batch.settle();
+      batch.settle(tellFault);
       options.onCommit?.();
       wake();
     }
     committing = null;
+  }
+
+  /** The record is kept; what was to follow from it at once has failed, as it may when it is read again. */
+  function tellFault(id: number, error: unknown): void {
+    options.onFault?.(new Error(`cannot act on record ${id}: ${asError(error).message}`, { cause: error }));
   }
 
   /** Holds the batch until a disk takes it; a failed file is never synced again. */

@@ -1,5 +1,6 @@
 import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import { getRow, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
 
 export interface Metric {
@@ -25,6 +26,7 @@ export interface Metric {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.remark"),
   select: "r.*, p.productID, d.dataPointName",
   from: "metric r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
   filters: {

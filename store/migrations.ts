@@ -4,6 +4,7 @@ import { controlSchema } from "./schema-control.js";
 import { dataSchema } from "./schema-data.js";
 import { departedSchema } from "./schema-departed.js";
 import { influxSchema } from "./schema-influx.js";
+import { logBytesSchema } from "./schema-log-bytes.js";
 import { removalsSchema } from "./schema-removals.js";
 import { resourcesSchema } from "./schema-resources.js";
 import type { Db, Statement } from "./sql.js";
@@ -20,6 +21,7 @@ const migrations: readonly (readonly string[])[] = [
   removalsSchema,
   influxSchema,
   departedSchema,
+  logBytesSchema,
 ];
 
 export const schemaVersion = migrations.length;

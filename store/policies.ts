@@ -1,5 +1,6 @@
 import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db, Statement } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   getRow,
   integer,
@@ -35,6 +36,7 @@ type PolicyRow = Omit<Policy, "bindings">;
 export const bindingsShownMax = 1000;
 
 const listing: Listing = {
+  bytes: bytesOf("r.description"),
   select: "r.*",
   from: "policy r",
   filters: {

@@ -56,10 +56,11 @@ export function listProductResources(
 export function resourcesOf(
   db: Db,
   productIntID: number,
-): Promise<Pick<ProductResource, "codeValue" | "dataPointIntID">[]> {
-  return db.all("select codeValue, dataPointIntID from product_resource where productIntID = ? order by id", [
-    productIntID,
-  ]);
+): Promise<Pick<ProductResource, "id" | "codeValue" | "dataPointIntID">[]> {
+  return db.all(
+    "select id, codeValue, dataPointIntID from product_resource where productIntID = ? order by id",
+    [productIntID],
+  );
 }
 
 export type ProductResourceInput = Pick<

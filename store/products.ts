@@ -1,6 +1,7 @@
 import { type Actor, deleteStatements, differing, insertStatements, updateStatements } from "./changes.js";
 import type { Db } from "./db.js";
 import { shortID } from "./ids.js";
+import { bytesOf } from "./page-bytes.js";
 import { deleting } from "./referrers.js";
 import { getRow, type Listing, listRows, type Page, type PageRequest, stamps } from "./table.js";
 
@@ -29,6 +30,7 @@ const countOf = (table: string, further = "") =>
 const unlessItems = (column: string) => `case r.cloudProtocol when ${lwm2m} then null else ${column} end`;
 
 const listing: Listing = {
+  bytes: bytesOf("r.description"),
   select: `r.*,
     ${countOf("device", "and c.kind = 'device'")} deviceCount,
     ${countOf("device", "and c.kind = 'gateway'")} gatewayCount,

@@ -1,5 +1,6 @@
 import { type Actor, deleteStatements, insertStatements } from "./changes.js";
 import type { Db, SqlValue } from "./db.js";
+import { bytesOf } from "./page-bytes.js";
 import {
   integer,
   type Listing,
@@ -39,6 +40,7 @@ export interface Schedule {
 }
 
 const listing: Listing = {
+  bytes: bytesOf("r.payload"),
   select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.crontab, r.payload, r.topic,
     r.publishType, r.deviceIntID, d.deviceName, r.groupIntID, g.groupName, r.createUser, r.userIntID,
     r.createAt, r.updateAt`,

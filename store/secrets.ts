@@ -7,6 +7,7 @@ import {
   timingSafeEqual,
 } from "node:crypto";
 import { StoreError } from "./errors.js";
+import { createFairQueue } from "./fair-queue.js";
 
 /** Encrypts what the interface must be able to read back: device tokens and private keys. */
 export interface Vault {
@@ -50,10 +51,15 @@ export function hashGenerated(secret: string): string {
   return `sha256:${createHash("sha256").update(secret).digest("base64url")}`;
 }
 
-/** For passwords and secrets that a person chose: scrypt, N 2^15, r 8, p 1. */
-export async function hashChosen(secret: string): Promise<string> {
+/**
+ * For passwords and secrets that a person chose: scrypt, N 2^15, r 8, p 1.
+ *
+ * @param payer whom it is done for, an address or a tenant: each has turns of its own
+ * @throws StoreError UNAVAILABLE when too many wait
+ */
+export async function hashChosen(secret: string, payer = ownWork): Promise<string> {
   const salt = randomBytes(16);
-  return `scrypt:${salt.toString("base64url")}:${(await stretch(secret, salt)).toString("base64url")}`;
+  return `scrypt:${salt.toString("base64url")}:${(await stretch(secret, salt, payer)).toString("base64url")}`;
 }
 
 /** Whether verifying against it takes a tenth of a second and 32 MiB. */
@@ -61,11 +67,15 @@ export function isSlow(hash: string): boolean {
   return hash.startsWith("scrypt:");
 }
 
-export async function verifySecret(secret: string, hash: string): Promise<boolean> {
+/**
+ * @param payer as for `hashChosen`, for a slow hash
+ * @throws StoreError UNAVAILABLE when too many wait
+ */
+export async function verifySecret(secret: string, hash: string, payer = ownWork): Promise<boolean> {
   const [kind, salt, digest] = hash.split(":");
   if (kind === "sha256") return equalText(hashGenerated(secret), hash);
   if (kind !== "scrypt" || salt === undefined || digest === undefined) return false;
-  const actual = await stretch(secret, Buffer.from(salt, "base64url"));
+  const actual = await stretch(secret, Buffer.from(salt, "base64url"), payer);
   return equalText(actual.toString("base64url"), digest);
 }
 
@@ -75,25 +85,17 @@ export function equalText(left: string, right: string): boolean {
   return timingSafeEqual(digest(left), digest(right));
 }
 
-/** Verifications that may wait; more are refused rather than let guessing fill memory and threads. */
-const stretchesMax = 20;
-let stretchesWaiting = 0;
-let lastStretch: Promise<unknown> = Promise.resolve();
-
 /**
- * One at a time: scrypt takes 32 MiB and a thread of the pool that the journal's writes need too.
- * @throws StoreError UNAVAILABLE when too many wait
+ * Under way and waiting. One at a time: scrypt takes 32 MiB and a thread of the pool that the journal's writes need
+ * too.
  */
-async function stretch(secret: string, salt: Uint8Array): Promise<Buffer> {
-  if (stretchesWaiting >= stretchesMax) {
-    throw new StoreError("UNAVAILABLE", "cannot verify the secret: too many wait for theirs");
-  }
-  stretchesWaiting++;
-  const stretched = lastStretch.then(() => stretchNow(secret, salt));
-  lastStretch = stretched.catch(() => undefined);
-  return stretched.finally(() => {
-    stretchesWaiting--;
-  });
+const stretches = createFairQueue(64);
+
+/** Who pays for what the service asks of itself, at a start. */
+const ownWork = "";
+
+function stretch(secret: string, salt: Uint8Array, payer: string): Promise<Buffer> {
+  return stretches.run(payer, () => stretchNow(secret, salt));
 }
 
 function stretchNow(secret: string, salt: Uint8Array): Promise<Buffer> {

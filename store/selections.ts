@@ -1,5 +1,7 @@
 import type { Db } from "./db.js";
-import { fromJson, integer, type Listing, listRows, type PageRequest, text } from "./table.js";
+import { bytesOf } from "./page-bytes.js";
+import { fromJson, integer, type Listing, listRows, type Page, type PageRequest, text } from "./table.js";
+import { mapInSlices } from "./turns.js";
 
 /** The rows that forms choose from: a text to show, a value to send, and what else comes with it. */
 
@@ -50,6 +52,7 @@ const dataPoints: Listing = {
   select:
     'r.dataPointName label, r.id value, r.dataPointID, r.dataTransType, r."enum" "enum", r.pointDataType',
   from: "data_point r join product p on p.id = r.productIntID",
+  bytes: bytesOf('r."enum"'),
   filters: {
     dataPointName: text("dataPointName"),
     dataPointID: text("dataPointID"),
@@ -114,22 +117,22 @@ export const selectionFilters = {
   dataStreams: dataStreams.filters,
 } as const;
 
-export async function selectProducts(
+export function selectProducts(
   db: Db,
   tenant: number,
   request: PageRequest,
-): Promise<ProductSelection[]> {
-  return (await listRows<ProductSelection>(db, products, tenant, request)).items;
+): Promise<Page<ProductSelection>> {
+  return listRows<ProductSelection>(db, products, tenant, request);
 }
 
-export async function selectDevices(
+export function selectDevices(
   db: Db,
   tenant: number,
   request: PageRequest,
   gatewaysToo: boolean,
-): Promise<DeviceSelection[]> {
+): Promise<Page<DeviceSelection>> {
   const scope = { sql: gatewaysToo ? "1" : "r.kind = 'device'" };
-  return (await listRows<DeviceSelection>(db, devices, tenant, request, scope)).items;
+  return listRows<DeviceSelection>(db, devices, tenant, request, scope);
 }
 
 type DataPointRow = Omit<DataPointSelection, "enum"> & { readonly enum: string | null };
@@ -138,20 +141,20 @@ export async function selectDataPoints(
   db: Db,
   tenant: number,
   request: PageRequest,
-): Promise<DataPointSelection[]> {
-  const { items } = await listRows<DataPointRow>(db, dataPoints, tenant, request);
-  return items.map((row) => ({ ...row, enum: fromJson(row.enum) }));
+): Promise<Page<DataPointSelection>> {
+  const page = await listRows<DataPointRow>(db, dataPoints, tenant, request);
+  return { ...page, items: await mapInSlices(page.items, (row) => ({ ...row, enum: fromJson(row.enum) })) };
 }
 
 /** The data points that a metric can be made of: numbers. */
-export async function selectMetricDataPoints(
+export function selectMetricDataPoints(
   db: Db,
   tenant: number,
   request: PageRequest,
-): Promise<Selection[]> {
-  return (await listRows<Selection>(db, metricDataPoints, tenant, request, { sql: numericTypes })).items;
+): Promise<Page<Selection>> {
+  return listRows<Selection>(db, metricDataPoints, tenant, request, { sql: numericTypes });
 }
 
-export async function selectDataStreams(db: Db, tenant: number, request: PageRequest): Promise<Selection[]> {
-  return (await listRows<Selection>(db, dataStreams, tenant, request)).items;
+export function selectDataStreams(db: Db, tenant: number, request: PageRequest): Promise<Page<Selection>> {
+  return listRows<Selection>(db, dataStreams, tenant, request);
 }

@@ -199,8 +199,8 @@ async function startWriter(
       if (event.event === "damage") return listeners.onDamage(event.damage);
       if (event.event === "gap") return listeners.onGap(event.gap);
       if (event.event === "ended") {
-        fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
-        return void worker.terminate();
+        // The thread ends itself.
+        return fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
       }
       if (event.event === "failed") {
         fail(new StoreError(event.code, event.message));

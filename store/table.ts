@@ -2,6 +2,7 @@ import { containing } from "./containing.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import { readInteger } from "./number-text.js";
+import { withinPage } from "./page-bytes.js";
 
 /** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 
@@ -18,6 +19,8 @@ export interface Listing {
    */
   readonly from: string;
   readonly filters: Readonly<Record<string, FilterColumn>>;
+  /** What a row's long values take (`bytesOf`); absent where it has none. */
+  readonly bytes?: string;
 }
 
 /** What a filter compares. Text fields also take `<name>_like`. */
@@ -67,6 +70,7 @@ export interface PageRequest {
 export interface Page<Row> {
   readonly items: Row[];
   readonly count: number;
+  /** The page ended before its limit, because its rows are large, or the count stopped at a bound. */
   readonly truncated?: boolean;
 }
 
@@ -95,7 +99,9 @@ export async function listRows<Row>(
   const isWhole = found.length < request.limit + ahead && (found.length > 0 || offset === 0);
   const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
   const ids = found.slice(0, request.limit).map((row) => row.id);
-  return { items: await rowsOf<Row>(db, listing, where, args, ids), count };
+  const fitting = await withinPage(db, listing, ids);
+  const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  return { items, count, truncated: fitting.length < ids.length };
 }
 
 async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {

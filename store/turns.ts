@@ -14,6 +14,20 @@ export const sliceMs = 4;
 /** Ends this turn of the loop: what waits (packets, requests, timers) goes first. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Work whose slice is over. One of them goes on in each turn, or many together would hold the thread for as long. */
+const waiting: (() => void)[] = [];
+
+function letOneGoOn(): void {
+  const goOn = waiting.shift();
+  if (waiting.length > 0) setImmediate(letOneGoOn);
+  goOn?.();
+}
+
+const nextOwnTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(letOneGoOn);
+  });
+
 /**
  * The clock of work in slices, for loops whose length comes from outside. Between two steps:
  * `if (slice.isOver()) await slice.next();`
@@ -21,7 +35,7 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmedia
 export interface Slice {
   /** Whether the work has held the thread for its slice; costs as much as reading a clock. */
   isOver(): boolean;
-  /** Lets the others in, then begins anew. */
+  /** Lets the others in, then begins anew: in a turn that no other work in slices has. */
   next(): Promise<void>;
 }
 
@@ -31,7 +45,7 @@ export function createSlice(ms = sliceMs): Slice {
   return {
     isOver: () => performance.now() >= end,
     next: async () => {
-      await nextTurn();
+      await nextOwnTurn();
       end = performance.now() + ms;
     },
   };
@@ -43,6 +57,34 @@ export function createBreather(ms = sliceMs): () => Promise<void> {
   return async () => {
     if (slice.isOver()) await slice.next();
   };
+}
+
+/** Maps items in slices. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Result,
+): Promise<Result[]> {
+  const slice = createSlice();
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    if (slice.isOver()) await slice.next();
+  }
+  return results;
+}
+
+/**
+ * Runs short works of many callers one after the other, in the order they were asked for, and lets others in between
+ * once those of a turn have held the thread for a slice: a thousand that wake at once do not make one long turn.
+ */
+export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Promise<T> {
+  const lock = createLock();
+  const breathe = createBreather(ms);
+  return (work) =>
+    lock(async () => {
+      await breathe();
+      return work();
+    });
 }
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,5 +1,5 @@
 import { type Actor, changed, deleteStatements, differing } from "./changes.js";
-import type { Db } from "./db.js";
+import type { Db, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import {
   getRow,
@@ -68,25 +68,54 @@ export async function createUser(db: Db, actor: Actor, now: number, input: NewUs
   return getUser(db, actor.tenant, Number(results[0]?.lastInsertRowid));
 }
 
+export interface UserEdit {
+  readonly passwordHash?: string;
+  readonly role?: Role;
+}
+
+/** What becomes of the user's other credentials. */
+export interface Aftermath {
+  /** The session that may go on where the others end, by its token's hash. */
+  readonly staying?: string;
+  /** The API keys of the user go. */
+  readonly revokesApiKeys?: boolean;
+}
+
 /** A new password or another role ends the user's sessions. @throws StoreError REFERENCED for the last admin's role */
 export async function updateUser(
   db: Db,
   actor: Actor,
   now: number,
   id: number,
-  input: { readonly passwordHash?: string; readonly role?: Role },
+  input: UserEdit,
+  { staying = "", revokesApiKeys = false }: Aftermath = {},
 ): Promise<User> {
   const edit = differing(await getUser(db, actor.tenant, id), input);
   const isAnother = Object.keys(edit).length > 0;
   await db.write([
     updateRow("user", actor.tenant, id, { ...edit, updateAt: now }),
-    ...(isAnother ? [{ sql: "delete from session where userIntID = ?", args: [id] }] : []),
+    ...(isAnother
+      ? [{ sql: "delete from session where userIntID = ? and tokenHash <> ?", args: [id, staying] }]
+      : []),
+    ...(revokesApiKeys ? deleteKeysOf(actor, now, id) : []),
     changed(actor, now, "update", "user", id, {
       ...(edit.role === undefined ? {} : { role: edit.role }),
       ...(edit.passwordHash === undefined ? {} : { password: "***" }),
     }),
   ]);
   return getUser(db, actor.tenant, id);
+}
+
+/** Those that there are when it is written, each with its trace. */
+function deleteKeysOf({ tenant, userIntID, username }: Actor, now: number, user: number): Statement[] {
+  return [
+    {
+      sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID)
+        select ?, ?, ?, ?, 'delete', 'api_key', id from api_key where tenant = ? and userIntID = ? order by id`,
+      args: [tenant, userIntID, username, now, tenant, user],
+    },
+    { sql: "delete from api_key where tenant = ? and userIntID = ?", args: [tenant, user] },
+  ];
 }
 
 /** Their sessions and API keys go with them. @throws StoreError REFERENCED if no admin would be left */

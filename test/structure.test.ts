@@ -1,7 +1,7 @@
 /** The directions and borders of docs/architecture: read off the sources' import lines. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { repositoryRoot } from "./repository.js";
 import { assert, suite } from "./suite.js";
 
 interface Source {
@@ -52,6 +52,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/mqtt/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/endpoint.ts", "certificates: valid still"],
   ["ingest/transports/mqtt/inbound.ts", "expiry of what sessions keep of a message"],
+  ["src/alert-retention.ts", "retention"],
   ["src/clock-watch.ts", "to be held against the monotonic clock"],
   ["src/control/", "records, ttl of commands, schedules"],
   ["src/history/", "records, and bounds of the times of points"],
@@ -173,15 +174,6 @@ suite("structure", (test) => {
 /** test/suite.ts passes uvu's assertions on, which is all that it may. */
 function strip(path: string, text: string): string {
   return path === "test/suite.ts" ? text.replace('export * as assert from "uvu/assert";', "") : text;
-}
-
-/** The compiled test stands below a folder of its own; the sources beside package.json. */
-function repositoryRoot(): string {
-  for (let dir = dirname(fileURLToPath(import.meta.url)); ; dir = dirname(dir)) {
-    const names = readdirSync(dir);
-    if (names.includes("package.json") && names.includes("src")) return dir;
-    if (dir === dirname(dir)) throw new Error("cannot find the repository");
-  }
 }
 
 function readFolder(folder: string): Source[] {

@@ -6,14 +6,14 @@ import { asError, StoreError } from "../../store/errors.js";
 import type { Journal } from "../../store/journal.js";
 import type { JournalBatch } from "../../store/journal-reader.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
-import { createSlice } from "../../store/turns.js";
+import { createLock, createSlice } from "../../store/turns.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import { count, type Meter } from "../meter.js";
 import { ownMap } from "../shared-empty.js";
-import { detailOf, evaluate } from "../watch/evaluate.js";
+import { detailOf, evaluate, evaluateInSlices, isHeavy, type Observation } from "../watch/evaluate.js";
 import type { WatchPlan, WatchPlans } from "../watch/plan.js";
 import { followPresence } from "../watch/presence.js";
 import { scopesOf } from "../watch/scopes.js";
@@ -98,6 +98,9 @@ const stallMs = 1000;
 /** So long it waits for others before it reads on: thousands of devices connect at once. */
 const followMs = 10;
 const retryMs = 1000;
+
+/** `missing`: something must be read first; `full`: written first; `heavy`: it takes more than a turn. */
+type Applied = "applied" | "missing" | "full" | "heavy" | "busy";
 const deviceKinds: ReadonlySet<number> = new Set([
   ...[recordKinds.uplink, recordKinds.entry, recordKinds.expanded],
   ...[recordKinds.connect, recordKinds.disconnect],
@@ -119,23 +122,36 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   /** The newest record that the series consumer has offered. */
   let offeredID = 0;
   let following: Promise<void> | null = null;
+  /** What takes several turns of one state, one after the other. */
+  const alone = createLock();
 
   /** A restart may not go on behind an envelope whose entries are not on disk. */
   function safePosition(): number {
     return Math.min(position, envelopes.oldestOpenID - 1);
   }
 
-  /** False where something must be read first. */
-  function apply(record: JournalRecord, device: DeviceEntry | undefined, decoded: Decoded | null): boolean {
-    if (!deviceKinds.has(record.kind) || device === undefined) return true;
+  /** In this turn of the loop, where that is possible. */
+  function apply(
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: Decoded | null,
+    read?: WatchPlan,
+  ): Applied {
+    if (!deviceKinds.has(record.kind) || device === undefined) return "applied";
     const state = states.peek(device.id);
-    if (state === undefined) return false;
-    if (record.id <= state.journalID) return true;
-    const plan = isMessage(record) ? plans.peek(device.product.id) : null;
-    if (plan === undefined) return false;
+    if (state === undefined) return "missing";
+    if (state.isBusy) return "busy";
+    if (record.id <= state.journalID) return "applied";
+    const plan = isMessage(record) ? (read ?? plans.peek(device.product.id)) : null;
+    if (plan === undefined) return "missing";
+    if (states.isFull(state)) return "full";
+    if (plan !== null && decoded !== null && isHeavy(plan, device.device.scopes, pointsIn(decoded)))
+      return "heavy";
     try {
       if (plan !== null) {
-        applyMessage(state, plan, record, device, decoded);
+        countMessage(state, record);
+        const message = decoded && observationOf(state, plan, record, device, decoded);
+        if (message !== null) options.meter.transitionsCounted += evaluate(plan, state, message);
       } else if (record.kind === recordKinds.expanded) {
         countRefused(state, "child", record.messageID);
         if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
@@ -149,7 +165,31 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     }
     state.journalID = record.id;
     states.touch(state);
-    return true;
+    return "applied";
+  }
+
+  /** In several turns: what is written of the device is it before the message, or behind it. */
+  async function applyInSlices(
+    record: JournalRecord,
+    device: DeviceEntry,
+    decoded: Decoded,
+    note: (state: DeviceState) => void,
+  ): Promise<void> {
+    const plan = await plans.get(device.product.id);
+    const state = await states.hold(device.device);
+    if (state === null) return;
+    try {
+      note(state);
+      const message = observationOf(state, plan, record, device, decoded);
+      const counted = message && (await evaluateInSlices(plan, state, message, () => stopper.stopped));
+      // Half of it has been applied: the next start does it again.
+      if (stopper.stopped) return;
+      options.meter.transitionsCounted += counted ?? 0;
+    } catch (error) {
+      fail(record, error);
+      countRefused(state, "error", 1);
+    }
+    states.release(state);
   }
 
   /** It costs this record only: what it had brought about until then stays. */
@@ -172,7 +212,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       previousID <= position &&
       (isGiven || known !== undefined) &&
       narrowing.pass(record.id, states.settledID);
-    if (isReady && decoded?.outcome?.isEnvelope !== true && apply(record, known, decoded))
+    if (isReady && decoded?.outcome?.isEnvelope !== true && apply(record, known, decoded) === "applied")
       position = record.id;
     else follow();
   }
@@ -265,9 +305,24 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       await patiently(() => orStopped(envelopes.expand(record)));
       if (stopper.stopped) return;
     }
-    while (!apply(record, device, decoded) && !stopper.stopped) {
-      await patiently(() => states.load(device.device));
-      await patiently(() => plans.get(device.product.id));
+    let plan: WatchPlan | undefined;
+    while (!stopper.stopped) {
+      const applied = apply(record, device, decoded, plan);
+      if (applied === "applied") return;
+      if (applied === "missing") {
+        await patiently(() => states.load(device.device));
+        plan = await patiently(() => plans.get(device.product.id));
+      } else if (applied === "full") {
+        await orStopped(states.drain());
+      } else if (applied === "busy") {
+        await alone(async () => undefined);
+      } else if (decoded !== null) {
+        const noted = (state: DeviceState) => {
+          countMessage(state, record);
+          state.journalID = record.id;
+        };
+        await patiently(() => alone(() => applyInSlices(record, device, decoded, noted)));
+      }
     }
   }
 
@@ -330,9 +385,8 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       if (device === undefined || !isDecodable(record)) return;
       const decoded = decode(record, device);
       if (decoded.outcome?.isEnvelope === true) await envelopes.expand(record);
-      const state = await states.load(device.device);
-      applyDecoded(state, await plans.get(device.product.id), record, device, decoded);
-      states.touch(state);
+      await alone(() => applyInSlices(record, device, decoded, () => undefined));
+      if (stopper.stopped) throw new StoreError("UNAVAILABLE", "cannot replay: the service is stopping");
       await states.settle([device.id]);
     },
     forget: (change) => {
@@ -361,41 +415,37 @@ const setAside: Decoded = {
   refusals: [{ reason: "set_aside", count: 1 }],
 };
 
-function applyMessage(
-  state: DeviceState,
-  plan: WatchPlan,
-  record: JournalRecord,
-  device: DeviceEntry,
-  decoded: Decoded | null,
-): void {
+function countMessage(state: DeviceState, { kind, receivedAt }: JournalRecord): void {
   state.messages++;
   // An entry has the receipt of its envelope, which may be older; other records come in order, whatever the clock says.
-  const { kind, receivedAt } = record;
   state.lastAt = kind === recordKinds.entry ? Math.max(state.lastAt ?? 0, receivedAt) : receivedAt;
-  if (decoded !== null) applyDecoded(state, plan, record, device, decoded);
 }
 
-function applyDecoded(
+const pointsIn = ({ outcome, points, from }: Decoded): number =>
+  outcome?.discarded?.length ?? points.length - from;
+
+/** Counts what was taken and refused; null where the message means nothing else. */
+function observationOf(
   state: DeviceState,
   plan: WatchPlan,
   record: JournalRecord,
   device: DeviceEntry,
   decoded: Decoded,
-): void {
+): Observation | null {
   for (const { reason, count: by } of decoded.refusals) countRefused(state, reason, by);
   state.points += decoded.points.length - decoded.from;
   const discarded = decoded.outcome?.discarded ?? null;
   const points = discarded ?? decoded.points;
   const from = discarded === null ? decoded.from : 0;
-  if (plan.points.size === 0 && state.active.size + state.values.size === 0) return;
-  evaluate(plan, state, {
+  if (plan.points.size === 0 && state.active.size + state.values.size === 0) return null;
+  return {
     ...{ id: record.id, receivedAt: record.receivedAt },
     points,
     from,
     detail: detailOf(points, from),
     isDiscarded: discarded !== null,
     scopes: scopesOf(device.device.scopes),
-  });
+  };
 }
 
 function countRefused(state: DeviceState, reason: Reason, by: number): void {

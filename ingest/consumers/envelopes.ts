@@ -1,12 +1,12 @@
 import type { Change } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
-import { devicesBelow } from "../../store/device-ingest.js";
 import type { Journal } from "../../store/journal.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
 import { nextTurn } from "../../store/turns.js";
 import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
+import { createCarriers } from "./carriers.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
@@ -32,7 +32,6 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
-const carriersMax = 10_000;
 /** Entries behind it are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
 const entriesMax = 65_536;
 /** What a record can say. */
@@ -50,24 +49,10 @@ export async function openEnvelopes(
   carried: (device: number, carrier: number, receivedAt: number) => void,
 ): Promise<Envelopes> {
   const progress = await readProgress(journal, afterID);
-  /** deviceID → record id of what a carrier carries. */
-  const known = new Map<number, ReadonlyMap<string, number>>();
+  const carriers = createCarriers(db);
   /** In the order of their ids, as the journal is followed. */
   const open = new Set<number>();
   const waiting = new Set<() => void>();
-  let generation = 0;
-
-  async function carriedBy(carrier: number): Promise<ReadonlyMap<string, number>> {
-    for (;;) {
-      const found = known.get(carrier);
-      if (found !== undefined) return found;
-      const begun = generation;
-      const below = new Map((await devicesBelow(db, carrier)).map((one) => [one.deviceID, one.id]));
-      if (begun !== generation) continue;
-      if (known.size >= carriersMax) known.clear();
-      known.set(carrier, below);
-    }
-  }
 
   /** What fails half way is left at that: its entries are events, and nothing says that they are all there. */
   async function expandOrForget(envelope: JournalRecord): Promise<void> {
@@ -85,7 +70,7 @@ export async function openEnvelopes(
       progress.delete(envelope.id);
       return;
     }
-    const devices = await carriedBy(envelope.device);
+    const devices = await carriers.below(envelope.device);
     progress.set(envelope.id, begun);
     let refused = 0;
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
@@ -121,11 +106,7 @@ export async function openEnvelopes(
     written: async () => {
       while (open.size > 0) await new Promise<void>((resolve) => void waiting.add(resolve));
     },
-    forget: (change) => {
-      if (change.entity !== "device") return;
-      generation++;
-      known.clear();
-    },
+    forget: carriers.forget,
   };
 }
 

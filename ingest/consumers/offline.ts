@@ -43,8 +43,8 @@ export function createOffline(
         const device = await directory.get(id);
         const state = device && (await states.load(device.device));
         const name = (await deviceNames(db, [id])).get(id);
-        // It may have come back meanwhile, and gone again.
-        if (due.get(id) !== at) continue;
+        // It may have come back meanwhile, and gone again; or a message is being applied to it.
+        if (due.get(id) !== at || state?.isBusy === true) continue;
         due.delete(id);
         if (state === undefined || name === undefined || state.offlineSince === null) continue;
         // Blocked on purpose, and nothing that it does could end the alert.

@@ -44,6 +44,17 @@ export interface States {
   loadAll(devices: readonly Owned[]): Promise<void>;
   /** It has changed. */
   touch(state: DeviceState): void;
+  /**
+   * Keeps it from being written, with nothing left to write, until it is released: what follows may take several
+   * turns and counts as a whole. Null where the consumer has stopped.
+   */
+  hold(device: Owned): Promise<DeviceState | null>;
+  /** It has changed, as a whole. */
+  release(state: DeviceState): void;
+  /** So much waits to be written, of it or of all, that nothing more should be applied to it before. */
+  isFull(state: DeviceState): boolean;
+  /** Writes the alerts that have begun or ended. */
+  drain(): Promise<void>;
   ingestOf(id: number): Promise<DeviceIngest | undefined>;
   /** Writes at once what has not been written of these devices. */
   settle(ids: readonly number[]): Promise<void>;
@@ -59,6 +70,10 @@ export interface States {
 const statesMax = 50_000;
 /** Devices of one transaction. */
 const devicesPerWrite = 200;
+/** Alerts that begin or end of one transaction; what one device waits with is written as a whole. */
+const effectsPerWrite = 500;
+/** Effects that wait, where alerts have begun or ended. */
+const effectsMax = { ofOne: 1000, ofAll: 10_000 } as const;
 const devicesPerRead = 500;
 const raisesPerStatement = 500;
 const alertsMs = 20;
@@ -74,6 +89,9 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
   const dirty = new Set<DeviceState>();
   /** Those with alerts that have begun or ended. */
   const urgent = new Set<DeviceState>();
+  /** How many effects each of those waits with. */
+  const waiting = new Map<DeviceState, number>();
+  let effectsWaiting = 0;
   let settledID = options.from;
   let savedID = options.from;
   let nextAt = 0;
@@ -119,10 +137,12 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
 
   /** `target`: everything up to it is written with the last of them. */
   async function writeStates(chosen: readonly DeviceState[], target: number | null = null): Promise<void> {
-    for (let at = 0; at < chosen.length; at += devicesPerWrite) {
-      const isLast = at + devicesPerWrite >= chosen.length;
+    for (let at = 0; at < chosen.length; ) {
+      const some = chosen.slice(at, endOfWrite(chosen, at));
+      at += some.length;
+      const isLast = at === chosen.length;
       const checkpoint = isLast && target !== null ? [saveCheckpoint(node, alertsConsumer, target)] : [];
-      await write([...takeAll(chosen.slice(at, at + devicesPerWrite)), ...checkpoint]);
+      await write([...takeAll(some), ...checkpoint]);
       if (checkpoint.length > 0) savedID = Math.max(savedID, target ?? 0);
       await nextTurn();
     }
@@ -142,6 +162,12 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     options.onSettled(settledID);
     nextAt = performance.now() + Math.min(restMs.most, restMs.least + chosen.length * restMs.perDevice);
     if (states.size > statesMax) evict();
+  }
+
+  function noteEffects(state: DeviceState, count: number): void {
+    effectsWaiting += count - (waiting.get(state) ?? 0);
+    if (count > 0) waiting.set(state, count);
+    else waiting.delete(state);
   }
 
   function takeAll(some: readonly DeviceState[]): Statement[] {
@@ -176,6 +202,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
 
   function clear(state: DeviceState): void {
     state.effects = [];
+    if (state.isUrgent) noteEffects(state, 0);
     state.raising = emptyMap;
     state.columns = emptyMap;
     state.isDirty = false;
@@ -217,33 +244,60 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     let surplus = states.size - Math.floor(statesMax * 0.9);
     for (const [id, state] of states) {
       if (surplus <= 0) return;
-      if (state.isDirty) continue;
+      if (state.isDirty || state.isBusy) continue;
       states.delete(id);
       surplus--;
     }
   }
 
+  async function load(device: Owned): Promise<DeviceState> {
+    const known = states.get(device.id);
+    if (known !== undefined) return known;
+    await loadAll([device]);
+    return states.get(device.id) ?? newState(device, undefined, []);
+  }
+
+  function touch(state: DeviceState): void {
+    // Whoever holds it does that once it is whole.
+    if (state.isBusy) return;
+    if (!state.isDirty) dirty.add(state);
+    state.isDirty = true;
+    if (!state.isUrgent) {
+      plan(restMs.least);
+      return;
+    }
+    noteEffects(state, state.effects.length);
+    if (urgent.has(state)) return;
+    urgent.add(state);
+    clearTimeout(timer);
+    timer = undefined;
+    plan(alertsMs);
+  }
+
   return {
     peek: (id) => states.get(id),
-    load: async (device) => {
-      const known = states.get(device.id);
-      if (known !== undefined) return known;
-      await loadAll([device]);
-      return states.get(device.id) ?? newState(device, undefined, []);
-    },
+    load,
     loadAll,
-    touch: (state) => {
-      if (!state.isDirty) dirty.add(state);
-      state.isDirty = true;
-      if (!state.isUrgent) {
-        plan(restMs.least);
-        return;
+    touch,
+    hold: async (device) => {
+      for (;;) {
+        const state = await load(device);
+        if (failed || stopper.stopped) return null;
+        if (!state.isDirty) {
+          state.isBusy = true;
+          return state;
+        }
+        await settle([device.id]);
       }
-      if (urgent.has(state)) return;
-      urgent.add(state);
-      clearTimeout(timer);
-      timer = undefined;
-      plan(alertsMs);
+    },
+    release: (state) => {
+      state.isBusy = false;
+      touch(state);
+    },
+    isFull: (state) => state.effects.length > effectsMax.ofOne || effectsWaiting > effectsMax.ofAll,
+    drain: async () => {
+      while (running !== null) await running;
+      if (!failed) await start(flush(false));
     },
     ingestOf: async (id) => {
       const state = states.get(id);
@@ -267,4 +321,14 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       if (!failed) await flush(true).catch((error: unknown) => options.onTrouble(asError(error)));
     },
   };
+}
+
+/** Where the next transaction of these devices ends: by the devices, and by the effects that they wait with. */
+function endOfWrite(chosen: readonly DeviceState[], from: number): number {
+  let effects = 0;
+  for (let at = from; at < chosen.length; at++) {
+    effects += (chosen[at] as DeviceState).effects.length;
+    if (at > from && (at - from === devicesPerWrite || effects > effectsPerWrite)) return at;
+  }
+  return chosen.length;
 }

@@ -3,14 +3,25 @@
 /** Sessions of one device that may live side by side, connected or not; the one longest away goes first. */
 export const sessionsPerDeviceMax = 8;
 export const subscriptionsMax = 1000;
-/** Messages that wait for one client, and their bytes. */
-export const outgoingMessagesMax = 1000;
+/** Bytes of the messages that wait for one client; their number is a setting. */
 export const outgoingBytesMax = 4 * 1024 * 1024;
 /** Retained messages of one device, and their bytes. */
 export const retainedMessagesMax = 1000;
 export const retainedBytesMax = 1024 * 1024;
-/** All of these of every device of the process, bytes. */
-export const heldBytesMax = 256 * 1024 * 1024;
+
+/** What deployments and tests choose. */
+export interface SessionBounds {
+  /** Messages that wait for one client, below the number of packet ids. */
+  readonly outgoingMessagesMax: number;
+  /** All that is held for clients of the process, bytes; tenants share it. */
+  readonly heldBytesMax: number;
+}
+
+export const sessionBounds: SessionBounds = {
+  outgoingMessagesMax: 10_000,
+  heldBytesMax: 256 * 1024 * 1024,
+};
+
 /** QoS 2 messages that a client may leave unreleased. */
 export const unreleasedMax = 1000;
 /** A longer session expiry is cut to this, seconds. */

@@ -41,8 +41,7 @@ export function createDelivery(holdings: Pick<Holdings, "queue">): Delivery {
         const message: Message = { ...envelope, payload: published.payload, qos, identifiers, at };
         if (state.link?.deliver(message)) sent++;
       } else {
-        // The bytes that came in belong to a larger buffer.
-        kept ??= Uint8Array.from(published.payload);
+        kept ??= ownBytes(published.payload);
         const message: Message = { ...envelope, payload: kept, qos, identifiers, at };
         if (holdings.queue(state, message, receipt, settled)) awaited++;
       }
@@ -64,4 +63,9 @@ export function createDelivery(holdings: Pick<Holdings, "queue">): Delivery {
   }
 
   return { send, handOver };
+}
+
+/** What came in belongs to a larger buffer; what does not is shared by all that hold it. */
+function ownBytes(payload: Uint8Array): Uint8Array {
+  return payload.byteLength === payload.buffer.byteLength ? payload : Uint8Array.from(payload);
 }

@@ -6,6 +6,7 @@ import { routeTo } from "./routing.js";
 import { firstOf } from "./settling.js";
 import type { Spaces } from "./spaces.js";
 import { expiresAt, type Settled } from "./state.js";
+import { weightOfMessage } from "./weights.js";
 
 /** A message of ours to one device. */
 export interface Downlink {
@@ -45,7 +46,7 @@ export interface Downlinks {
 }
 
 export interface DownlinksDeps {
-  readonly spaces: Pick<Spaces, "get" | "send">;
+  readonly spaces: Pick<Spaces, "get" | "send" | "held">;
   readonly records: Pick<SessionRecords, "send">;
   readonly directory: {
     peek(id: number): DeviceEntry | undefined;
@@ -86,6 +87,8 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
       if (found === null) return "none";
       const message = { ...downlink, properties: expiry(ttl) };
       if (found.outlives) {
+        // No queue would take it: then it need not go by the disk.
+        if (!spaces.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";
         // A queue that outlives its connection is the journal's.
         records.send(to, message, settled, kept);
         return "awaited";

@@ -1,28 +1,15 @@
 import { count, type Meter } from "../meter.js";
 import { ownMap } from "../shared-empty.js";
-import {
-  heldBytesMax,
-  outgoingBytesMax,
-  outgoingMessagesMax,
-  retainedBytesMax,
-  retainedMessagesMax,
-} from "./bounds.js";
+import { outgoingBytesMax, retainedBytesMax, retainedMessagesMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
+import type { HeldBytes } from "./held-bytes.js";
 import type { Marking } from "./marking.js";
-import {
-  bytesOf,
-  type Message,
-  type Outgoing,
-  type SessionState,
-  type Settled,
-  type Space,
-} from "./state.js";
+import type { Message, Outgoing, SessionState, Settled, Space } from "./state.js";
 import type { Published } from "./transitions.js";
+import { weightOfMessage } from "./weights.js";
 
 /** The messages that are held for clients, within the bounds: queues of sessions, and retained ones. */
 export interface Holdings {
-  /** What a loaded space holds counts from now on. */
-  takeUp(space: Space): void;
   /** Gives a message of QoS 1 or 2 its packet id and hands it to the connection; false: no room, counted. */
   queue(state: SessionState, message: Message, receipt?: number | null, settled?: Settled): boolean;
   /** PUBREC has come. */
@@ -35,8 +22,17 @@ export interface Holdings {
   giveUpRetained(space: Space): void;
 }
 
-export function createHoldings(changes: Changes, marking: Marking, meter: Meter): Holdings {
-  let heldBytes = 0;
+export interface HoldingsDeps {
+  readonly changes: Changes;
+  readonly marking: Marking;
+  readonly meter: Meter;
+  readonly held: HeldBytes;
+  /** Messages that wait for one client. */
+  readonly outgoingMessagesMax: number;
+}
+
+export function createHoldings(deps: HoldingsDeps): Holdings {
+  const { changes, marking, meter, held, outgoingMessagesMax } = deps;
 
   function queue(
     state: SessionState,
@@ -44,55 +40,51 @@ export function createHoldings(changes: Changes, marking: Marking, meter: Meter)
     receipt: number | null = null,
     settled?: Settled,
   ): boolean {
-    const bytes = bytesOf(message);
+    if (state.isOver) return false;
+    // Also of one that has no room: what a replay under other bounds takes must not move the ids of what follows.
+    const messageID = nextID(state);
+    marking.session(state);
+    const bytes = weightOfMessage(message);
     const full =
       state.outgoing.size >= outgoingMessagesMax ||
       state.outgoingBytes + bytes > outgoingBytesMax ||
-      heldBytes + bytes > heldBytesMax;
+      !held.take(state.tenant, bytes);
     if (full) {
       count(meter.dropped, "queue_full");
       return false;
     }
-    const messageID = nextID(state);
     const qos = message.qos === 2 ? 2 : 1;
     const outgoing: Outgoing = { ...message, qos, messageID, sent: false, received: false, receipt, settled };
     const queued = ownMap(state.outgoing);
     queued.set(messageID, outgoing);
     state.outgoing = queued;
     state.outgoingBytes += bytes;
-    heldBytes += bytes;
     marking.message(state, messageID);
-    // Its last packet id has changed.
-    marking.session(state);
     state.link?.send(outgoing);
     return true;
   }
 
   function retain(space: Space, { topic, payload, qos, properties, at }: Published): void {
     const old = space.retained.get(topic);
-    const oldBytes = old === undefined ? 0 : bytesOf({ topic, payload: old.payload });
-    const bytes = payload.length === 0 ? 0 : bytesOf({ topic, payload });
+    const oldBytes = old === undefined ? 0 : weightOfMessage({ topic, ...old });
+    const bytes = payload.length === 0 ? 0 : weightOfMessage({ topic, payload, properties });
     const grown = bytes - oldBytes;
     const full =
       (old === undefined && space.retained.size >= retainedMessagesMax) ||
       space.retainedBytes + grown > retainedBytesMax ||
-      heldBytes + grown > heldBytesMax;
+      (grown > 0 && !held.take(space.tenant, grown));
     if (bytes > 0 && full) return count(meter.dropped, "retained_full");
     if (bytes === 0 && old === undefined) return;
+    if (grown < 0) held.give(space.tenant, -grown);
     const retained = ownMap(space.retained);
     if (bytes === 0) retained.delete(topic);
     else retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
     space.retained = retained;
     space.retainedBytes += grown;
-    heldBytes += grown;
     changes.retained(space.device, topic);
   }
 
   return {
-    takeUp: ({ retainedBytes, sessions }) => {
-      heldBytes += retainedBytes;
-      for (const { outgoingBytes } of sessions.values()) heldBytes += outgoingBytes;
-    },
     queue,
     received: (state, messageID) => {
       const message = state.outgoing.get(messageID);
@@ -103,15 +95,15 @@ export function createHoldings(changes: Changes, marking: Marking, meter: Meter)
     settle: (state, messageID, acknowledged) => {
       const message = state.outgoing.get(messageID);
       if (message === undefined) return;
-      const bytes = bytesOf(message);
+      const bytes = weightOfMessage(message);
       ownMap(state.outgoing).delete(messageID);
       state.outgoingBytes -= bytes;
-      heldBytes -= bytes;
+      held.give(state.tenant, bytes);
       marking.message(state, messageID);
       message.settled?.(acknowledged);
     },
     giveUp: (state) => {
-      heldBytes -= state.outgoingBytes;
+      held.end(state);
       const outgoing = ownMap(state.outgoing);
       for (const { settled } of outgoing.values()) settled?.(false);
       // What is still on its way to the disk for it must not be taken off a second time.
@@ -119,9 +111,9 @@ export function createHoldings(changes: Changes, marking: Marking, meter: Meter)
       state.outgoingBytes = 0;
     },
     retain,
-    giveUpRetained: ({ device, retained, retainedBytes }) => {
+    giveUpRetained: ({ tenant, device, retained, retainedBytes }) => {
       for (const topic of retained.keys()) changes.retained(device, topic);
-      heldBytes -= retainedBytes;
+      held.give(tenant, retainedBytes);
     },
   };
 }

@@ -39,8 +39,8 @@ export interface Sessions {
   /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
   endAll(reason: EndReason): Promise<void>;
   readonly size: number;
-  /** Bytes that connections have been handed and have not taken, of all of them. */
-  readonly waitingBytes: number;
+  /** Bytes that a tenant's connections have been handed and have not taken. */
+  waitingBytes(tenant: number): number;
 }
 
 export interface SessionsDeps {
@@ -111,10 +111,12 @@ export function createSessions({ spaces, now }: SessionsDeps): Sessions {
     get size() {
       return size;
     },
-    get waitingBytes() {
+    waitingBytes: (tenant) => {
       let bytes = 0;
       for (const space of live.values()) {
-        for (const { state } of space.values()) bytes += state?.link?.waitingBytes ?? 0;
+        for (const { state } of space.values()) {
+          if (state?.tenant === tenant) bytes += state.link?.waitingBytes ?? 0;
+        }
       }
       return bytes;
     },

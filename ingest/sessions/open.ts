@@ -7,6 +7,7 @@ import type { SessionStore } from "../../store/session-store.js";
 import type { OnFailed } from "../consumers/failures.js";
 import type { Narrow, Narrowing } from "../consumers/narrowing.js";
 import type { Meter } from "../meter.js";
+import { type SessionBounds, sessionBounds } from "./bounds.js";
 import { createChanges, type Marked } from "./changes.js";
 import { createHeldReceipts, type HeldReceipts, takeUpReceipts } from "./held-receipts.js";
 import { readMessageExtra } from "./record-extras.js";
@@ -45,6 +46,7 @@ export async function openSpaces(
   journal: Journal,
   meter: Meter,
   { onFailed, narrow }: ReplayGuard,
+  bounds: SessionBounds = sessionBounds,
 ): Promise<SavedSpaces> {
   const changes = createChanges();
   const loaded = await loadSpaces(store).catch(async (error: unknown) => {
@@ -53,7 +55,7 @@ export async function openSpaces(
     await store.remake(asError(error).message);
     return [];
   });
-  const spaces = createSpaces(changes, meter, loaded);
+  const spaces = createSpaces(changes, meter, loaded, bounds);
   let savedID = await store.savedID();
   const held = createHeldReceipts();
   takeUpReceipts(held, spaces);

@@ -14,6 +14,12 @@ interface MessageExtra {
   readonly c?: number;
 }
 
+interface RecipientsExtra {
+  readonly p?: WrittenProperties;
+  /** Devices, each with the record id of its control log. */
+  readonly to: readonly (readonly [device: number, receipt: number | null])[];
+}
+
 interface ConnectExtra {
   readonly d: string;
   /** Session expiry, seconds. */
@@ -62,6 +68,24 @@ export function connectExtra(deviceID: string, expiry: number, will: Will | null
   if (will === null) return written(said);
   const { topic: t, qos: q, retain: r, delay: d } = will;
   return written({ ...said, w: { t, q, r, d, ...ofProperties(will.properties) } } satisfies ConnectExtra);
+}
+
+/** To whom one message of ours goes. */
+export function recipientsExtra(
+  properties: MessageProperties | null,
+  to: readonly { readonly device: number; readonly receipt: number | null }[],
+): Uint8Array {
+  const recipients = to.map(({ device, receipt }) => [device, receipt] as const);
+  return written({ ...ofProperties(properties), to: recipients } satisfies RecipientsExtra);
+}
+
+export function readRecipientsExtra(extra: Uint8Array | null): {
+  readonly properties: MessageProperties | null;
+  readonly to: RecipientsExtra["to"];
+} {
+  if (extra === null) return { properties: null, to: [] };
+  const { p, to } = parsed<RecipientsExtra>(extra);
+  return { properties: properties(p), to };
 }
 
 /** `payload` is the record's: the will's. */

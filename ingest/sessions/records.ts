@@ -1,10 +1,12 @@
 import type { Journal } from "../../store/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal-record.js";
+import { createSlice } from "../../store/turns.js";
 import type { Origin } from "../accept.js";
 import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
 import type { EndReason } from "../meter.js";
 import type { PlatformSubscription } from "../platform-subscriptions.js";
+import { createDownlinkRecords } from "./downlink-records.js";
 import {
   connectExtra,
   disconnectExtra,
@@ -12,7 +14,6 @@ import {
   platformExtra,
   subscribeExtra,
 } from "./record-extras.js";
-import { firstOf } from "./settling.js";
 import type { Spaces } from "./spaces.js";
 import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 
@@ -68,10 +69,13 @@ export interface SessionRecords {
   received(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
   /** `acknowledged`: by the client; otherwise it is given up. */
   delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
-  /** To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. */
+  /**
+   * To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. One
+   * payload (the same array) that goes to several devices without a pause stands in one record.
+   */
   send(device: DeviceEntry, message: DownMessage, settled: Settled, kept: () => void): void;
   /** Gives up what has waited too long for clients that are away. */
-  expireMessages(): void;
+  expireMessages(): Promise<void>;
   /** `refused`: by a policy; then it is an event only. */
   publishWill(due: DueWill, refused: boolean): void;
 }
@@ -105,6 +109,8 @@ export function createSessionRecords(
     if (state.expiry === endsWithConnection) change();
     else journal.append(input, change);
   }
+
+  const downlinks = createDownlinkRecords(journal, spaces, micros, blank);
 
   /** What sessions were asked to be brought up to and are not yet. */
   const asked = new WeakMap<SessionState, number>();
@@ -211,28 +217,19 @@ export function createSessionRecords(
       keep(state, { ...record(origin, recordKinds.delivered), messageID, flag: acknowledged }, () =>
         spaces.delivered(state, messageID, acknowledged),
       ),
-    send: (device, { topic, payload, qos, properties, receipt }, settled, kept) => {
-      const input: JournalInput = {
-        ...blank,
-        ...{ kind: recordKinds.downlink, tenant: device.device.tenant, device: device.id },
-        ...{ topic, payload, qos, extra: messageExtra(properties, { receipt }) },
-      };
+    send: ({ id: device, device: { tenant } }, message, settled, kept) =>
+      downlinks.send({ tenant, device }, message, settled, kept),
+    expireMessages: async () => {
       const at = micros();
-      journal.append(input, () => {
-        const message = { topic, payload, qos, properties, receipt, retain: false, at };
-        const copies = firstOf(settled);
-        const { awaited } = spaces.send({ ...message, device: device.id, session: -1 }, copies.settled);
-        copies.begin(awaited);
-        kept();
-      });
-    },
-    expireMessages: () => {
-      const at = micros();
+      const slice = createSlice();
       for (const { tenant, device, sessions } of spaces.all()) {
         for (const state of sessions.values()) {
           if (state.link !== null || state.expiry === endsWithConnection) continue;
           const { session, ip } = state;
           for (const [messageID, message] of state.outgoing) {
+            if (slice.isOver()) await slice.next();
+            // Its client may have come back meanwhile.
+            if (state.isOver || state.link !== null) break;
             if (message.received || !isExpired(message, at)) continue;
             const ids = { tenant, device, session, ip, messageID };
             journal.append({ ...blank, kind: recordKinds.delivered, ...ids }, () =>

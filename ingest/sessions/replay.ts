@@ -1,5 +1,5 @@
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import { endsWithConnection } from "../message.js";
+import { endsWithConnection, type MessageProperties } from "../message.js";
 import { sessionExpiryMax } from "./bounds.js";
 import type { HeldReceipts } from "./held-receipts.js";
 import {
@@ -7,6 +7,7 @@ import {
   readDisconnectExtra,
   readMessageExtra,
   readPlatformExtra,
+  readRecipientsExtra,
   readSubscribeExtra,
 } from "./record-extras.js";
 import type { Spaces } from "./spaces.js";
@@ -26,6 +27,19 @@ const ofSession =
     const state = spaces.find(record.device, record.session);
     if (state !== undefined) apply(spaces, state, record);
   };
+
+/** What a record sends to one device. */
+function sendAgain(
+  spaces: Spaces,
+  { topic, payload, qos, receivedAt: at }: JournalRecord,
+  held: HeldReceipts,
+  to: { device: number; receipt: number | null; properties: MessageProperties | null },
+): void {
+  const copies = to.receipt === null ? null : held.begin(to.receipt);
+  const message = { topic, payload, qos, retain: false, at, session: -1, ...to };
+  const { awaited } = spaces.send(message, copies?.settled);
+  copies?.begin(awaited);
+}
 
 const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
   [recordKinds.connect]: (spaces, record) => {
@@ -54,12 +68,15 @@ const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
     // Last: a space with nothing left in it goes.
     if (isWill) spaces.willPublished(device, connection);
   },
-  [recordKinds.downlink]: (spaces, { device, topic, payload, qos, receivedAt, extra }, held) => {
-    const { properties, receipt } = readMessageExtra(extra);
-    const message = { topic, payload, qos, retain: false, properties, at: receivedAt, receipt };
-    const copies = receipt === null ? null : held.begin(receipt);
-    const { awaited } = spaces.send({ ...message, device, session: -1 }, copies?.settled);
-    copies?.begin(awaited);
+  [recordKinds.downlink]: (spaces, record, held) => {
+    const { properties, receipt } = readMessageExtra(record.extra);
+    sendAgain(spaces, record, held, { device: record.device, receipt, properties });
+  },
+  [recordKinds.downlinks]: (spaces, record, held) => {
+    const { properties, to } = readRecipientsExtra(record.extra);
+    // Once for all of them.
+    const own = { ...record, payload: Uint8Array.from(record.payload) };
+    for (const [device, receipt] of to) sendAgain(spaces, own, held, { device, receipt, properties });
   },
   [recordKinds.subscribe]: ofSession((spaces, state, { topic, qos, flag, retain, receivedAt, extra }) => {
     const subscription = { qos: qos as 0 | 1 | 2, noLocal: flag, retainAsPublished: retain };

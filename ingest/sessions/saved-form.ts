@@ -10,10 +10,10 @@ import type { MessageProperties, Subscription, Will } from "../message.js";
 import type { PlatformPart } from "../platform-subscriptions.js";
 import { ownMap } from "../shared-empty.js";
 import type { Marked } from "./changes.js";
+import { ownBytesOf } from "./held-bytes.js";
 import { readProperties, writeProperties } from "./record-extras.js";
 import type { Spaces } from "./spaces.js";
 import {
-  bytesOf,
   createSessionState,
   createSpace,
   type DueWill,
@@ -22,6 +22,7 @@ import {
   type SessionState,
   type Space,
 } from "./state.js";
+import { weightOfMessage } from "./weights.js";
 
 /** The state as rows, and back. */
 
@@ -42,7 +43,7 @@ export async function loadSpaces(store: SessionStore): Promise<Space[]> {
     const outgoing = ownMap(state.outgoing);
     outgoing.set(row.messageID, message);
     state.outgoing = outgoing;
-    state.outgoingBytes += bytesOf(message);
+    state.outgoingBytes += weightOfMessage(message);
   }
   for (const row of rows.retained) {
     const space = of(row);
@@ -50,7 +51,7 @@ export async function loadSpaces(store: SessionStore): Promise<Space[]> {
     const retained = ownMap(space.retained);
     retained.set(row.topic, message);
     space.retained = retained;
-    space.retainedBytes += bytesOf({ topic: row.topic, payload: message.payload });
+    space.retainedBytes += weightOfMessage({ topic: row.topic, ...message });
   }
   for (const row of rows.wills) of(row).wills.push(toDueWill(row));
   return [...spaces.values()];
@@ -117,8 +118,8 @@ function sessionRow(state: SessionState): Omit<SessionRow, "tenant" | "device" |
 }
 
 function toSession(row: SessionRow): SessionState {
-  const state = createSessionState(row.device, row.clientID, row.session);
-  return Object.assign(state, {
+  const state = createSessionState(row.tenant, row.device, row.clientID, row.session);
+  Object.assign(state, {
     ...{ connection: row.connection, endedAt: row.endedAt, expiry: row.expiry },
     ...{ ip: row.ip, keepAlive: row.keepAlive },
     ...{ lastMessageID: row.lastMessageID, hasInbox: row.hasInbox === 1 },
@@ -127,6 +128,8 @@ function toSession(row: SessionRow): SessionState {
     platform: row.platform === null ? null : (new Map(JSON.parse(row.platform)) as PlatformPart),
     unreleased: new Set(JSON.parse(row.unreleased) as number[]),
   });
+  state.ownBytes = ownBytesOf(state);
+  return state;
 }
 
 function messageRow({ device, clientID }: SessionState, message: Outgoing): MessageRow {

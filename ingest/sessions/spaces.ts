@@ -1,4 +1,5 @@
-import { endsWithConnection, type Subscription } from "../message.js";
+import { createSlice } from "../../store/turns.js";
+import { endsWithConnection, type Subscription, type Will } from "../message.js";
 import { count, type Meter } from "../meter.js";
 import {
   decidedByClient,
@@ -7,9 +8,10 @@ import {
   platformSteps,
 } from "../platform-subscriptions.js";
 import { ownMap, ownSet } from "../shared-empty.js";
-import { sessionsPerDeviceMax } from "./bounds.js";
+import { sessionBounds, sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import { createDelivery } from "./delivery.js";
+import { createHeldBytes, type HeldBytes } from "./held-bytes.js";
 import { createHoldings } from "./holdings.js";
 import { createLeftWills } from "./left-wills.js";
 import { createMarking } from "./marking.js";
@@ -25,6 +27,7 @@ import {
   type Space,
 } from "./state.js";
 import type { Connected, Disconnected, Published, Reached } from "./transitions.js";
+import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from "./weights.js";
 
 /**
  * The spaces of all devices and the one way in which each kind of record changes them. Every function here is
@@ -54,22 +57,30 @@ export interface Spaces {
   willPublished(device: number, connection: number): void;
   /** Wills that are due, each once. */
   dueWills(nowMicros: number): DueWill[];
+  /** What all of it takes. */
+  readonly held: Pick<HeldBytes, "hasRoom" | "mayGrow" | "of" | "total">;
   /** Sessions whose time is over are dropped. */
-  expire(nowMicros: number): void;
+  expire(nowMicros: number): Promise<void>;
   /** The device is gone. */
   forget(device: number): void;
 }
 
-export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Space> = []): Spaces {
+export function createSpaces(
+  changes: Changes,
+  meter: Meter,
+  loaded: Iterable<Space> = [],
+  { heldBytesMax, outgoingMessagesMax } = sessionBounds,
+): Spaces {
   const spaces = new Map<number, Space>();
   const marking = createMarking(changes, spaces);
-  const holdings = createHoldings(changes, marking, meter);
-  const wills = createLeftWills(changes, spaces);
+  const held = createHeldBytes(heldBytesMax);
+  const holdings = createHoldings({ changes, marking, meter, held, outgoingMessagesMax });
+  const wills = createLeftWills(changes, spaces, held);
   const delivery = createDelivery(holdings);
   for (const space of loaded) {
     spaces.set(space.device, space);
     wills.takeUp(space);
-    holdings.takeUp(space);
+    held.takeUp(space);
   }
 
   function open({ tenant, device, deviceID }: Connected): Space {
@@ -118,12 +129,22 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     drop(space, longest);
   }
 
+  function unput(state: SessionState, filter: string): void {
+    if (ownMap(state.subscriptions).delete(filter)) held.grow(state, -weightOfFilter(filter));
+  }
+
+  function setWill(state: SessionState, will: Will | null): void {
+    held.grow(state, weightOfWill(will) - weightOfWill(state.will));
+    state.will = will;
+  }
+
   /** Subscribes, and hands over the retained messages that are asked for. */
   function put(state: SessionState, filter: string, subscription: Subscription, at: number): void {
     const known = state.subscriptions.has(filter);
     const subscriptions = ownMap(state.subscriptions);
     subscriptions.set(filter, subscription);
     state.subscriptions = subscriptions;
+    if (!known) held.grow(state, weightOfFilter(filter));
     marking.session(state);
     const space = spaces.get(state.device);
     if (space !== undefined) delivery.handOver(space, state, { filter, subscription, known, at });
@@ -154,13 +175,13 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       let state = prior;
       if (state === undefined || !present) {
         makeRoom(space, at);
-        state = createSessionState(device, clientID, session);
+        state = createSessionState(space.tenant, device, clientID, session);
         space.sessions.set(clientID, state);
       }
       state.connection = connected.connection;
       state.endedAt = 0;
       state.expiry = connected.expiry;
-      state.will = connected.will;
+      setWill(state, connected.will);
       state.ip = connected.ip;
       state.keepAlive = connected.keepAlive;
       changes.session(state);
@@ -175,7 +196,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       state.endedAt = at;
       // One that ends with its connection cannot be prolonged by its goodbye [MQTT-3.14.2-2].
       if (state.expiry !== endsWithConnection) state.expiry = expiry ?? state.expiry;
-      state.will = null;
+      setWill(state, null);
       state.link = null;
       if (will !== null && !orderly) wills.leave(space, state, { connection, at, will });
       changes.session(state);
@@ -189,8 +210,9 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     differsFromPlatform: (state, wanted) => differs(state.platform, wanted),
     subscribeByPlatform: (state, wanted, at) => {
       const { part, subscribe, unsubscribe } = platformSteps(state.platform, state.subscriptions, wanted);
+      held.grow(state, weightOfPlatform(part) - weightOfPlatform(state.platform));
       state.platform = part;
-      for (const filter of unsubscribe) ownMap(state.subscriptions).delete(filter);
+      for (const filter of unsubscribe) unput(state, filter);
       for (const { topic, qos } of subscribe) put(state, topic, { ...byPlatform, qos: qos as 0 | 1 | 2 }, at);
       marking.session(state);
     },
@@ -200,7 +222,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       put(state, filter, subscription, at);
     },
     unsubscribe: (state, filter) => {
-      ownMap(state.subscriptions).delete(filter);
+      unput(state, filter);
       decidedByClient(state.platform, filter, "declined");
       takeInbox(state, filter);
       marking.session(state);
@@ -214,12 +236,12 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
     send,
     took: (state, messageID) => {
       const unreleased = ownSet(state.unreleased);
-      unreleased.add(messageID);
-      state.unreleased = unreleased;
+      if (!unreleased.has(messageID)) held.grow(state, unreleasedBytes);
+      state.unreleased = unreleased.add(messageID);
       marking.session(state);
     },
     released: (state, messageID) => {
-      ownSet(state.unreleased).delete(messageID);
+      if (ownSet(state.unreleased).delete(messageID)) held.grow(state, -unreleasedBytes);
       marking.session(state);
     },
     received: holdings.received,
@@ -231,8 +253,11 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       leaveIfEmpty(space);
     },
     dueWills: wills.due,
-    expire: (nowMicros) => {
+    held,
+    expire: async (nowMicros) => {
+      const slice = createSlice();
       for (const space of spaces.values()) {
+        if (slice.isOver()) await slice.next();
         dropExpired(space, nowMicros);
         for (const [topic, retained] of space.retained) {
           if (!isExpired(retained, nowMicros)) continue;
@@ -246,7 +271,7 @@ export function createSpaces(changes: Changes, meter: Meter, loaded: Iterable<Sp
       const space = spaces.get(device);
       if (space === undefined) return;
       for (const state of [...space.sessions.values()]) drop(space, state);
-      for (const { connection } of space.wills) changes.will(device, connection);
+      wills.giveUp(space);
       holdings.giveUpRetained(space);
       spaces.delete(device);
     },

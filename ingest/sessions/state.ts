@@ -8,6 +8,7 @@ import { emptyMap, emptySet } from "../shared-empty.js";
  * included.
  */
 export interface SessionState {
+  readonly tenant: number;
   readonly device: number;
   readonly clientID: string;
   /** Hash of the client id, as records carry it. */
@@ -33,6 +34,10 @@ export interface SessionState {
   /** What goes down at QoS 1 and 2 and is not settled, by packet id, in the order in which it came. */
   outgoing: ReadonlyMap<number, Outgoing>;
   outgoingBytes: number;
+  /** What its subscriptions, its will and its packet ids take. */
+  ownBytes: number;
+  /** It has ended or was replaced: whatever is still on its way to it is for nobody. */
+  isOver: boolean;
   /** Packet ids of QoS 2 messages that came up and are not released. */
   unreleased: ReadonlySet<number>;
   /** The connection that is there now. */
@@ -113,8 +118,14 @@ export interface Space {
   readonly wills: DueWill[];
 }
 
-export function createSessionState(device: number, clientID: string, session: number): SessionState {
+export function createSessionState(
+  tenant: number,
+  device: number,
+  clientID: string,
+  session: number,
+): SessionState {
   return {
+    tenant,
     device,
     clientID,
     session,
@@ -130,6 +141,8 @@ export function createSessionState(device: number, clientID: string, session: nu
     lastMessageID: 0,
     outgoing: emptyMap,
     outgoingBytes: 0,
+    ownBytes: 0,
+    isOver: false,
     unreleased: emptySet,
     link: null,
   };
@@ -146,19 +159,6 @@ export function expiresAt({ connection, endedAt, expiry }: SessionState): number
   if (connection !== 0 || expiry === neverExpires) return Number.POSITIVE_INFINITY;
   return endedAt + expiry * micros;
 }
-
-/** What a message of the state costs against the bounds, bytes. */
-export function bytesOf({
-  topic,
-  payload,
-}: {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-}): number {
-  return topic.length + payload.length + messageOverheadBytes;
-}
-
-const messageOverheadBytes = 64;
 
 /** Whether a message's time is over. */
 export function isExpired(

@@ -1,9 +1,18 @@
 import type { ReportedColumn } from "../../store/device-ingest.js";
+import { createSlice } from "../../store/turns.js";
 import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
 import { ownMap } from "../shared-empty.js";
 import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./plan.js";
-import type { Scope } from "./scopes.js";
-import { type Countable, countOn, type DeviceState, type PointState, raise, recover } from "./state.js";
+import { type Scope, scopesOf, weightOfScopes } from "./scopes.js";
+import {
+  type Countable,
+  countOn,
+  type DeviceState,
+  endMessage,
+  type PointState,
+  raise,
+  recover,
+} from "./state.js";
 
 /** One message as it is evaluated; its id is that of the journal. */
 export interface Observation extends Countable {
@@ -20,29 +29,98 @@ export interface Observation extends Countable {
 const severities = { fault: 1, limit: 2, scope: 3 } as const;
 const reportedCharactersMax = 255;
 
-/** What one message changes, by the points that are not older than the last one used of the same data point. */
-export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): void {
+/**
+ * What one message changes, by the points that are not older than the last one used of the same data point. Answers
+ * how many beginnings and ends of alerts are only counted.
+ */
+export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): number {
+  let left = 0;
+  try {
+    const points = begin(plan, state, message);
+    const run = begunAnew(inOneTurn);
+    for (let at = points === message.points ? message.from : 0; at < points.length; )
+      at = evaluateInstant(plan, state, message, points, at, run);
+  } finally {
+    left = endMessage(state);
+  }
+  return left;
+}
+
+/**
+ * `evaluate` for a message that takes long: others get their turn between its times. Null where `isStopped` came to
+ * be true first; half of it has been applied then.
+ */
+export async function evaluateInSlices(
+  plan: WatchPlan,
+  state: DeviceState,
+  message: Observation,
+  isStopped: () => boolean,
+): Promise<number | null> {
+  let left = 0;
+  try {
+    const points = begin(plan, state, message);
+    const run = newRun();
+    const slice = createSlice();
+    for (let at = points === message.points ? message.from : 0; at < points.length; ) {
+      at = evaluateInstant(plan, state, message, points, at, run);
+      if (slice.isOver()) await slice.next();
+      if (isStopped()) return null;
+    }
+  } finally {
+    left = endMessage(state);
+  }
+  return left;
+}
+
+/** Work that is too long for one turn, in the unit of a formula's weight: most of a millisecond. */
+const heavyFrom = 20_000;
+/** Of one message: some 0.3 s. Behind it rules and fences are looked at once more, at its last time. */
+const messageWeightMax = 10_000_000;
+
+/** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
+export function isHeavy(plan: WatchPlan, scopes: readonly unknown[], points: number): boolean {
+  const each = plan.moves ? plan.weight + weightOfScopes(scopesOf(scopes)) : plan.weight;
+  return points * each > heavyFrom;
+}
+
+/** The points in the order of their times; none where there is nothing to look at. */
+function begin(plan: WatchPlan, state: DeviceState, message: Observation): readonly DecodedPoint[] {
   const { points, from } = message;
   const first = points[from];
-  if (first === undefined) return;
+  if (first === undefined) return [];
   if (state.plan !== plan) forgetCauses(plan, state, first.time);
   if (state.scopes !== message.scopes) forgetScopes(state, message.scopes, first.time);
-  if (plan.points.size === 0) return;
-  let isOneTime = true;
+  if (plan.points.size === 0) return [];
   for (let at = from + 1; at < points.length; at++) {
-    if ((points[at] as DecodedPoint).time !== first.time) isOneTime = false;
+    if ((points[at] as DecodedPoint).time !== first.time)
+      return points.slice(from).sort((a, b) => a.time - b.time);
   }
-  if (isOneTime) {
-    evaluateInstant(plan, state, message, points, from, points.length);
-    return;
-  }
-  const ordered = points.slice(from).sort((a, b) => a.time - b.time);
-  for (let at = 0; at < ordered.length; ) {
-    let end = at + 1;
-    while (end < ordered.length && ordered[end]?.time === ordered[at]?.time) end++;
-    evaluateInstant(plan, state, message, ordered, at, end);
-    at = end;
-  }
+  return points;
+}
+
+/** The way through a message: what its points have touched and rules and fences have not looked at yet. */
+interface Run {
+  /** Of the instant, unlike that of any other. */
+  mark: number;
+  moved: boolean;
+  readonly touched: RuleWatch[];
+  /** What has been looked at so far, in the unit of a formula's weight. */
+  spent: number;
+}
+
+let marks = 0;
+
+const newRun = (): Run => ({ mark: ++marks, moved: false, touched: [], spent: 0 });
+
+/** Of messages that are evaluated in one turn: there is one at a time. */
+const inOneTurn = newRun();
+
+function begunAnew(run: Run): Run {
+  run.mark = ++marks;
+  run.moved = false;
+  run.touched.length = 0;
+  run.spent = 0;
+  return run;
 }
 
 /** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
@@ -58,43 +136,53 @@ function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
 
 const watched = /^(fault|upper|lower|rule):/;
 
-/** Rules that the present instant's points touch. Evaluation never waits, so there is one instant at a time. */
-const touched: RuleWatch[] = [];
-let instant = 0;
-
-/** Points of one time: all values are set before rules and fences look at them. */
+/** Points of one time, from `from` on: all values are set before rules and fences look at them. Answers where it ends. */
 function evaluateInstant(
   plan: WatchPlan,
   state: DeviceState,
   message: Observation,
   points: readonly DecodedPoint[],
   from: number,
-  end: number,
-): void {
-  const time = (points[from] as DecodedPoint).time;
-  let moved = false;
-  touched.length = 0;
-  instant++;
-  for (let at = from; at < end; at++) {
+  run: Run,
+): number {
+  const { time } = points[from] as DecodedPoint;
+  let at = from;
+  for (; at < points.length; at++) {
     const point = points[at] as DecodedPoint;
+    if (point.time !== time) break;
     const watch = plan.points.get(point.series.dataPointIntID);
     if (watch === undefined || (message.isDiscarded && watch.fault === null)) continue;
     if (!use(state, watch, point, message.receivedAt)) continue;
     checkFault(state, message, watch, point);
     if (message.isDiscarded) continue;
     checkLimits(state, message, watch, point);
-    if (watch.place !== null && move(state, watch.place, point)) moved = true;
+    if (watch.place !== null && move(state, watch.place, point)) run.moved = true;
     for (const column of watch.columns) report(state, column, String(point.value));
-    for (const rule of watch.rules) touch(rule);
+    for (const rule of watch.rules) touch(run, rule);
   }
-  if (moved) checkScopes(state, message, time);
-  for (const rule of touched) checkRule(state, message, rule, time);
+  // One that has taken too long is looked at once more, as its last point leaves it.
+  if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
+  return at;
 }
 
-function touch(rule: RuleWatch): void {
-  if (rule.touchedAt === instant) return;
-  rule.touchedAt = instant;
-  touched.push(rule);
+function look(state: DeviceState, message: Observation, time: number, run: Run): void {
+  if (run.moved) {
+    checkScopes(state, message, time);
+    run.spent += weightOfScopes(message.scopes);
+    run.moved = false;
+  }
+  for (const rule of run.touched) {
+    checkRule(state, message, rule, time);
+    run.spent += rule.weight;
+  }
+  run.touched.length = 0;
+  run.mark = ++marks;
+}
+
+function touch(run: Run, rule: RuleWatch): void {
+  if (rule.touchedAt === run.mark) return;
+  rule.touchedAt = run.mark;
+  run.touched.push(rule);
 }
 
 /** No message can say so late a time: the clock has been ahead, and has been set back since. */
@@ -240,10 +328,12 @@ function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, t
 const toMillis = (micros: number): number => Math.floor(micros / 1000);
 
 const detailValuesMax = 200;
-const detailCharactersMax = 1024;
+const valueCharactersMax = 1024;
+/** Of texts and places together: a message may begin many alerts, and each keeps its own. */
+const detailCharactersMax = 8192;
 
 const shownText = (text: string, isPlace: boolean): unknown =>
-  isPlace ? JSON.parse(text) : text.slice(0, detailCharactersMax);
+  isPlace ? JSON.parse(text) : text.slice(0, valueCharactersMax);
 
 /** A message's values by dataPointID, made once and when they are asked for; of several of one, the last. */
 export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
@@ -257,10 +347,15 @@ export function detailOf(points: readonly DecodedPoint[], from: number): Countab
 function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Record<string, unknown>> {
   const detail: Record<string, unknown> = {};
   let left = detailValuesMax;
+  let characters = detailCharactersMax;
   for (let at = from; at < points.length && left > 0; at++, left--) {
     const { series, value } = points[at] as DecodedPoint;
     const generation = series.field.indexOf("~");
     const dataPointID = generation < 0 ? series.field : series.field.slice(0, generation);
+    if (typeof value === "string") {
+      characters -= Math.min(value.length, valueCharactersMax);
+      if (characters < 0) break;
+    }
     detail[dataPointID] = typeof value === "string" ? shownText(value, series.isPlace) : value;
   }
   return detail;

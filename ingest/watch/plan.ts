@@ -5,6 +5,10 @@ import { type DataPoint, dataPointsOf, kindOf } from "../../store/data-points.js
 import type { Db } from "../../store/db.js";
 import type { ReportedColumn } from "../../store/device-ingest.js";
 import { resourcesOf } from "../../store/product-resources.js";
+import { createRemembered } from "../../store/remembered.js";
+import { fromJson } from "../../store/table.js";
+import { createBreather } from "../../store/turns.js";
+import { recordName } from "../../store/versions.js";
 
 /** What the values of a product's data points mean for alerts, locations and the device's own record. */
 export interface WatchPlan {
@@ -12,6 +16,10 @@ export interface WatchPlan {
   readonly points: ReadonlyMap<number, PointWatch>;
   /** Of faults, limits and rules that are watched. */
   readonly causes: ReadonlySet<string>;
+  /** What its costliest point costs, in the unit of a formula's weight; without the fences of the device. */
+  readonly weight: number;
+  /** Whether a point may move the device. */
+  readonly moves: boolean;
 }
 
 export interface PointWatch {
@@ -39,6 +47,7 @@ export interface RuleWatch {
   /** Where each operand comes from: a data point, its value or the one before; null: a data point that is gone. */
   readonly operands: readonly { readonly point: number | null; readonly isPrevious: boolean }[];
   readonly evaluate: Condition["evaluate"];
+  readonly weight: number;
   /** The instant that it was last touched in: so that it is evaluated once in each. */
   touchedAt: number;
 }
@@ -47,49 +56,71 @@ export interface RuleWatch {
 export interface Condition {
   /** `dataPoint`, `lastValue` or a dataPointID. */
   readonly variables: readonly string[];
+  /** What it costs, as a formula's. */
+  readonly weight: number;
   /** The operands in the order of `variables`; NaN for null. */
   evaluate(operands: Float64Array): number;
 }
 
-/** Compiles a saved condition. @throws StoreError INVALID for one that this version does not take */
+/** Compiles a saved condition, and remembers it for a while. @throws StoreError INVALID for one that this version does not take */
 export type CompileCondition = (text: string) => Condition;
 
 export interface WatchPlans {
   /** From memory only. */
   peek(productIntID: number): WatchPlan | undefined;
+  /** As it is now; while its product is edited all the time, it is not in memory afterwards. */
   get(productIntID: number): Promise<WatchPlan>;
   forget(change: Change): void;
 }
 
-const entities: ReadonlySet<string> = new Set(["product", "data_point", "product_resource", "alert_rule"]);
+const plansMax = 10_000;
+/** What a product's plan is made of, beside the product. */
+const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
 
 /** Plans are kept until the metadata that they come from changes. */
 export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans {
-  const plans = new Map<number, WatchPlan>();
-  let generation = 0;
+  const plans = createRemembered<number, { readonly plan: WatchPlan; readonly records: readonly string[] }>(
+    plansMax,
+    ({ records }) => records,
+  );
+
+  async function read(productIntID: number) {
+    const points = await dataPointsOf(db, productIntID);
+    const resources = await resourcesOf(db, productIntID);
+    const rules = await alertRulesOf(db, productIntID);
+    const records = [
+      recordName("product", productIntID),
+      ...points.map(({ id }) => recordName("data_point", id)),
+      ...resources.map(({ id }) => recordName("product_resource", id)),
+      ...rules.map(({ id }) => recordName("alert_rule", id)),
+    ];
+    await compileAll(rules, compile);
+    return { plan: planOf(points, resources, rules, compile), records };
+  }
+
   return {
-    peek: (productIntID) => plans.get(productIntID),
-    get: async (productIntID) => {
-      for (;;) {
-        const found = plans.get(productIntID);
-        if (found !== undefined) return found;
-        const begun = generation;
-        const plan = planOf(
-          await dataPointsOf(db, productIntID),
-          await resourcesOf(db, productIntID),
-          await alertRulesOf(db, productIntID),
-          compile,
-        );
-        // What was read while the feed moved on may be older than what the feed brought.
-        if (begun === generation) plans.set(productIntID, plan);
-      }
-    },
-    forget: (change) => {
-      if (!entities.has(change.entity)) return;
-      generation++;
-      plans.clear();
+    peek: (productIntID) => plans.peek(productIntID)?.plan,
+    get: async (productIntID) => (await plans.get(productIntID, () => read(productIntID))).plan,
+    forget: ({ entity, recordID, detail }) => {
+      if (entity === "product" || members.has(entity)) plans.touch(recordName(entity, recordID));
+      // A new member is in no plan yet; what makes it names its product.
+      const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
+      if (typeof product === "number") plans.touch(recordName("product", product));
     },
   };
+}
+
+/** Conditions take milliseconds to compile: each in a turn of its own, and `compile` remembers them. */
+async function compileAll(rules: readonly AlertRule[], compile: CompileCondition): Promise<void> {
+  const breathe = createBreather();
+  for (const { condition } of rules) {
+    try {
+      compile(condition);
+    } catch {
+      // The plan leaves it out.
+    }
+    await breathe();
+  }
 }
 
 const faultType = 4;
@@ -124,7 +155,19 @@ export function planOf(
   });
   const used = all.filter(isOfUse);
   const causes = new Set([...used.flatMap(causesOf), ...watches.map((rule) => rule.cause)]);
-  return { points: new Map(used.map((point) => [point.id, point])), causes };
+  return {
+    points: new Map(used.map((point) => [point.id, point])),
+    causes,
+    weight: Math.max(0, ...used.map(weightOf)),
+    moves: used.some(({ place }) => place !== null),
+  };
+}
+
+/** To look at a value without rules costs what some parts of a formula do. */
+const pointWeight = 5;
+
+function weightOf({ rules }: PointWatch): number {
+  return rules.reduce((sum, rule) => sum + rule.weight, pointWeight);
 }
 
 function causesOf({ fault, upper, lower, causes }: PointWatch): string[] {
@@ -152,7 +195,7 @@ function toRuleWatch(
   compile: CompileCondition,
 ): RuleWatch[] {
   try {
-    const { variables, evaluate } = compile(rule.condition);
+    const { variables, weight, evaluate } = compile(rule.condition);
     return [
       {
         id: rule.id,
@@ -166,6 +209,7 @@ function toRuleWatch(
             : { point: ids.get(name) ?? null, isPrevious: false },
         ),
         evaluate,
+        weight,
         touchedAt: 0,
       },
     ];

@@ -1,5 +1,5 @@
 import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import { countOn, type DeviceState, raise, recover } from "./state.js";
+import { countOn, type DeviceState, endMessage, raise, recover } from "./state.js";
 
 export const offlineCause = "offline";
 
@@ -15,6 +15,7 @@ export function followPresence(state: DeviceState, record: JournalRecord, diedAt
     state.connections = [...state.connections.slice(1 - connectionsMax), record.id];
     state.offlineSince = null;
     recover(state, offlineCause, record.receivedAt);
+    endMessage(state);
     return;
   }
   const left = state.connections.filter((id) => id !== record.connection);
@@ -34,4 +35,5 @@ export function raiseOffline(state: DeviceState, deviceName: string): void {
   const alertContent = `设备离线：${deviceName}`;
   const trigger = { cause: offlineCause, alertName: "设备离线", alertContent, alertSeverity: 4, startTime };
   raise(state, trigger, message);
+  endMessage(state);
 }

@@ -6,6 +6,8 @@ export interface Scope {
   readonly name: string;
   readonly isForbidden: boolean;
   readonly contains: Fence;
+  /** What it costs to ask, in the unit of a formula's weight. */
+  readonly weight: number;
 }
 
 interface StoredScope {
@@ -17,6 +19,10 @@ interface StoredScope {
 }
 
 const forbidden = 2;
+const circleWeight = 8;
+
+export const weightOfScopes = (scopes: readonly Scope[]): number =>
+  scopes.reduce((sum, { weight }) => sum + weight, 0);
 
 const known = new WeakMap<readonly unknown[], readonly Scope[]>();
 
@@ -39,6 +45,8 @@ export function scopesOf(stored: readonly unknown[]): readonly Scope[] {
 /** Fences of one name are told apart by how many come before: whatever else leaves the list, a cause stays. */
 function toScope({ scopeType, points, center, radius }: StoredScope, name: string, before: number): Scope[] {
   const common = { cause: `scope:${before}:${name}`, name, isForbidden: scopeType === forbidden };
-  if (points !== undefined) return [{ ...common, contains: polygon(points) }];
-  return center === undefined ? [] : [{ ...common, contains: circle(center, radius ?? 0) }];
+  if (points !== undefined) return [{ ...common, contains: polygon(points), weight: points.length }];
+  return center === undefined
+    ? []
+    : [{ ...common, contains: circle(center, radius ?? 0), weight: circleWeight }];
 }

@@ -24,6 +24,16 @@ export type AlertEffect =
 
 type Raise = Extract<AlertEffect, { readonly kind: "raise" }>;
 
+/** What a cause has come to beyond the beginnings and ends that its message may bring about. */
+interface HeldBack {
+  /** Whether what is written of the cause has begun and not ended. */
+  readonly wasActive: boolean;
+  readonly last: AlertEffect;
+}
+
+/** Beginnings and ends of one cause that one message may bring about; those between them and its last are only counted. */
+export const transitionsMax = 10;
+
 /** What the alerts consumer knows of a device, and what it has not written yet. */
 export interface DeviceState {
   readonly id: number;
@@ -49,6 +59,9 @@ export interface DeviceState {
   /** Not written yet, in order; a cause that goes on is counted in its last `raise`. */
   effects: AlertEffect[];
   raising: ReadonlyMap<string, Raise>;
+  /** Beginnings and ends that the present message has brought about, by cause; empty between messages. */
+  transitions: ReadonlyMap<string, number>;
+  heldBack: ReadonlyMap<string, HeldBack>;
   columns: ReadonlyMap<ReportedColumn, number | string>;
   /** What the columns held when they were last set from here. */
   reported: ReadonlyMap<ReportedColumn, number | string>;
@@ -57,6 +70,8 @@ export interface DeviceState {
   /** The fences that it was last evaluated by. */
   scopes: unknown;
   isDirty: boolean;
+  /** A message is being applied to it in slices: half of that is not to be written, nor the next one applied. */
+  isBusy: boolean;
   /** An alert has begun or ended: that is written at once, what goes on with the rest. */
   isUrgent: boolean;
 }
@@ -104,11 +119,14 @@ export function newState(
     active: causes.length === 0 ? emptySet : new Set(causes),
     effects: [],
     raising: emptyMap,
+    transitions: emptyMap,
+    heldBack: emptyMap,
     columns: emptyMap,
     reported: emptyMap,
     plan: null,
     scopes: null,
     isDirty: false,
+    isBusy: false,
     isUrgent: false,
   };
 }
@@ -157,17 +175,56 @@ export function countOn(state: DeviceState, cause: string, message: Countable): 
 
 /** A trouble that `countOn` did not count. */
 export function raise(state: DeviceState, trigger: Raise["trigger"], message: Countable): void {
-  if (!state.active.has(trigger.cause)) state.isUrgent = true;
-  state.active = ownSet(state.active).add(trigger.cause);
+  const { cause } = trigger;
+  const begins = !state.active.has(cause);
+  if (!begins && state.heldBack.has(cause)) return;
   const effect: Raise = { kind: "raise", trigger, detail: message.detail(), times: 1, counted: message.id };
-  state.raising = ownMap(state.raising).set(trigger.cause, effect);
-  state.effects.push(effect);
+  if (begins) {
+    state.isUrgent = true;
+    state.active = ownSet(state.active).add(cause);
+    if (holdsBack(state, cause, effect)) return;
+  }
+  take(state, effect);
 }
 
 /** `time` in microseconds. */
 export function recover(state: DeviceState, cause: string, time: number): void {
   if (state.active.size === 0 || !ownSet(state.active).delete(cause)) return;
   state.isUrgent = true;
-  ownMap(state.raising).delete(cause);
-  state.effects.push({ kind: "end", cause, endTime: Math.floor(time / 1000) });
+  if (state.raising.size > 0) ownMap(state.raising).delete(cause);
+  const effect: AlertEffect = { kind: "end", cause, endTime: Math.floor(time / 1000) };
+  if (!holdsBack(state, cause, effect)) take(state, effect);
+}
+
+function take(state: DeviceState, effect: AlertEffect): void {
+  if (effect.kind === "raise") state.raising = ownMap(state.raising).set(effect.trigger.cause, effect);
+  state.effects.push(effect);
+}
+
+/** Whether the message has brought about as much of the cause as it may. */
+function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): boolean {
+  const count = (state.transitions.get(cause) ?? 0) + 1;
+  state.transitions = ownMap(state.transitions).set(cause, count);
+  if (count <= transitionsMax) return false;
+  const wasActive = state.heldBack.get(cause)?.wasActive ?? effect.kind === "end";
+  state.heldBack = ownMap(state.heldBack).set(cause, { wasActive, last: effect });
+  return true;
+}
+
+/**
+ * Once everything of a message has been looked at: causes whose transitions were held back are left as their last one
+ * found them. Answers how many were only counted.
+ */
+export function endMessage(state: DeviceState): number {
+  if (state.transitions.size === 0) return 0;
+  let left = 0;
+  for (const count of state.transitions.values()) left += Math.max(0, count - transitionsMax);
+  for (const [cause, { wasActive, last }] of state.heldBack) {
+    if (state.active.has(cause) === wasActive) continue;
+    take(state, last);
+    left--;
+  }
+  state.transitions = emptyMap;
+  state.heldBack = emptyMap;
+  return left;
 }

@@ -63,8 +63,8 @@ export interface Commands {
   isConnected(target: CommandTarget, topic: string): Promise<boolean>;
   /** Resolves once all of these are kept; what waits for a journal that takes nothing is not waited for. */
   kept(sending: readonly Promise<unknown>[]): Promise<void>;
-  /** Resolves when clients that are there have taken most of what they were sent, or are too slow to wait for. */
-  room(): Promise<void>;
+  /** Resolves when the tenant's clients have taken most of what they were sent, or are too slow to wait for. */
+  room(tenant: number): Promise<void>;
 }
 
 /** Where devices may be that have no connection here: the external broker. */
@@ -88,15 +88,22 @@ export interface CommandsDeps {
   readonly now: () => number;
 }
 
-/** Payloads that clients have been sent and have not confirmed; and bytes that their connections have not taken. */
+/** Payloads that a tenant's clients have been sent and have not confirmed; and bytes that their connections have not taken. */
 const waitingBytesMax = 16 * 1024 * 1024;
 const roomWaitMs = 5000;
+const roomLookMs = 20;
 const lookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
   const { db, node, sessions, downlinks, elsewhere, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, unconfirmed } = publishStatuses;
-  let unconfirmedBytes = 0;
+  const unconfirmedBytes = new Map<number, number>();
+
+  function countUnconfirmed(tenant: number, bytes: number): void {
+    const now = (unconfirmedBytes.get(tenant) ?? 0) + bytes;
+    if (now === 0) unconfirmedBytes.delete(tenant);
+    else unconfirmedBytes.set(tenant, now);
+  }
 
   const carries = (target: CommandTarget): target is CommandTarget & { carrier: number } =>
     target.carrier !== null && !sessions.has(target.id);
@@ -139,17 +146,18 @@ export function createCommands(deps: CommandsDeps): Commands {
       const { ttl } = command;
       const { topic, payload } = way.carried === null ? command : carriedMessage(way.carried, command);
       const bytes = way.isLive ? payload.length : 0;
-      unconfirmedBytes += bytes;
+      const { tenant } = way.to.device;
+      countUnconfirmed(tenant, bytes);
       const message = { topic, payload, qos: way.qos, ttl, receipt: id };
       const settled = (acknowledged: boolean) => {
         // Given up before it was kept: no queue had room for it, or no client takes so large a packet.
         if (!acknowledged) resolve(false);
-        unconfirmedBytes -= bytes;
+        countUnconfirmed(tenant, -bytes);
         receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
       };
       const sent = downlinks.send(way.to, message, settled, () => resolve(true));
       if (sent === "awaited") return;
-      unconfirmedBytes -= bytes;
+      countUnconfirmed(tenant, -bytes);
       // The client has gone, or reads too slowly, since its log was written.
       receipts.add({ id, groupLogIntID, publishStatus: sent === "sent" ? unconfirmed : failed });
       resolve(sent === "sent");
@@ -188,10 +196,11 @@ export function createCommands(deps: CommandsDeps): Commands {
         if (await Promise.race([all, pause(lookMs, false)])) return;
       } while (stopped() === null);
     },
-    room: async () => {
-      for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += lookMs) {
-        if (unconfirmedBytes <= waitingBytesMax && sessions.waitingBytes <= waitingBytesMax) return;
-        await pause(lookMs);
+    room: async (tenant) => {
+      for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += roomLookMs) {
+        const unconfirmed = unconfirmedBytes.get(tenant) ?? 0;
+        if (unconfirmed <= waitingBytesMax && sessions.waitingBytes(tenant) <= waitingBytesMax) return;
+        await pause(roomLookMs);
       }
     },
   };

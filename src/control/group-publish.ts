@@ -11,6 +11,7 @@ import {
   type Turn,
   takeTurn,
 } from "../../store/group-turns.js";
+import { createSlice } from "../../store/turns.js";
 import type { TaskKind } from "../tasks/runner.js";
 import { untilServed } from "../tasks/until-served.js";
 import type { Command, Commands } from "./commands.js";
@@ -31,11 +32,15 @@ export interface GroupPublishInput {
 export const groupPublish = "group_publish";
 
 const membersPerTurnDefault = 250;
+/** Payloads of one turn: they are handed over together. */
+export const turnBytesMax = 4 * 1024 * 1024;
+/** Sendings at once, of as many tenants. */
+const sendingsMax = 8;
 
 export interface GroupPublishDeps {
   readonly db: Db;
   readonly commands: Commands;
-  /** Members of one turn: one write, and at most so many packets at once. */
+  /** Members of one turn at most: one write, and at most so many packets at once. */
   readonly membersPerTurn?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -46,6 +51,7 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
   const { db, now, membersPerTurn = membersPerTurnDefault } = deps;
   return {
     resumes: true,
+    apart: sendingsMax,
     run: async ({ task, signal, progress }) => {
       const input = task.input as GroupPublishInput;
       const command = commandOf(input);
@@ -57,11 +63,13 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
       const { id, handedOver, failed } = turns;
       const left = await served(() => countMembersAfter(db, groupIntID, turns.lastMember));
       const total = Math.max(1, handedOver + failed + left);
+      const fitting = Math.floor(turnBytesMax / Math.max(1, payload.length));
+      const perTurn = Math.max(1, Math.min(membersPerTurn, fitting));
       const takeTurns = needAck === 0 ? sendWithout : sendWithReceipts;
       const end = () => endGroupTurns(db, now(), id);
       try {
         for (;;) {
-          const members = await served(() => membersAfter(db, groupIntID, turns.lastMember, membersPerTurn));
+          const members = await served(() => membersAfter(db, groupIntID, turns.lastMember, perTurn));
           if (members.length === 0) break;
           turns = await takeTurns({ ...deps, task, command, signal, served }, turns, members);
           await progress(((turns.handedOver + turns.failed) / total) * 100, told(turns));
@@ -106,15 +114,22 @@ async function sendWithReceipts(
   turns: GroupTurns,
   members: readonly CommandTarget[],
 ): Promise<GroupTurns> {
-  await commands.room();
+  await commands.room(task.tenant);
   const ways = await served(() => Promise.all(members.map((member) => commands.wayTo(member, command))));
   const turn = turnOf(turns, members, ways.filter((way) => way !== null).length);
   const logs = members.map((member, i) => commands.logOf(member, ways[i] ?? null, turns.id, command));
   const ids = await served(() => takeTurn(db, task, now(), turn, logs));
-  const sending = ids.map(async (logID, i) => {
+  const sending: Promise<unknown>[] = [];
+  const slice = createSlice();
+  for (const [i, logID] of ids.entries()) {
     const way = ways[i] ?? null;
-    if (way !== null) await commands.send(way, { logID, groupLogIntID: turns.id }, command);
-  });
+    if (way === null) continue;
+    const sent = commands.send(way, { logID, groupLogIntID: turns.id }, command);
+    // It is waited for below.
+    sent.catch(() => undefined);
+    sending.push(sent);
+    if (slice.isOver()) await slice.next();
+  }
   await unlessAborted(commands.kept(sending), signal);
   return sum(turns, turn);
 }
@@ -126,12 +141,14 @@ async function sendWithout(
   members: readonly CommandTarget[],
 ): Promise<GroupTurns> {
   const { topic, payload } = command;
-  await commands.room();
+  await commands.room(task.tenant);
   const there = await served(() => Promise.all(members.map((member) => commands.isConnected(member, topic))));
   const turn = turnOf(turns, members, there.filter(Boolean).length);
   await served(() => takeTurn(db, task, now(), turn, []));
+  const slice = createSlice();
   for (const [i, member] of members.entries()) {
     if (there[i] === true) commands.sendToMember(member, topic, payload);
+    if (slice.isOver()) await slice.next();
   }
   return sum(turns, turn);
 }

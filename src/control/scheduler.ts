@@ -92,7 +92,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
       await commands.send(way, { logID, groupLogIntID: null }, sent[i] as Command);
     });
     await Promise.race([commands.kept(sending), closing]);
-    return due.length === runsPerStep;
+    return true;
   }
 
   async function runForGroups(): Promise<boolean> {

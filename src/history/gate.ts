@@ -6,10 +6,13 @@ import type { Change } from "../../store/changes.js";
  * has changed, and a removal waits for the writes that may not have seen the change.
  */
 export interface HistoryGate {
-  /** Grows when devices, products or data points have changed. */
-  readonly generation: number;
+  /** Grows when devices, products or data points of the tenant have changed. */
+  generation(tenant: number): number;
   changed(change: Change): void;
-  /** Runs one look and write; a removal that begins meanwhile waits for its end. */
+  /**
+   * Runs one look and write; a removal that begins meanwhile waits for its end, so that one look is enough: what is
+   * deleted behind it is removed after the write.
+   */
   run<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when every write that began before has ended; later ones look anew. */
   settled(): Promise<void>;
@@ -19,13 +22,14 @@ const entities = new Set(["device", "product", "data_point"]);
 
 export function createHistoryGate(): HistoryGate {
   const running = new Set<Promise<unknown>>();
-  let generation = 0;
+  /** Changes by tenant, and removals, which concern all. */
+  const changes = new Map<number, number>();
+  let removals = 0;
   return {
-    get generation() {
-      return generation;
-    },
-    changed: ({ entity, action }) => {
-      if (entities.has(entity) && !(entity === "device" && action === "create")) generation++;
+    generation: (tenant) => removals + (changes.get(tenant) ?? 0),
+    changed: ({ tenant, entity, action }) => {
+      if (!entities.has(entity) || (entity === "device" && action === "create")) return;
+      changes.set(tenant, (changes.get(tenant) ?? 0) + 1);
     },
     run: async (work) => {
       const job = work();
@@ -37,7 +41,7 @@ export function createHistoryGate(): HistoryGate {
       }
     },
     settled: async () => {
-      generation++;
+      removals++;
       await Promise.allSettled([...running]);
     },
   };

@@ -60,14 +60,13 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
 
         /** What is deleted meanwhile must not come back: its name may have a successor. */
         async function check(): Promise<void> {
-          while (checked !== gate.generation) {
-            const now = gate.generation;
-            const found = await findDevicesByName(db, task.tenant, [owner.deviceID]);
-            if (found.get(owner.deviceID)?.id !== id) throw new TaskFailure("the device is gone");
-            const points = await dataPointsOf(db, owner.productIntID);
-            fields = new Set(points.map((point) => point.field));
-            checked = now;
-          }
+          const now = gate.generation(task.tenant);
+          if (checked === now) return;
+          const found = await findDevicesByName(db, task.tenant, [owner.deviceID]);
+          if (found.get(owner.deviceID)?.id !== id) throw new TaskFailure("the device is gone");
+          const points = await dataPointsOf(db, owner.productIntID);
+          fields = new Set(points.map((point) => point.field));
+          checked = now;
         }
 
         return redecode({

@@ -13,7 +13,7 @@ import type { PointAnswer } from "./values.js";
 export interface Targets {
   /** Appends the names and answers what they are. */
   resolve(names: readonly TargetName[]): Promise<TargetAnswer[]>;
-  /** Looks those up again that were found before the last change. */
+  /** Looks those up again that were found before the last change; within `HistoryGate.run`. */
   renew(places: readonly number[]): Promise<void>;
   /** The series at a place; null when there is none, or another than the one that was told. */
   series(place: number): SeriesRef | null;
@@ -36,6 +36,15 @@ interface KnownPoint {
   readonly answer: PointAnswer;
 }
 
+/** What was looked up while a generation lasted. */
+interface Known {
+  readonly generation: number;
+  readonly devices: Map<string, NamedDevice | null>;
+  readonly products: Map<number, ReadonlyMap<string, KnownPoint>>;
+}
+
+const nothing = (generation: number): Known => ({ generation, devices: new Map(), products: new Map() });
+
 export interface TargetsDeps {
   readonly db: Db;
   readonly refs: SeriesRefs;
@@ -54,17 +63,9 @@ function toKnown(point: DataPoint): KnownPoint {
 
 export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets {
   let found: Found[] = [];
-  let devices = new Map<string, NamedDevice | null>();
-  let products = new Map<number, ReadonlyMap<string, KnownPoint>>();
-  let loaded = gate.generation;
+  let known = nothing(gate.generation(tenant));
 
-  function forget(): void {
-    loaded = gate.generation;
-    devices = new Map();
-    products = new Map();
-  }
-
-  async function load(names: readonly TargetName[]): Promise<void> {
+  async function load({ devices, products }: Known, names: readonly TargetName[]): Promise<void> {
     const missing = [...new Set(names.map(({ deviceID }) => deviceID))].filter((id) => !devices.has(id));
     const rows = await findDevicesByName(db, tenant, missing);
     for (const deviceID of missing) devices.set(deviceID, rows.get(deviceID) ?? null);
@@ -75,12 +76,12 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     }
   }
 
-  function look({ deviceID, dataPointID }: TargetName): Lookup {
+  function look({ devices, products }: Known, { deviceID, dataPointID }: TargetName): Lookup {
     const device = devices.get(deviceID);
     if (device === undefined || device === null) return { answer: noDevice, series: null };
-    const known = products.get(device.productIntID)?.get(dataPointID);
-    if (known === undefined) return { answer: noPoint, series: null };
-    const { point, answer } = known;
+    const reported = products.get(device.productIntID)?.get(dataPointID);
+    if (reported === undefined) return { answer: noPoint, series: null };
+    const { point, answer } = reported;
     if (point.dataTransType === 2) return { answer: issueOnly, series: null };
     const { productID } = device;
     const series = refs.of(
@@ -90,14 +91,13 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     return { answer, series };
   }
 
-  /** Looks until nothing has changed meanwhile. */
+  /** What changes while it looks is looked up again by the next `renew`. */
   async function lookUp(names: readonly TargetName[]): Promise<{ lookups: Lookup[]; generation: number }> {
-    for (;;) {
-      if (loaded !== gate.generation) forget();
-      const generation = loaded;
-      await load(names);
-      if (generation === gate.generation) return { lookups: names.map(look), generation };
-    }
+    if (known.generation !== gate.generation(tenant)) known = nothing(gate.generation(tenant));
+    // Another look may begin anew meanwhile: what this one finds must not go there.
+    const mine = known;
+    await load(mine, names);
+    return { lookups: names.map((name) => look(mine, name)), generation: mine.generation };
   }
 
   return {
@@ -112,7 +112,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     renew: async (places) => {
       const stale = places.flatMap((place) => {
         const one = found[place];
-        return one === undefined || one.generation === gate.generation ? [] : [one];
+        return one === undefined || one.generation === gate.generation(tenant) ? [] : [one];
       });
       if (stale.length === 0) return;
       const { lookups, generation } = await lookUp(stale.map(({ name }) => name));
@@ -126,7 +126,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     series: (place) => found[place]?.series ?? null,
     reset: () => {
       found = [];
-      forget();
+      known = nothing(gate.generation(tenant));
     },
   };
 }

@@ -1,13 +1,17 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { addressBlock } from "../../ingest/address-block.js";
 import { createBackOff } from "../../ingest/back-off.js";
 import { findApiKey } from "../../store/api-keys.js";
 import type { Actor } from "../../store/changes.js";
 import type { Clock } from "../../store/clock.js";
+import { hasControls } from "../../store/control-characters.js";
 import type { Db } from "../../store/db.js";
-import { equalText, hashGenerated, isSlow, verifySecret } from "../../store/secrets.js";
+import { hashGenerated, isSlow, verifySecret } from "../../store/secrets.js";
 import { findSession } from "../../store/sessions.js";
 import type { Role } from "../../store/users.js";
 import { ApiError } from "./errors.js";
+import { createPasswords, freeFailures, type Passwords, waitsFor } from "./passwords.js";
+import { createSlowSecrets } from "./slow-secrets.js";
 
 /** Who calls: always bound to one tenant. */
 export interface Caller extends Actor {
@@ -54,7 +58,7 @@ export interface Authenticator {
   caller(authorization: string | undefined, address: string): Promise<Caller>;
   /** Forgets these remembered credentials, and nobody else's. */
   forget(of: Forgotten): void;
-  readonly failures: Backoff;
+  readonly passwords: Passwords;
 }
 
 /** A secret that a person chose, and the slow hash of it that the metadata have. */
@@ -63,6 +67,8 @@ export interface ChosenSecret {
   readonly secretHash: string;
 }
 
+/** API keys are counted by address, whatever they are. */
+const anyKey = "";
 const rememberedMs = 60_000;
 const rememberedMax = 10_000;
 
@@ -93,29 +99,18 @@ export function createAuthenticator(
   const keyed = (text: string) => createHmac("sha256", processKey).update(text).digest("base64");
   const remembered = new Map<string, Verified>();
   const underWay = new Map<string, Verifying>();
-  const failures = createBackoff(monotonic);
-  /** Slow hash → keyed hash of the secret that it was found to be of. */
-  const proven = new Map<string, string>();
-  if (chosen !== null) proven.set(chosen.secretHash, keyed(chosen.appSecret));
-
-  /** No slow hash is computed twice for one secret: requests do not wait for it. */
-  async function isRight(secret: string, hash: string): Promise<boolean> {
-    const known = proven.get(hash);
-    if (known !== undefined) return equalText(known, keyed(secret));
-    const right = await verifySecret(secret, hash);
-    if (right && isSlow(hash)) proven.set(hash, keyed(secret));
-    return right;
-  }
+  const guesses = createBackOff(monotonic, freeFailures);
+  const secrets = createSlowSecrets();
+  if (chosen !== null) secrets.add(chosen.appSecret, chosen.secretHash);
 
   async function verify(authorization: string, address: string): Promise<Verified> {
     const key = apiKeyOf(authorization);
     if (key === null) return fromSession(bearerOf(authorization));
-    const backoffKey = `${address} ${key.appID}`;
-    failures.attempt(backoffKey);
-    const found = await findApiKey(db, key.appID);
-    const right = found !== undefined && (await isRight(key.appSecret, found.secretHash));
-    if (!right || (found.expiresAt !== null && found.expiresAt <= now())) throw denied();
-    failures.succeeded(backoffKey);
+    const { appID, appSecret } = key;
+    const found = hasControls(appID) ? undefined : await findApiKey(db, appID);
+    if (found === undefined || !(await isRight(appSecret, found.secretHash, address)))
+      throw wrongKey(address);
+    if (found.expiresAt !== null && found.expiresAt <= now()) throw denied();
     const { tenant, tenantID, userIntID, username } = found;
     return {
       caller: { tenant, tenantID, userIntID, username, role: lowerOf(found.role, found.userRole) },
@@ -124,6 +119,31 @@ export function createAuthenticator(
       apiKey: found.id,
       session: null,
     };
+  }
+
+  /**
+   * A key that is right gets in whatever else comes from its address: telling costs nothing. One that only a slow
+   * hash can tell of, another process's API_KEY, waits its turn until it has been right once.
+   */
+  async function isRight(secret: string, hash: string, address: string): Promise<boolean> {
+    if (!isSlow(hash)) return verifySecret(secret, hash);
+    const known = secrets.recall(secret, hash);
+    if (known !== undefined) return known;
+    const leftMs = guesses.attempt(address, anyKey);
+    if (leftMs > 0) throw waitsFor(leftMs);
+    const right = await secrets.verify(secret, hash, addressBlock(address)).catch((error: unknown) => {
+      guesses.undecided(address, anyKey);
+      throw error;
+    });
+    if (!right) throw denied();
+    guesses.undecided(address, anyKey);
+    return true;
+  }
+
+  /** Counted by address alone: what is guessed is no name, and whether a key exists is nobody's business. */
+  function wrongKey(address: string): ApiError {
+    const leftMs = guesses.attempt(address, anyKey);
+    return leftMs > 0 ? waitsFor(leftMs) : denied();
   }
 
   async function fromSession(token: string): Promise<Verified> {
@@ -169,7 +189,7 @@ export function createAuthenticator(
   }
 
   return {
-    failures,
+    passwords: createPasswords(db, monotonic, secrets),
     forget: (of) => {
       for (const [digest, verified] of remembered) if (isOf(verified, of)) remembered.delete(digest);
       for (const { missed } of underWay.values()) missed.push(of);
@@ -222,26 +242,4 @@ function apiKeyOf(authorization: string): { appID: string; appSecret: string } |
     return null;
   }
   return { appID: text.slice(0, at), appSecret: text.slice(at + 1) };
-}
-
-/** Slows down guessing of one (address, name). */
-export interface Backoff {
-  /** Counts as a failure until `succeeded` says otherwise. @throws ApiError TOO_MANY_REQUESTS while the wait lasts */
-  attempt(key: string): void;
-  succeeded(key: string): void;
-}
-
-const freeFailures = 5;
-
-export function createBackoff(monotonic: () => number): Backoff {
-  const failures = createBackOff(monotonic, freeFailures);
-  return {
-    attempt: (key) => {
-      const leftMs = failures.attempt(key);
-      if (leftMs === 0) return;
-      const headers = { "Retry-After": String(Math.ceil(leftMs / 1000)) };
-      throw new ApiError("TOO_MANY_REQUESTS", "too many failed attempts, try again later", {}, headers);
-    },
-    succeeded: failures.succeeded,
-  };
 }

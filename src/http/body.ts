@@ -1,6 +1,8 @@
 import { ApiError } from "./errors.js";
 
 export const jsonBytesMax = 1024 * 1024;
+/** Of a body whose sender need not show who he is: a login, with each character as an escape. */
+export const publicBodyBytesMax = 16 * 1024;
 
 /** The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger, BAD_REQUEST when cut */
 export async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
@@ -22,12 +24,12 @@ export async function readBody(request: Request, bytesMax: number): Promise<Buff
 }
 
 /** @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST */
-export async function readJsonBody(request: Request): Promise<unknown> {
+export async function readJsonBody(request: Request, bytesMax = jsonBytesMax): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be application/json");
   }
-  const bytes = await readBody(request, jsonBytesMax);
+  const bytes = await readBody(request, bytesMax);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

@@ -71,6 +71,14 @@ export function invalid(errors: Readonly<Record<string, string>>): ApiError {
   return new ApiError("PARAMETER_INVALID", `invalid: ${Object.keys(errors).join(", ")}`, errors);
 }
 
+/** Where a store's LIMIT is of how many there may be. @throws ApiError RESOURCE_LIMITED for it, else the error as it is */
+export function limited(error: unknown): never {
+  if (error instanceof StoreError && error.code === "LIMIT") {
+    throw new ApiError("RESOURCE_LIMITED", error.message);
+  }
+  throw error;
+}
+
 /** Status, headers and body of an error, for any way of writing an answer. */
 export function failureOf({ errorCode, message, errors, headers }: ApiError) {
   return {

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { withoutControls } from "../../store/control-characters.js";
 import { readInteger, readNumber } from "../../store/number-text.js";
 import { inWords, meant } from "../words.js";
 import { ApiError, invalid } from "./errors.js";
@@ -60,8 +61,7 @@ export const name = z
   .trim()
   .min(1, "must not be empty")
   .max(nameLengthMax)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  .regex(/^[^\u0000-\u001f\u007f]*$/, "must not hold control characters");
+  .regex(withoutControls, "must not hold control characters");
 
 export const text = z.string().max(textLengthMax);
 

@@ -1,44 +1,78 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { createGzip, gzip } from "node:zlib";
+import { createSlice } from "../../store/turns.js";
+import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
 import { createSlots } from "./parallel.js";
 import { qualitiesOf } from "./qualities.js";
-import type { Answer } from "./route.js";
+import { type Answer, jsonType } from "./route.js";
 
 /** Shorter texts fit one packet as they are. */
 const gzipCharactersMin = 1024;
+const gzipLevel = 4;
 /** Compressing shares the threads of the pool with the journal's writes. */
 const gzipSlot = createSlots(2);
 const compress = promisify(gzip);
 
 /**
  * JSON that its reader may know already: 304 where `If-None-Match` names its tag, gzip where that is accepted. The
- * tag is of the content, however encoded.
+ * tag is of the content, however encoded. A long answer is made as it is read, and never whole.
+ * @param form of the columns' elements: with their keys it says what they are
  */
 export async function knownAnswer(
   request: Request,
   body: object,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>>,
+  form: string,
 ): Promise<Answer> {
-  const text = JSON.stringify(body);
-  const tag = tagOf(text, headers);
+  const text = isLong(body) ? null : JSON.stringify(body);
+  const tag = await tagOf(text === null ? keyPieces(body) : [text], `${JSON.stringify(headers)} ${form}`);
   const all = { ...headers, ETag: tag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding" };
   if (isKnown(request.headers.get("if-none-match"), tag)) return { status: 304, headers: all };
-  if (text.length < gzipCharactersMin || !acceptsGzip(request.headers.get("accept-encoding"))) {
-    return { status: 200, body: text, type: "application/json; charset=utf-8", headers: all };
+  const packs =
+    (text === null || text.length >= gzipCharactersMin) &&
+    acceptsGzip(request.headers.get("accept-encoding"));
+  const packed = { ...all, "Content-Encoding": "gzip" };
+  if (text === null) {
+    const chunks = chunksOfTexts(jsonTexts(body));
+    return packs
+      ? { status: 200, body: streamOf(gzipped(chunks)), type: jsonType, headers: packed }
+      : { status: 200, body: streamOf(chunks), type: jsonType, headers: all };
   }
-  const packed = await gzipSlot(() => compress(text, { level: 4 }));
-  return {
-    status: 200,
-    body: new Uint8Array(packed),
-    type: "application/json; charset=utf-8",
-    headers: { ...all, "Content-Encoding": "gzip" },
-  };
+  if (!packs) return { status: 200, body: text, type: jsonType, headers: all };
+  const bytes = await gzipSlot(() => compress(text, { level: gzipLevel }));
+  return { status: 200, body: new Uint8Array(bytes), type: jsonType, headers: packed };
 }
 
-function tagOf(text: string, headers: Readonly<Record<string, string>>): string {
-  const hash = createHash("sha1").update(text).update(JSON.stringify(headers));
-  return `W/"${hash.digest("base64url")}"`;
+/** Packs chunk by chunk, each in its turn of the pool. */
+async function* gzipped(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
+  const pack = createGzip({ level: gzipLevel });
+  const packed: Uint8Array[] = [];
+  pack.on("data", (bytes: Uint8Array) => packed.push(bytes));
+  const step = (begin: (done: (error?: Error | null) => void) => void) =>
+    gzipSlot(
+      () => new Promise<void>((resolve, reject) => begin((error) => (error ? reject(error) : resolve()))),
+    );
+  try {
+    for await (const chunk of chunks) {
+      await step((done) => pack.write(chunk, done));
+      yield* packed.splice(0);
+    }
+    await step((done) => pack.once("end", done).end());
+    yield* packed.splice(0);
+  } finally {
+    pack.destroy();
+  }
+}
+
+async function tagOf(pieces: Iterable<string | Uint8Array>, form: string): Promise<string> {
+  const hash = createHash("sha1");
+  const slice = createSlice();
+  for (const piece of pieces) {
+    hash.update(piece);
+    if (slice.isOver()) await slice.next();
+  }
+  return `W/"${hash.update(form).digest("base64url")}"`;
 }
 
 /** RFC 9110 13.1.2: a list of tags, compared weakly, or *. */

@@ -3,9 +3,12 @@ import { readRequestTime } from "../../query/time-text.js";
 import { type Zone, zone } from "../../query/zone.js";
 import { StoreError } from "../../store/errors.js";
 import { readInteger, readNumber } from "../../store/number-text.js";
+import { createPageBudget } from "../../store/page-bytes.js";
 import type { ColumnType, Filter, Listing, Page, PageRequest } from "../../store/table.js";
+import { createSlice } from "../../store/turns.js";
 import { ApiError, invalid } from "./errors.js";
-import type { Answer } from "./route.js";
+import { chunksOfTexts, streamOf } from "./json-stream.js";
+import { type Answer, jsonType } from "./route.js";
 
 export const pageLimitDefault = 10;
 export const pageLimitMax = 1000;
@@ -199,16 +202,43 @@ export function wholeNumber(
   return absent;
 }
 
-/** The page envelope of the interface. */
-export function pageAnswer<Row>(page: Page<Row>, request: PageRequest, view: (row: Row) => object): Answer {
+/** Longer pages are made as their reader takes them. */
+const wholeBytesMax = 64 * 1024;
+
+/** The page envelope of the interface. A page ends at a whole row by `pageBytesMax` of its JSON, and says so. */
+export async function pageAnswer<Row>(
+  page: Page<Row>,
+  request: PageRequest,
+  view: (row: Row) => object,
+): Promise<Answer> {
+  const budget = createPageBudget();
+  const slice = createSlice();
+  const rows: string[] = [];
+  let bytes = 0;
+  for (const row of page.items) {
+    const text = JSON.stringify(view(row));
+    const own = Buffer.byteLength(text);
+    if (!budget.fits(own)) break;
+    bytes += own;
+    rows.push(text);
+    if (slice.isOver()) await slice.next();
+  }
+  const meta = JSON.stringify({ count: page.count, limit: request.limit, page: request.page });
   return {
     status: 200,
-    body: {
-      items: page.items.map(view),
-      meta: { count: page.count, limit: request.limit, page: request.page },
-    },
-    headers: page.truncated === true ? { Truncated: "true" } : {},
+    type: jsonType,
+    body:
+      bytes <= wholeBytesMax
+        ? [...pageTexts(rows, meta)].join("")
+        : streamOf(chunksOfTexts(pageTexts(rows, meta))),
+    headers: page.truncated === true || budget.full ? { Truncated: "true" } : {},
   };
+}
+
+function* pageTexts(rows: readonly string[], meta: string): Generator<string, void> {
+  yield '{"items":[';
+  for (const [i, row] of rows.entries()) yield i === 0 ? row : `,${row}`;
+  yield `],"meta":${meta}}`;
 }
 
 export const idsQuery = z.object({

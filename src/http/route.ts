@@ -2,9 +2,10 @@ import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import type { Logger } from "../log.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
-import { readJsonBody } from "./body.js";
+import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
+import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 
 /** What a handler answers; the frame adds the headers that every answer carries. */
 export interface Answer {
@@ -27,6 +28,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /** Ends the connection, whatever waits on it to be read. */
+  readonly hangUp: () => void;
 }
 
 export interface Shape {
@@ -87,6 +90,9 @@ export interface FrameDeps {
   readonly log: Logger;
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
+  readonly hangUp: (context: Context) => void;
+  /** The caller has shown a right credential, before anything of his body is read. */
+  readonly onCaller: (context: Context, caller: Caller) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
 }
@@ -127,14 +133,16 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
   checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
+  const bytesMax = one.spec.access === "public" ? publicBodyBytesMax : jsonBytesMax;
   return handle({
     caller,
     variant,
     address,
     request: context.req.raw,
+    hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
-    body: body && parseWith(body, await readJsonBody(context.req.raw)),
+    body: body && parseWith(body, await readJsonBody(context.req.raw, bytesMax)),
   } as never);
 }
 
@@ -155,6 +163,7 @@ async function identify(
 ): Promise<Caller | undefined> {
   if (access === "public") return undefined;
   const caller = await deps.authenticator.caller(context.req.header("authorization"), address);
+  deps.onCaller(context, caller);
   if (!mayCall(caller.role, access)) {
     throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);
   }
@@ -207,14 +216,19 @@ async function frame(
   return response;
 }
 
-const json = "application/json; charset=utf-8";
+export const jsonType = "application/json; charset=utf-8";
 
 function respond(answer: Answer): Response {
   const { body, status, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });
   const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
-  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : JSON.stringify(body);
-  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? json, ...headers } });
+  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : jsonOf(body);
+  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
+}
+
+/** Long answers are made as their reader takes them. */
+function jsonOf(body: object): string | ReadableStream<Uint8Array> {
+  return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
 }
 
 function respondError(error: ApiError): Response {

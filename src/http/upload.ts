@@ -6,6 +6,12 @@ import { ApiError, invalid } from "./errors.js";
 
 /** What a form may hold beside its file: boundaries, headers, small fields. */
 const overheadBytesMax = 64 * 1024;
+/** Beside its one file a form may carry some fields, and files that nobody asked for; the first beyond ends it. */
+const partsMax = 110;
+const filesMax = 10;
+
+const tooManyParts = () =>
+  new ApiError("BAD_REQUEST", `the form has more than ${partsMax} parts or ${filesMax} files`);
 
 export interface Upload {
   /** Name of the form's field that carries the file. */
@@ -32,6 +38,9 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
   const form = openForm(type);
   let file: WriteStream | null = null;
   let written: Promise<void> | null = null;
+  for (const bound of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
+    form.on(bound, () => form.destroy(tooManyParts()));
+  }
   form.on("file", (name, stream) => {
     if (name !== field || written !== null) {
       stream.resume();
@@ -66,7 +75,8 @@ async function close(file: WriteStream | null): Promise<void> {
 
 function openForm(type: string) {
   try {
-    return new Busboy({ headers: { "content-type": type }, limits: { fields: 100, parts: 110 } });
+    const limits = { parts: partsMax, files: filesMax, fields: partsMax };
+    return new Busboy({ headers: { "content-type": type }, limits });
   } catch {
     throw new ApiError("BAD_REQUEST", "the multipart body has no boundary");
   }

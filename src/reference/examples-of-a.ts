@@ -10,7 +10,7 @@ export const examplesOfA: RecordedExamples = {
           items: [
             {
               id: 2,
-              alertName: "hot 292",
+              alertName: "hot 293",
               alertContent: "warmer than 40 °C for a minute",
               alertSeverity: 2,
               alertSeverityLabel: "主要",
@@ -40,7 +40,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           id: 3,
-          alertName: "hot 293",
+          alertName: "hot 294",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           alertSeverityLabel: "主要",
@@ -260,7 +260,7 @@ export const examplesOfA: RecordedExamples = {
         value: {
           items: [
             {
-              id: 209,
+              id: 211,
               at: "2026-11-21 10:00:00",
               userIntID: 1,
               username: "admin",
@@ -277,7 +277,7 @@ export const examplesOfA: RecordedExamples = {
             },
           ],
           meta: {
-            count: 207,
+            count: 209,
             limit: 5,
             page: 1,
           },
@@ -767,7 +767,7 @@ export const examplesOfA: RecordedExamples = {
           items: [
             {
               id: 6,
-              name: "cert-287",
+              name: "cert-288",
               enable: 1,
               createAt: "2026-11-21 10:00:00",
             },
@@ -1323,7 +1323,7 @@ export const examplesOfA: RecordedExamples = {
           items: [
             {
               id: 3,
-              topic: "news/288",
+              topic: "news/289",
               qos: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
@@ -1638,7 +1638,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "cert-287",
+            label: "cert-288",
             value: 6,
           },
         ],
@@ -2258,8 +2258,8 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "imported",
-            value: 25,
+            label: "name of rule-58",
+            value: 21,
           },
         ],
       },
@@ -2306,7 +2306,7 @@ export const examplesOfA: RecordedExamples = {
         value: [
           {
             label: "code-217",
-            value: "55rPF3",
+            value: "00Zv8b",
             attr: {
               cloudProtocol: 7,
               productIntID: 16,
@@ -2479,7 +2479,7 @@ export const examplesOfA: RecordedExamples = {
           items: [
             {
               id: 4,
-              topic: "news/289",
+              topic: "news/290",
               qos: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
@@ -2502,7 +2502,7 @@ export const examplesOfA: RecordedExamples = {
           items: [
             {
               id: 5,
-              scheduleName: "s-290",
+              scheduleName: "s-291",
               scheduleType: 1,
               scheduleTypeLabel: "定时重复",
               IntervalMinute: 60,
@@ -2580,16 +2580,16 @@ export const examplesOfA: RecordedExamples = {
         value: {
           items: [
             {
-              id: 2,
-              username: "user-280",
+              id: 3,
+              username: "user-281",
               role: "operator",
               tenantID: "Cq8LZ0aT7",
               createAt: "2026-11-21 10:00:00",
-              updateAt: null,
+              updateAt: "2026-11-21 10:00:00",
             },
           ],
           meta: {
-            count: 2,
+            count: 3,
             limit: 5,
             page: 1,
           },
@@ -2602,8 +2602,8 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 4,
-          username: "user-282",
+          id: 5,
+          username: "user-283",
           role: "operator",
           tenantID: "Cq8LZ0aT7",
           createAt: "2026-11-21 10:00:00",
@@ -2652,7 +2652,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           id: 1,
-          alertName: "hot 291",
+          alertName: "hot 292",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           alertSeverityLabel: "主要",
@@ -2672,7 +2672,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          alertName: "hot 291",
+          alertName: "hot 292",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           productID: "k3Xb9Q",
@@ -2953,7 +2953,7 @@ export const examplesOfA: RecordedExamples = {
         value: {
           deviceID: "bench-1",
           payload: "on",
-          scheduleName: "s-290",
+          scheduleName: "s-291",
           scheduleType: 1,
           IntervalMinute: 60,
         },
@@ -3264,7 +3264,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           id: 3,
-          topic: "news/288",
+          topic: "news/289",
           qos: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
@@ -3275,7 +3275,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          topic: "news/288",
+          topic: "news/289",
           qos: 1,
         },
       },
@@ -3447,7 +3447,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           id: 4,
-          topic: "news/289",
+          topic: "news/290",
           qos: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
@@ -3458,7 +3458,7 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          topic: "news/289",
+          topic: "news/290",
           qos: 1,
         },
       },
@@ -3490,9 +3490,9 @@ export const examplesOfA: RecordedExamples = {
         value: {
           id: 2,
           tenantID: "Cq8LZ0aT7",
-          tenantName: "east-284",
+          tenantName: "east-285",
           createAt: "2026-11-21 10:00:00",
-          username: "admin-of-east-285",
+          username: "admin-of-east-286",
           password: "Jx0…",
         },
       },
@@ -3501,8 +3501,8 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          tenantName: "east-284",
-          username: "admin-of-east-285",
+          tenantName: "east-285",
+          username: "admin-of-east-286",
         },
       },
     ],
@@ -3538,7 +3538,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           id: 4,
-          alertName: "hot 294",
+          alertName: "hot 295",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           alertSeverityLabel: "主要",
@@ -3607,7 +3607,7 @@ export const examplesOfA: RecordedExamples = {
         form: null,
         value: {
           id: 5,
-          name: "cert-286",
+          name: "cert-287",
           enable: 0,
           createAt: "2026-11-21 10:00:00",
           CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
@@ -3930,6 +3930,18 @@ export const examplesOfA: RecordedExamples = {
       },
     ],
   },
+  "put /api/v1/me/password": {
+    request: [
+      {
+        form: null,
+        value: {
+          password: "correct horse battery",
+          newPassword: "battery staple",
+          revokeApiKeys: true,
+        },
+      },
+    ],
+  },
   "put /api/v1/metrics/{id}": {
     "200": [
       {
@@ -4021,8 +4033,8 @@ export const examplesOfA: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 5,
-          username: "user-283",
+          id: 6,
+          username: "user-284",
           role: "viewer",
           tenantID: "Cq8LZ0aT7",
           createAt: "2026-11-21 10:00:00",

@@ -10,7 +10,7 @@ export const examplesOfB: RecordedExamples = {
           items: [
             {
               id: 2,
-              alertName: "hot 113",
+              alertName: "hot 114",
               alertContent: "warmer than 40 °C for a minute",
               alertSeverity: 2,
               alertSeverityLabel: "主要",
@@ -40,7 +40,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           id: 3,
-          alertName: "hot 114",
+          alertName: "hot 115",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           alertSeverityLabel: "主要",
@@ -260,7 +260,7 @@ export const examplesOfB: RecordedExamples = {
         value: {
           items: [
             {
-              id: 124,
+              id: 126,
               at: "2026-11-21 10:00:00",
               userIntID: 1,
               username: "admin",
@@ -277,7 +277,7 @@ export const examplesOfB: RecordedExamples = {
             },
           ],
           meta: {
-            count: 122,
+            count: 124,
             limit: 5,
             page: 1,
           },
@@ -515,20 +515,20 @@ export const examplesOfB: RecordedExamples = {
         value: {
           items: [
             {
-              id: 8,
+              id: 5,
               deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
               deviceName: "north",
               IP: "192.0.2.7",
               keepAlive: 60,
               tenantID: "Cq8LZ0aT7",
-              deviceStatus: 0,
-              deviceStatusLabel: "下线",
+              deviceStatus: 1,
+              deviceStatusLabel: "上线",
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
             },
           ],
           meta: {
-            count: 4,
+            count: 3,
             limit: 100,
             page: 1,
           },
@@ -708,7 +708,7 @@ export const examplesOfB: RecordedExamples = {
           deviceTypeLabel: "终端",
           statusLabel: "离线",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           createUser: "admin",
           mqttBroker: "iot.example.com:1883",
@@ -729,7 +729,7 @@ export const examplesOfB: RecordedExamples = {
           items: [
             {
               id: 4,
-              name: "cert-108",
+              name: "cert-109",
               enable: 1,
               createAt: "2026-11-21 10:00:00",
             },
@@ -953,7 +953,7 @@ export const examplesOfB: RecordedExamples = {
           ],
           meta: {
             count: 1,
-            limit: 5,
+            limit: 10,
             page: 1,
           },
         },
@@ -1193,7 +1193,7 @@ export const examplesOfB: RecordedExamples = {
               id: 3,
               groupID: "w7Hn2c",
               groupName: "east",
-              topic: "/groups/LF0t7e/inbox",
+              topic: "/groups/NabXXh/inbox",
               payload: "on",
               publishStatus: 3,
               publishStatusLabel: "不需要回执",
@@ -1261,7 +1261,7 @@ export const examplesOfB: RecordedExamples = {
           items: [
             {
               id: 3,
-              topic: "news/109",
+              topic: "news/110",
               qos: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
@@ -1576,7 +1576,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: [
           {
-            label: "cert-108",
+            label: "cert-109",
             value: 4,
           },
         ],
@@ -2258,7 +2258,7 @@ export const examplesOfB: RecordedExamples = {
         value: [
           {
             label: "renamed-38",
-            value: "R9PpCQ",
+            value: "CbwPRn",
             attr: {
               cloudProtocol: 2,
               productIntID: 8,
@@ -2386,9 +2386,6 @@ export const examplesOfB: RecordedExamples = {
               description: "glass",
               devices: [
                 {
-                  id: 15,
-                },
-                {
                   id: 14,
                 },
                 {
@@ -2425,7 +2422,7 @@ export const examplesOfB: RecordedExamples = {
               userIntID: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
-              deviceCount: 12,
+              deviceCount: 11,
             },
           ],
           meta: {
@@ -2447,9 +2444,6 @@ export const examplesOfB: RecordedExamples = {
           productName: "greenhouse",
           description: "glass",
           devices: [
-            {
-              id: 15,
-            },
             {
               id: 14,
             },
@@ -2487,7 +2481,7 @@ export const examplesOfB: RecordedExamples = {
           userIntID: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
-          deviceCount: 12,
+          deviceCount: 11,
           createUser: "admin",
         },
       },
@@ -2501,7 +2495,7 @@ export const examplesOfB: RecordedExamples = {
           items: [
             {
               id: 4,
-              topic: "news/110",
+              topic: "news/111",
               qos: 1,
               createAt: "2026-11-21 10:00:00",
               updateAt: null,
@@ -2524,7 +2518,7 @@ export const examplesOfB: RecordedExamples = {
           items: [
             {
               id: 5,
-              scheduleName: "s-111",
+              scheduleName: "s-112",
               scheduleType: 1,
               scheduleTypeLabel: "定时重复",
               IntervalMinute: 60,
@@ -2602,16 +2596,16 @@ export const examplesOfB: RecordedExamples = {
         value: {
           items: [
             {
-              id: 2,
-              username: "user-101",
+              id: 3,
+              username: "user-102",
               role: "operator",
               tenantID: "Cq8LZ0aT7",
               createAt: "2026-11-21 10:00:00",
-              updateAt: null,
+              updateAt: "2026-11-21 10:00:00",
             },
           ],
           meta: {
-            count: 2,
+            count: 3,
             limit: 5,
             page: 1,
           },
@@ -2624,8 +2618,8 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 4,
-          username: "user-103",
+          id: 5,
+          username: "user-104",
           role: "operator",
           tenantID: "Cq8LZ0aT7",
           createAt: "2026-11-21 10:00:00",
@@ -2674,7 +2668,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           id: 1,
-          alertName: "hot 112",
+          alertName: "hot 113",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           alertSeverityLabel: "主要",
@@ -2694,7 +2688,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          alertName: "hot 112",
+          alertName: "hot 113",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           productID: "k3Xb9Q",
@@ -3091,7 +3085,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 14,
+          id: 13,
           gatewayName: "gateway-31",
           deviceID: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
           deviceUsername: "3f0c1c9e-54b0-4c7a-9d0e-0d4d1f6a2b11",
@@ -3219,7 +3213,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           id: 3,
-          topic: "news/109",
+          topic: "news/110",
           qos: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
@@ -3230,7 +3224,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          topic: "news/109",
+          topic: "news/110",
           qos: 1,
         },
       },
@@ -3380,7 +3374,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           id: 4,
-          topic: "news/110",
+          topic: "news/111",
           qos: 1,
           createAt: "2026-11-21 10:00:00",
           updateAt: null,
@@ -3391,7 +3385,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          topic: "news/110",
+          topic: "news/111",
           qos: 1,
         },
       },
@@ -3423,9 +3417,9 @@ export const examplesOfB: RecordedExamples = {
         value: {
           id: 2,
           tenantID: "Cq8LZ0aT7",
-          tenantName: "east-105",
+          tenantName: "east-106",
           createAt: "2026-11-21 10:00:00",
-          username: "admin-of-east-106",
+          username: "admin-of-east-107",
           password: "Jx0…",
         },
       },
@@ -3434,8 +3428,8 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          tenantName: "east-105",
-          username: "admin-of-east-106",
+          tenantName: "east-106",
+          username: "admin-of-east-107",
         },
       },
     ],
@@ -3445,8 +3439,8 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 3,
-          username: "user-102",
+          id: 4,
+          username: "user-103",
           role: "operator",
           tenantID: "Cq8LZ0aT7",
           createAt: "2026-11-21 10:00:00",
@@ -3458,7 +3452,7 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          username: "user-102",
+          username: "user-103",
           password: "correct horse battery",
           role: "operator",
         },
@@ -3471,7 +3465,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           id: 4,
-          alertName: "hot 115",
+          alertName: "hot 116",
           alertContent: "warmer than 40 °C for a minute",
           alertSeverity: 2,
           alertSeverityLabel: "主要",
@@ -3540,7 +3534,7 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           id: 3,
-          name: "cert-107",
+          name: "cert-108",
           enable: 0,
           createAt: "2026-11-21 10:00:00",
           CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
@@ -3714,7 +3708,7 @@ export const examplesOfB: RecordedExamples = {
           createAt: "2026-11-21 10:00:00",
           updateAt: "2026-11-21 10:00:00",
           clientIP: null,
-          connectedAt: null,
+          connectedAt: "2026-11-21 10:00:00",
           keepAlive: null,
           mqttBroker: "iot.example.com:1883",
           mqttsBroker: null,
@@ -3806,6 +3800,18 @@ export const examplesOfB: RecordedExamples = {
         form: null,
         value: {
           description: "east wing",
+        },
+      },
+    ],
+  },
+  "put /api/v1/me/password": {
+    request: [
+      {
+        form: null,
+        value: {
+          password: "correct horse battery",
+          newPassword: "battery staple",
+          revokeApiKeys: true,
         },
       },
     ],
@@ -3954,8 +3960,8 @@ export const examplesOfB: RecordedExamples = {
       {
         form: null,
         value: {
-          id: 5,
-          username: "user-104",
+          id: 6,
+          username: "user-105",
           role: "viewer",
           tenantID: "Cq8LZ0aT7",
           createAt: "2026-11-21 10:00:00",

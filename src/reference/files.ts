@@ -3,19 +3,23 @@ import { readFile } from "node:fs/promises";
 
 /** A file as it is served: read once, when it is first asked for. */
 export interface ServedFile {
-  readonly bytes: Buffer;
+  /** Every answer sends these, none a copy. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly etag: string;
 }
 
 export function served(read: () => Promise<Buffer>): () => Promise<ServedFile> {
   let file: Promise<ServedFile> | undefined;
   return () => {
-    file ??= read().then((bytes) => ({ bytes, etag: `"${hashOf(bytes)}"` }));
+    file ??= read().then((read) => {
+      const bytes = Uint8Array.from(read);
+      return { bytes, etag: `"${hashOf(bytes)}"` };
+    });
     return file;
   };
 }
 
-function hashOf(bytes: Buffer): string {
+function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
 }
 

@@ -16,7 +16,8 @@ export const headers = {
     schema: { type: "string", enum: ["A", "B"] },
   },
   Truncated: {
-    description: "There where the answer leaves out part of what there is, or a count stopped at its bound.",
+    description:
+      "There where the answer leaves out part of what there is, or a count stopped at its bound. Of a page that is shorter than its `_limit`: ask again with a smaller one.",
     schema: { type: "string", enum: ["true"] },
   },
   "Formula-Errors": {
@@ -42,6 +43,12 @@ const byStatus: Readonly<Record<string, readonly Name[]>> = {
 const byPath: Readonly<Record<string, readonly Name[]>> = {
   "/api/v1/original_data": ["Truncated", "ETag"],
   "/api/v1/device_track": ["Truncated"],
+  ...Object.fromEntries(
+    ["products", "devices", "data_points", "data_streams", "metric_data_points"].map((name) => [
+      `/api/v1/platform_select/${name}`,
+      ["Truncated"] as const,
+    ]),
+  ),
   "/api/v1/metrics_data": ["Formula-Errors", "ETag"],
   "/openapi.json": ["ETag"],
   "/reference": ["ETag"],

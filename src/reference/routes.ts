@@ -72,7 +72,7 @@ function serve({ path, summary, type, schema, headers = {}, file }: Served): Rou
         ...headers,
       };
       if (request.headers.get("if-none-match") === etag) return { status: 304, headers: all };
-      return { status: 200, body: new Blob([Uint8Array.from(bytes)]).stream(), type, headers: all };
+      return { status: 200, body: bytes, type, headers: all };
     },
   });
 }

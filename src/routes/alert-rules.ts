@@ -13,7 +13,7 @@ import { devicesOfAlerts } from "../../store/alerts.js";
 import type { Db } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
 import type { AppDeps } from "../deps.js";
-import { invalid } from "../http/errors.js";
+import { invalid, limited } from "../http/errors.js";
 import {
   code,
   createBody,
@@ -80,17 +80,17 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       summary: "Create a rule that raises an alert while its condition is true",
       shape: { body: create },
       answer: { status: 201, schema: alertRuleSchema },
-      errors: ["DATA_EXISTED"],
+      errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
       handle: async ({ caller, body }) => {
         const { productID: _a, productIntID: _b, ...input } = body;
-        const point = await checkRule(db, caller.tenant, input);
+        const point = await checkRule(db, caller.tenant, input, null);
         refuseChanged(body, point, fixed);
         const rule = await createAlertRule(db, caller, now(), point.productIntID, {
           ...input,
           alertContent: input.alertContent ?? input.alertName,
           alertSeverity: input.alertSeverity ?? defaultSeverity,
           duration: input.duration ?? 0,
-        } as AlertRuleInput);
+        } as AlertRuleInput).catch(limited);
         return { status: 201, body: alertRule(rule, deps) };
       },
     }),
@@ -102,7 +102,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       summary: "Edit an alert rule",
       shape: { params: idParams, body: edit },
       answer: { status: 200, schema: alertRuleSchema },
-      errors: ["DATA_EXISTED"],
+      errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
       handle: async ({ caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, alertRuleIDs, params.id);
         const rule = await getAlertRule(db, caller.tenant, id);
@@ -110,7 +110,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
         const { productID: _a, productIntID: _b, ...input } = body;
         const changes = present(input);
         const draft = { ...rule, ...changes };
-        const point = await checkRule(db, caller.tenant, draft);
+        const point = await checkRule(db, caller.tenant, draft, rule.condition);
         if (point.productIntID !== rule.productIntID) {
           throw invalid({ dataPointIntID: "must be a data point of the rule's product" });
         }
@@ -119,7 +119,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
           ...(changes.alertContent === null ? { alertContent: draft.alertName } : {}),
           ...(changes.alertSeverity === null ? { alertSeverity: defaultSeverity } : {}),
           ...(changes.duration === null ? { duration: 0 } : {}),
-        } as Partial<AlertRuleInput>);
+        } as Partial<AlertRuleInput>).catch(limited);
         return { status: 200, body: alertRule(edited, deps) };
       },
     }),
@@ -143,10 +143,11 @@ async function checkRule(
   db: Db,
   tenant: number,
   { dataPointIntID, condition }: { readonly dataPointIntID: number; readonly condition: string },
+  stored: string | null,
 ) {
   const point = await getFormulaPoint(db, tenant, dataPointIntID);
   try {
-    await checkFormula(db, point, condition);
+    await checkFormula(db, point, condition, stored);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw invalid({ condition: error.fields.expressions ?? error.message });

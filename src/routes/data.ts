@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { aggregatesByType } from "../../query/aggregates.js";
-import { memoizeFormula } from "../../query/formula.js";
+import { type Computing, createComputing } from "../../query/computing.js";
+import { asStored, memoizeFormula } from "../../query/formula.js";
 import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
@@ -15,6 +16,7 @@ import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
 import { formOf } from "../history/export-plan.js";
 import { ApiError, invalid } from "../http/errors.js";
+import { Column } from "../http/json-stream.js";
 import { knownAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
@@ -109,9 +111,10 @@ async function answerMetrics(
   });
   const budget = createBudget();
   const store = deps.series.under(request.signal);
+  const computing = createComputing(deps.config.formulaSecondsMax);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
-    const data = await metricData({ ...deps, store }, device, asked, query, metric, points);
+    const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
     errors += data.errors;
     budget(data.values.length);
     return {
@@ -120,7 +123,8 @@ async function answerMetrics(
       ...ownerOf(device, asked),
     };
   });
-  return knownAnswer(request, items, errors > 0 ? { "Formula-Errors": String(errors) } : {});
+  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
+  return knownAnswer(request, items, headers, formOfTimes(asked));
 }
 
 /** What is asked of each device, devices in their order. */
@@ -151,6 +155,7 @@ function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean 
 
 async function metricData(
   deps: AppDeps & { readonly store: SeriesQuestions },
+  computing: Computing,
   device: DeviceRef,
   asked: AskedChart,
   query: ChartQuery,
@@ -160,7 +165,8 @@ async function metricData(
   const point = points.get(metric.dataPointIntID);
   if (point === undefined) throw new ApiError("DATA_NOT_FOUND", "the metric's data point is gone");
   const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-  const formula = metric.expressions === null ? null : bind(deps, metric.expressions, device, points);
+  const formula =
+    metric.expressions === null ? null : bind(deps, computing, metric.expressions, device, points);
   if (metric.metricType === formulaType) {
     const range = rangeOf(asked, query, "real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
@@ -177,12 +183,13 @@ async function metricData(
 /** The other data points of the product by name; a name that has none any more is null throughout. */
 function bind(
   { refs }: AppDeps,
+  computing: Computing,
   text: string,
   device: DeviceRef,
   points: ReadonlyMap<number, DataPoint>,
 ): BoundFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
-  const formula = compile(text, ids, { allowUnknown: true });
+  const formula = compile(text, ids, asStored);
   const others = [...points.values()].map(
     (point) =>
       [
@@ -190,7 +197,7 @@ function bind(
         refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
       ] as const,
   );
-  return { formula, others: new Map(others) };
+  return { formula, others: new Map(others), computing };
 }
 
 async function answerOriginal(
@@ -216,16 +223,20 @@ async function answerOriginal(
     const answers = await originalData(store, series, range, size);
     return answers.map((data, i) => {
       truncated ||= data.truncated;
-      budget(data.values.length);
+      budget(data.times.length);
       return {
         dataPointIntID: points[i]?.id,
         dataPointName: points[i]?.dataPointName,
-        originalData: { time: Array.from(data.times, (time) => write(range.zone, time)), value: data.values },
+        originalData: {
+          time: timeColumn(data.times, (time) => write(range.zone, time)),
+          value: new Column(data.times.length, data.values),
+        },
         ...ownerOf(device, asked),
       };
     });
   });
-  return knownAnswer(request, items.flat(), truncated ? { Truncated: "true" } : {});
+  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
+  return knownAnswer(request, items.flat(), headers, formOfTimes(asked));
 }
 
 /** Data points of a device are asked for together, as far as all that is under way fits an answer. */
@@ -250,10 +261,18 @@ function columns(data: MetricData, asked: AskedChart): object {
   const write = timeWriters[asked.format];
   const time =
     data.labels !== null && asked.format === "text"
-      ? data.labels.map(wallLabel)
-      : Array.from(data.times, (at) => write(place, at));
-  return { time, value: data.values };
+      ? timeColumn(data.labels, wallLabel)
+      : timeColumn(data.times, (at) => write(place, at));
+  return { time, value: new Column(data.values.length, (from, to) => data.values.slice(from, to)) };
 }
+
+/** Times as they are written, when they are. */
+function timeColumn(times: ArrayLike<number>, write: (time: number) => string | number): Column {
+  const all = times instanceof Float64Array ? times : Float64Array.from(times);
+  return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);
+}
+
+const formOfTimes = ({ format, timezone }: AskedChart): string => `${format} ${timezone}`;
 
 /** The calendar start of a window, as its wall clock shows it. */
 function wallLabel(wall: number): string {

@@ -1,6 +1,7 @@
-import { newestPoints } from "../../query/newest.js";
+import { newestWithin } from "../../query/newest.js";
 import { appTemplateFilters, templatesOfProduct } from "../../store/app-templates.js";
 import { anyDeviceIDs } from "../../store/devices.js";
+import { pageBytesMax } from "../../store/page-bytes.js";
 import type { AppDeps } from "../deps.js";
 import { ApiError } from "../http/errors.js";
 import { resourceRoutes } from "../http/resource.js";
@@ -22,12 +23,12 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
         const device = await catalog.byIntID(caller.tenant, id);
         if (device === undefined) throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
         const page = await templatesOfProduct(db, caller.tenant, request, device.productIntID);
-        const newest = await newestPoints(
-          series.under(signal),
-          refs,
-          page.items.map((point) => ({ device, point })),
-        );
-        return { ...page, items: page.items.map((item, i) => ({ ...item, newest: newest[i] ?? null })) };
+        const gauges = page.items.map((point) => ({ device, point }));
+        const newest = await newestWithin(series.under(signal), refs, gauges, 1, pageBytesMax);
+        const items = page.items
+          .slice(0, newest.length)
+          .map((item, i) => ({ ...item, newest: newest[i] ?? null }));
+        return { ...page, items, truncated: page.truncated === true || items.length < page.items.length };
       },
       view: consoleTemplate,
     }),

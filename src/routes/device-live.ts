@@ -1,18 +1,22 @@
 import { z } from "@hono/zod-openapi";
-import type { LiveEvent, LiveSubscription } from "../../ingest/live.js";
-import { shown } from "../../query/newest.js";
+import type { LiveSubscription } from "../../ingest/live.js";
+import type { LiveEvent } from "../../ingest/live-log.js";
+import { isPlace, shown } from "../../query/newest.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
-import { type DataPoint, kindOf } from "../../store/data-points.js";
+import type { DataPoint } from "../../store/data-points.js";
 import { anyDeviceIDs } from "../../store/devices.js";
-import { StoreError } from "../../store/errors.js";
+import { createPacer } from "../../store/turns.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
+import { chunkBytesMax, inChunks } from "../http/chunks.js";
 import { ApiError } from "../http/errors.js";
+import { eventStream } from "../http/event-stream.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { oneOf } from "./data-query.js";
+import { newestSince } from "./live-replay.js";
 
 /** New points of a device as Server-Sent Events, from the moment they are stored. */
 
@@ -20,9 +24,8 @@ import { oneOf } from "./data-query.js";
 const heartbeatMs = 15_000;
 /** Clients come back after so long. */
 const retryMs = 2_000;
-const eventsPerChunkMax = 500;
-/** Points answered from the store to a client that was away for longer than events are kept. */
-const replayPointsMax = 10_000;
+/** Events from the store that are encoded at once. */
+const replayedAtOnce = 500;
 
 const liveQuery = z.object({
   timeFormat: z
@@ -44,7 +47,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
       shape: { params: idParams, query: liveQuery },
       answer: { status: 200, schema: z.string(), type: "text/event-stream" },
       errors: ["RESOURCE_LIMITED"],
-      handle: async ({ caller, variant, params, query, request, address }) => {
+      handle: async ({ caller, variant, params, query, request, address, hangUp }) => {
         const format = readFormat(query.timeFormat);
         const place = zone(query.timezone || deps.zone.name);
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
@@ -61,7 +64,15 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
         if (subscription === null) {
           throw new ApiError("RESOURCE_LIMITED", "too many live feeds are open, close some");
         }
-        return { ...answer, body: stream(deps, { device, subscription, last, write, mayGoOn }) };
+        const feed = { device, subscription, last, write, mayGoOn };
+        const stalled = () => {
+          subscription.giveUp();
+          hangUp();
+        };
+        return {
+          ...answer,
+          body: eventStream({ chunks: chunksOf(deps, feed), left: subscription.close, stalled }),
+        };
       },
     }),
   ];
@@ -98,120 +109,72 @@ interface Feed {
   readonly mayGoOn: () => Promise<boolean>;
 }
 
-/** Chunks are made as the client takes them; what it does not take waits in the subscription. */
-function stream(deps: AppDeps, feed: Feed): ReadableStream<Uint8Array> {
-  const { subscription } = feed;
-  const encoder = new TextEncoder();
-  const texts = textsOf(deps, feed);
-  let gone = false;
-  return new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        const { value, done } = await texts.next();
-        if (gone) return;
-        if (done === true) controller.close();
-        else controller.enqueue(encoder.encode(value));
-      },
-      cancel: () => {
-        gone = true;
-        subscription.close();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+/** Chunks of all feeds are made in turn. */
+const paced = createPacer();
 
-async function* textsOf(deps: AppDeps, feed: Feed): AsyncGenerator<string, void> {
+async function* chunksOf(deps: AppDeps, feed: Feed): AsyncGenerator<Uint8Array, void> {
   const { subscription } = feed;
-  try {
-    yield `retry: ${retryMs}\n\n`;
-    const eventText = createEventText(deps, feed);
-    yield* missed(deps, feed, eventText);
-    for (let checkedAt = performance.now(); ; ) {
-      const events = subscription.take(eventsPerChunkMax);
-      if (events.length > 0) yield await eventText(events);
-      else if (!subscription.open) return;
-      const restMs = Math.max(0, checkedAt + heartbeatMs - performance.now());
-      if (restMs > 0 && (await subscription.wait(restMs))) continue;
-      if (!(await feed.mayGoOn())) return;
-      checkedAt = performance.now();
-      if (events.length === 0) yield ": still here\n\n";
-    }
-  } finally {
-    subscription.close();
+  const framed = createFrames(deps, feed);
+  yield encoder.encode(`retry: ${retryMs}\n\n`);
+  yield* missed(deps, feed, framed);
+  for (let checkedAt = performance.now(); ; ) {
+    const events = subscription.take(chunkBytesMax);
+    if (events.length > 0) yield* inChunks(await framed(events));
+    else if (!subscription.open) return;
+    const restMs = Math.max(0, checkedAt + heartbeatMs - performance.now());
+    if (restMs > 0 && (await subscription.wait(restMs))) continue;
+    if (!(await feed.mayGoOn())) return subscription.close();
+    checkedAt = performance.now();
+    if (events.length === 0) yield encoder.encode(": still here\n\n");
   }
 }
 
-type EventText = (events: readonly LiveEvent[]) => Promise<string>;
+type Frames = (events: readonly LiveEvent[]) => Promise<Uint8Array[]>;
 
 /** Events as the protocol has them. A data point may come or go while the feed is open. */
-function createEventText({ catalog, live }: AppDeps, { device, write }: Feed): EventText {
+function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Frames {
   let points = new Map<string, DataPoint>();
   const load = async () => {
     const model = await catalog.model(device.productIntID);
     points = new Map(model.points.map((point) => [point.field, point]));
   };
+  const frame = ({ number, field, time, value }: LiveEvent): Uint8Array[] => {
+    const point = points.get(field);
+    if (point === undefined) return [];
+    const names = JSON.stringify({ dataPointID: point.dataPointID, time: write(time) }).slice(0, -1);
+    const head = `id: ${live.run}.${number}.${time}\ndata: ${names},"value":`;
+    const told = jsonOf(point, value);
+    if (typeof told === "string") return [encoder.encode(`${head}${told}}\n\n`)];
+    return [encoder.encode(head), told, frameEnd];
+  };
   return async (events) => {
     if (events.some(({ field }) => !points.has(field))) await load();
-    return events
-      .map(({ number, field, time, value }) => {
-        const point = points.get(field);
-        if (point === undefined) return "";
-        const plain = typeof value === "boolean" ? Number(value) : value;
-        const data = {
-          dataPointID: point.dataPointID,
-          time: write(time),
-          value: shown(point.pointDataType, plain),
-        };
-        return `id: ${live.run}.${number}.${time}\ndata: ${JSON.stringify(data)}\n\n`;
-      })
-      .join("");
+    return paced(() => events.flatMap(frame));
   };
 }
 
-/** What a client missed that was connected before: from what is kept, else from the store by its time. */
-async function* missed(deps: AppDeps, feed: Feed, eventText: EventText): AsyncGenerator<string> {
-  const { subscription, last } = feed;
-  if (last === null) return;
-  const untold: string[] = [];
-  const events = subscription.missed ?? (await fromStore(deps, feed.device, last.time, untold));
-  for (const why of untold) yield `: ${why.replaceAll(/[\r\n]/g, " ")}\n\n`;
-  for (let from = 0; from < events.length; from += eventsPerChunkMax) {
-    yield await eventText(events.slice(from, from + eventsPerChunkMax));
-  }
+const frameEnd = encoder.encode("}\n\n");
+
+/** A value as JSON: a text is that already. */
+function jsonOf({ pointDataType }: DataPoint, value: LiveEvent["value"]): string | Uint8Array {
+  if (typeof value !== "object") return JSON.stringify(shown(pointDataType, Number(value)));
+  if (!isPlace(pointDataType)) return value;
+  return JSON.stringify(shown(pointDataType, JSON.parse(decoder.decode(value))));
 }
 
-/**
- * The newest points behind a time; one that is being stored meanwhile may come twice. A data point of which the store
- * cannot tell them goes to `untold`, and the feed on without them.
- */
-async function fromStore(
-  { catalog, series, refs }: AppDeps,
-  device: DeviceRef,
-  time: number,
-  untold: string[],
-): Promise<LiveEvent[]> {
-  const { points } = await catalog.model(device.productIntID);
-  const reported = points.filter((point) => point.dataTransType !== issueOnly);
-  const newest = Math.max(1, Math.floor(replayPointsMax / Math.max(1, reported.length)));
-  const events: LiveEvent[] = [];
-  const asked = reported.map(({ field, pointDataType }) =>
-    refs.of(device, { field, kind: kindOf(pointDataType) }),
-  );
-  for (const [n, found] of (await series.readNewest(asked, { start: time + 1 }, newest)).entries()) {
-    if (found instanceof StoreError) {
-      untold.push(found.message);
-      continue;
-    }
-    const field = reported[n]?.field ?? "";
-    // Numbered 0: who breaks off here asks the store again.
-    for (const [i, at] of found.times.entries())
-      events.push({ number: 0, field, time: at, value: found.values[i] ?? 0 });
+/** What a client that was connected before missed and is no longer held: from the store, by its time. */
+async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerator<Uint8Array, void> {
+  const { subscription, last, device } = feed;
+  if (last === null || subscription.resumed) return;
+  const { events, untold } = await newestSince(deps, device, last.time);
+  if (!subscription.hold(events)) return;
+  for (const why of untold) yield encoder.encode(`: ${why.replaceAll(/[\r\n]/g, " ")}\n\n`);
+  for (let from = 0; from < events.length; from += replayedAtOnce) {
+    yield* inChunks(await framed(events.slice(from, from + replayedAtOnce)));
   }
-  return events.sort((a, b) => a.time - b.time);
 }
-
-const issueOnly = 2;
 
 /** A key may be withdrawn and a device may go while a feed is open. */
 async function isStillTheirs(

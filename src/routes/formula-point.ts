@@ -13,7 +13,16 @@ export async function getFormulaPoint(db: Db, tenant: number, id: number): Promi
   return point;
 }
 
-/** The formula may name the data points of the point's product. @throws StoreError naming expressions */
-export async function checkFormula(db: Db, { productIntID }: DataPoint, formula: string): Promise<void> {
-  compileFormula(formula, new Set((await dataPointsOf(db, productIntID)).map((one) => one.dataPointID)));
+/**
+ * The formula may name the data points of the point's product. One that is the `stored` one may weigh what it did
+ * when it was saved. @throws StoreError naming expressions
+ */
+export async function checkFormula(
+  db: Db,
+  { productIntID }: DataPoint,
+  formula: string,
+  stored: string | null,
+): Promise<void> {
+  const names = new Set((await dataPointsOf(db, productIntID)).map((one) => one.dataPointID));
+  compileFormula(formula, names, { allowHeavy: formula === stored });
 }

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { newestPoints } from "../../query/newest.js";
+import { newestWithin } from "../../query/newest.js";
 import type { DataPoint } from "../../store/data-points.js";
 import {
   type CarriedDevice,
@@ -7,6 +7,7 @@ import {
   carrierIDs,
   listCarriedDevices,
 } from "../../store/gateway-data.js";
+import { pageBytesMax } from "../../store/page-bytes.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
 import { resourceRoutes } from "../http/resource.js";
@@ -49,22 +50,28 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
       schema,
       list: async ({ caller, request: { signal } }, request, gateway) => {
         const page = await listCarriedDevices(db, caller.tenant, gateway, request);
+        /** Of each device, where its gauges end. */
+        const ends: number[] = [];
         const asked: { device: CarriedDevice; point: DataPoint }[] = [];
         for (const device of page.items) {
           const { points } = await catalog.model(device.productIntID);
           const reported = points.filter((point) => point.dataTransType !== issueOnly);
           asked.push(...reported.map((point) => ({ device, point })));
+          ends.push(asked.length);
         }
         if (asked.length > valuesMax) {
           throw invalid({ _limit: `an answer holds at most ${valuesMax} values: ask for fewer devices` });
         }
-        const newest = await newestPoints(series.under(signal), refs, asked);
-        const data = new Map<CarriedDevice, Gauged[]>(page.items.map((device) => [device, []]));
-        for (const [i, { device, point }] of asked.entries()) {
-          data.get(device)?.push({ point, newest: newest[i] ?? null });
-        }
-        const items = page.items.map((device) => ({ device, data: data.get(device) ?? [] }));
-        return { ...page, items };
+        const newest = await newestWithin(series.under(signal), refs, asked, ends[0] ?? 0, pageBytesMax);
+        const whole = ends.filter((end) => end <= newest.length).length;
+        const items = page.items.slice(0, whole).map((device, i) => {
+          const [from = 0, to = 0] = [ends[i - 1], ends[i]];
+          const data: Gauged[] = asked
+            .slice(from, to)
+            .map(({ point }, n) => ({ point, newest: newest[from + n] ?? null }));
+          return { device, data };
+        });
+        return { ...page, items, truncated: page.truncated === true || whole < page.items.length };
       },
       view: deviceData,
     }),

@@ -28,6 +28,7 @@ import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull 
 import { viewContext } from "../views/context.js";
 import { type GroupRow, groupDetail, groupListed, groupStored, groupTruncated } from "../views/groups.js";
 import { productOf } from "./product-ref.js";
+import { pageWithDevices } from "./shown-devices.js";
 
 const fixed = ["groupID", "productID", "productIntID"] as const;
 const tag = "Groups";
@@ -97,8 +98,8 @@ export function groupRoutes(deps: AppDeps): Route[] {
       schemaB: listedB,
       list: async (asking, request) => {
         const page = await listGroups(db, asking.caller.tenant, request);
-        const items = await withDevices(asking, page.items);
-        return { ...page, items, truncated: items.some(groupTruncated) };
+        const withOwn = (rows: typeof page.items) => withDevices(asking, rows);
+        return pageWithDevices(page, withOwn, groupTruncated);
       },
       view: groupListed,
     }),

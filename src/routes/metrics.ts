@@ -130,7 +130,7 @@ export function metricRoutes(deps: AppDeps): Route[] {
           isShow: input.isShow ?? 1,
           productItemIntID: input.productItemIntID || null,
         };
-        const point = await checkMetric(db, caller.tenant, complete);
+        const point = await checkMetric(db, caller.tenant, complete, null);
         const columns = present(complete) as MetricInput;
         const metric = await createMetric(db, caller, now(), point.productIntID, columns);
         return { status: 201, body: metricStored(metric, deps) };
@@ -159,7 +159,7 @@ export function metricRoutes(deps: AppDeps): Route[] {
           ...changes,
         };
         const draft = { dataPointIntID, metricType, aggregateType, aggregateData, expressions };
-        const point = await checkMetric(db, caller.tenant, draft);
+        const point = await checkMetric(db, caller.tenant, draft, metric.expressions);
         if (point.productIntID !== metric.productIntID) {
           throw invalid({ dataPointIntID: "must be a data point of the metric's product" });
         }
@@ -187,14 +187,19 @@ interface MetricDraft {
   readonly expressions?: string | null | undefined;
 }
 
-/** The rules of a metric; answers its data point. A formula is checked wherever there is one. */
-async function checkMetric(db: AppDeps["db"], tenant: number, draft: MetricDraft): Promise<DataPoint> {
+/** The rules of a metric; answers its data point. A formula is checked wherever there is one, `stored` or new. */
+async function checkMetric(
+  db: AppDeps["db"],
+  tenant: number,
+  draft: MetricDraft,
+  stored: string | null,
+): Promise<DataPoint> {
   const point = await getFormulaPoint(db, tenant, draft.dataPointIntID);
   const expressions = draft.expressions ?? null;
   if (draft.metricType === formulaMetric && expressions === null)
     throw invalid({ expressions: "is required" });
   if (draft.metricType === aggregateMetric && !draft.aggregateType)
     throw invalid({ aggregateType: "is required" });
-  if (expressions !== null) await checkFormula(db, point, expressions);
+  if (expressions !== null) await checkFormula(db, point, expressions, stored);
   return point;
 }

@@ -7,7 +7,7 @@ import {
   selectMetricDataPoints,
   selectProducts,
 } from "../../store/selections.js";
-import type { Listing, PageRequest } from "../../store/table.js";
+import type { Listing, Page, PageRequest } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
 import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
@@ -57,7 +57,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       filters: selectionFilters.products,
       item: productItem,
       select: async ({ caller }, request) =>
-        (await selectProducts(db, caller.tenant, request)).map(productSelection),
+        shown(await selectProducts(db, caller.tenant, request), productSelection),
     }),
     selectRoute(deps, {
       name: "devices",
@@ -65,7 +65,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       filters: selectionFilters.devices,
       item: deviceItem,
       select: async ({ caller, variant }, request) =>
-        (await selectDevices(db, caller.tenant, request, variant === "B")).map(deviceSelection),
+        shown(await selectDevices(db, caller.tenant, request, variant === "B"), deviceSelection),
     }),
     selectRoute(deps, {
       name: "data_points",
@@ -76,7 +76,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       select: async ({ caller }, request, query) => {
         const form = pointForm(query.intID, request);
         const points = await selectDataPoints(db, caller.tenant, request);
-        return points.map((point) => dataPointSelection(point, form));
+        return shown(points, (point) => dataPointSelection(point, form));
       },
     }),
     selectRoute(deps, {
@@ -85,7 +85,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       filters: selectionFilters.dataStreams,
       item,
       select: async ({ caller }, request) =>
-        (await selectDataStreams(db, caller.tenant, request)).map(selection),
+        shown(await selectDataStreams(db, caller.tenant, request), selection),
     }),
     selectRoute(deps, {
       name: "metric_data_points",
@@ -93,7 +93,7 @@ export function platformSelectRoutes(deps: AppDeps): Route[] {
       filters: selectionFilters.metricDataPoints,
       item,
       select: async ({ caller }, request) =>
-        (await selectMetricDataPoints(db, caller.tenant, request)).map(selection),
+        shown(await selectMetricDataPoints(db, caller.tenant, request), selection),
     }),
   ];
 }
@@ -108,8 +108,13 @@ interface SelectSpec {
     asking: Asking,
     request: PageRequest,
     query: Readonly<Record<string, unknown>>,
-  ): Promise<readonly object[]>;
+  ): Promise<Pick<Page<object>, "items" | "truncated">>;
 }
+
+const shown = <Row>({ items, truncated = false }: Page<Row>, view: (row: Row) => object) => ({
+  items: items.map(view),
+  truncated,
+});
 
 /** An array of at most 1,000 rows, newest first; filters and `_limit` as those of a list. */
 function selectRoute(
@@ -131,7 +136,8 @@ function selectRoute(
         { filters },
         zone,
       );
-      return { status: 200, body: await select(input, request, query) };
+      const { items, truncated } = await select(input, request, query);
+      return { status: 200, body: items, headers: truncated ? { Truncated: "true" } : {} };
     },
   });
 }

@@ -149,7 +149,10 @@ function fromDevice(deps: AppDeps): Route[] {
         await bind(db, caller, now(), policyDevices, { owners, devices: [device] });
         const page = truncated(await policiesOfDevice(db, caller.tenant, request, device));
         const context = viewContext(stamp, input);
-        return { ...pageAnswer(page, request, (policy) => policyListed(policy, context)), status: 201 };
+        return {
+          ...(await pageAnswer(page, request, (policy) => policyListed(policy, context))),
+          status: 201,
+        };
       },
     }),
     routes.remove({

@@ -33,6 +33,7 @@ import {
   productStored,
   productTruncated,
 } from "../views/products.js";
+import { pageWithDevices } from "./shown-devices.js";
 
 const fixed = ["productID", "cloudProtocol"] as const;
 const tag = "Products";
@@ -95,8 +96,8 @@ export function productRoutes(deps: AppDeps): Route[] {
       schemaB: listedB,
       list: async (asking, request) => {
         const page = await listProducts(db, asking.caller.tenant, request, asking.variant === "B");
-        const items = await withDevices(asking, page.items);
-        return { ...page, items, truncated: items.some(productTruncated) };
+        const withOwn = (rows: typeof page.items) => withDevices(asking, rows);
+        return pageWithDevices(page, withOwn, productTruncated);
       },
       view: productListed,
     }),

@@ -1,24 +1,26 @@
 import { z } from "@hono/zod-openapi";
+import { withoutControls } from "../../store/control-characters.js";
 import { newSecret } from "../../store/ids.js";
-import { hashChosen, hashGenerated, verifySecret } from "../../store/secrets.js";
+import { hashChosen, hashGenerated } from "../../store/secrets.js";
 import { createSession, removeSession } from "../../store/sessions.js";
-import { findUser } from "../../store/users.js";
+import { updateUser } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
 import { bearerOf } from "../http/auth.js";
-import { ApiError } from "../http/errors.js";
+import { ApiError, invalid } from "../http/errors.js";
+import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
 
 const tag = "Callers";
 const sessionMs = 24 * 3_600_000;
 
+const loginName = z.string().max(255).regex(withoutControls, "must not hold control characters");
+
 const me = z
   .object({ userIntID: int, username: z.string(), tenantID: z.string(), role: z.string() })
   .openapi("Me");
 
 export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route[] {
-  /** Verified against when the user is unknown, so that the answer takes as long. */
-  const nobody = hashChosen(newSecret());
   return [
     route({
       method: "post",
@@ -26,18 +28,14 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       access: "public",
       tag,
       summary: "Log in",
-      shape: { body: z.object({ username: z.string().max(255), password: z.string().max(1024) }) },
+      shape: { body: z.object({ username: loginName, password: z.string().max(1024) }) },
       answer: { status: 201, schema: me.extend({ token: z.string(), expiresAt: stampText }) },
-      errors: ["AUTH_FAILED", "TOO_MANY_REQUESTS"],
+      errors: ["AUTH_FAILED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
       handle: async ({ body, address }) => {
-        const key = `${address} ${body.username}`;
-        authenticator.failures.attempt(key);
-        const user = await findUser(db, body.username);
-        const right = await verifySecret(body.password, user?.passwordHash ?? (await nobody));
-        if (user === undefined || !right) {
+        const user = await authenticator.passwords.check(body.username, body.password, address);
+        if (user === null) {
           throw new ApiError("AUTH_FAILED", "unknown user or wrong password", { token: "missing or wrong" });
         }
-        authenticator.failures.succeeded(key);
         const token = newSecret();
         const createAt = now();
         const expiresAt = createAt + sessionMs;
@@ -63,9 +61,32 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       summary: "End the session of this token",
       answer: { status: 204 },
       handle: async ({ request }) => {
-        const session = hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
+        const session = sessionOf(request);
         await removeSession(db, session);
         authenticator.forget({ session });
+        return { status: 204 };
+      },
+    }),
+    route({
+      method: "put",
+      path: "/api/v1/me/password",
+      access: "read",
+      tag,
+      summary: "Change one's own password; one's other sessions end, and one's API keys where asked",
+      shape: {
+        body: z
+          .object({ password: z.string().max(1024), newPassword, revokeApiKeys })
+          .openapi("PasswordEdit"),
+      },
+      answer: { status: 204 },
+      errors: ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
+      handle: async ({ caller, body, request, address }) => {
+        const user = await authenticator.passwords.check(caller.username, body.password, address);
+        if (user === null) throw invalid({ password: "is not the present one" });
+        const passwordHash = await hashChosen(body.newPassword, payerOf(caller));
+        const aftermath = { staying: sessionOf(request), revokesApiKeys: body.revokeApiKeys };
+        await updateUser(db, caller, now(), caller.userIntID, { passwordHash }, aftermath);
+        authenticator.forget({ user: caller.userIntID });
         return { status: 204 };
       },
     }),
@@ -82,4 +103,9 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       }),
     }),
   ];
+}
+
+/** What a session is stored under; nothing is under that of an API key. */
+function sessionOf(request: Request): string {
+  return hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
 }

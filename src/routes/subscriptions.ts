@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicFilter } from "../../ingest/topics.js";
 import { anyDeviceIDs } from "../../store/devices.js";
-import { StoreError } from "../../store/errors.js";
 import { groupIDs } from "../../store/groups.js";
 import { productIDs } from "../../store/products.js";
 import {
@@ -15,7 +14,7 @@ import {
 } from "../../store/subscriptions.js";
 import type { IDTable } from "../../store/table.js";
 import type { AppDeps } from "../deps.js";
-import { ApiError } from "../http/errors.js";
+import { limited } from "../http/errors.js";
 import { createBody, integer } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
@@ -94,12 +93,4 @@ export function subscriptionRoutes(deps: AppDeps): Route[] {
       }),
     ];
   });
-}
-
-/** @throws ApiError RESOURCE_LIMITED for the store's LIMIT, any other error as it is */
-function limited(error: unknown): never {
-  if (error instanceof StoreError && error.code === "LIMIT") {
-    throw new ApiError("RESOURCE_LIMITED", error.message);
-  }
-  throw error;
 }

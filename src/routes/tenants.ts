@@ -40,7 +40,7 @@ export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {
       summary: "Make a tenant with its first admin; the password is shown this once",
       shape: { body: createBody({ tenantName: name, username: name }, {}) },
       answer: { status: 201, schema: schema.extend({ username: z.string(), password: z.string() }) },
-      errors: ["DATA_EXISTED"],
+      errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
         const password = newSecret();

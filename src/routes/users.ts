@@ -12,13 +12,13 @@ import {
 } from "../../store/users.js";
 import type { AppDeps } from "../deps.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
+import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
 
 const tag = "Callers";
-const password = z.string().min(8, "must have 8 characters or more").max(1024);
 const role = z.enum(["admin", "operator", "viewer"]);
 
 const schema = z
@@ -74,11 +74,11 @@ export function userRoutes(deps: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Create a user",
-      shape: { body: createBody({ username: name, password, role }, {}).openapi("UserCreate") },
+      shape: { body: createBody({ username: name, password: newPassword, role }, {}).openapi("UserCreate") },
       answer: { status: 201, schema },
-      errors: ["DATA_EXISTED"],
+      errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
-        const passwordHash = await hashChosen(body.password);
+        const passwordHash = await hashChosen(body.password, payerOf(caller));
         const { username } = body;
         const user = await createUser(db, caller, now(), { username, passwordHash, role: body.role });
         return { status: 201, body: view(user, deps) };
@@ -89,22 +89,26 @@ export function userRoutes(deps: AppDeps): Route[] {
       path: "/api/v1/users/{id}",
       access: "admin",
       tag,
-      summary: "Change a user's role or password; its sessions end",
+      summary: "Change a user's role or password; its sessions end, and its API keys where asked",
       shape: {
         params: idParams,
-        body: editBody({ password, role }, {})
-          .extend(fixedFields(["username"]))
+        body: editBody({ password: newPassword, role }, {})
+          .extend({ revokeApiKeys, ...fixedFields(["username"]) })
           .openapi("UserEdit"),
       },
       answer: { status: 200, schema },
+      errors: ["SERVICE_UNAVAILABLE"],
       handle: async ({ caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, userIDs, params.id);
         const user = await getUser(db, caller.tenant, id);
         refuseChanged(body, user, ["username"]);
-        const edited = await updateUser(db, caller, now(), id, {
+        const edit = {
           ...(body.role === undefined ? {} : { role: body.role }),
-          ...(body.password === undefined ? {} : { passwordHash: await hashChosen(body.password) }),
-        });
+          ...(body.password === undefined
+            ? {}
+            : { passwordHash: await hashChosen(body.password, payerOf(caller)) }),
+        };
+        const edited = await updateUser(db, caller, now(), id, edit, { revokesApiKeys: body.revokeApiKeys });
         // The change feed tells other processes; this one knows before it answers.
         authenticator.forget({ user: id });
         return { status: 200, body: view(edited, deps) };

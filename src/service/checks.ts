@@ -68,7 +68,6 @@ export function createChecks({ config, kept, series, report, log }: ChecksDeps):
           running = null;
         });
     },
-    // A look that is deep in a large file ends with the process.
     close: () => ending.abort(),
   };
 }

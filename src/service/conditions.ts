@@ -1,8 +1,14 @@
-import type { Condition } from "../../ingest/watch/plan.js";
-import { compileFormula } from "../../query/formula.js";
+import type { CompileCondition } from "../../ingest/watch/plan.js";
+import { asStored, memoizeFormula } from "../../query/formula.js";
+
+/** Plans are made anew when the metadata change: what was compiled for the last one serves the next. */
+const rememberedMax = 2000;
 
 /** The data points of a saved condition may have gone since. */
-export function compileCondition(text: string): Condition {
-  const formula = compileFormula(text, new Set(), { allowUnknown: true });
-  return { variables: formula.variables, evaluate: formula.row() };
+export function createConditions(): CompileCondition {
+  const compile = memoizeFormula(rememberedMax);
+  return (text) => {
+    const { variables, weight, row } = compile(text, new Set(), asStored);
+    return { variables, weight, evaluate: row() };
+  };
 }

@@ -17,7 +17,7 @@ import type { HistoryGate } from "../history/gate.js";
 import type { Status } from "../status.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
-import { compileCondition } from "./conditions.js";
+import { createConditions } from "./conditions.js";
 import { timed } from "./series.js";
 
 /** What reads the journal: points into the series store, and what messages mean into alerts, places and counters. */
@@ -53,7 +53,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     ...{ journal, directory, db, meter, rules, onFailed, ...clock, node: config.nodeNumber },
     narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
-    plans: createWatchPlans(db, compileCondition),
+    plans: createWatchPlans(db, createConditions()),
     onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
     onFailure: fatal,

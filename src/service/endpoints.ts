@@ -1,11 +1,12 @@
 import type { Accept } from "../../ingest/accept.js";
-import { type BackOff, createBackOff } from "../../ingest/back-off.js";
+import { createBackOff } from "../../ingest/back-off.js";
 import { type BrokerAccess, createBrokerAccess } from "../../ingest/broker-access.js";
 import { authenticate } from "../../ingest/credentials.js";
 import { createDenials } from "../../ingest/denials.js";
-import { freeFailures, guardGuessing } from "../../ingest/guessing.js";
+import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/guessing.js";
 import { createLimits } from "../../ingest/limits.js";
 import type { Presence } from "../../ingest/presence.js";
+import { createProven } from "../../ingest/proven.js";
 import { takenBefore } from "../../ingest/redelivery.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
@@ -19,6 +20,7 @@ import { type MqttListeners, openMqttListeners } from "../mqtt-listeners.js";
 import { createServerCertificate } from "../server-certificate.js";
 import type { Status } from "../status.js";
 import type { Base } from "./base.js";
+import type { Faults } from "./faults.js";
 import type { Kept } from "./kept.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
@@ -38,18 +40,21 @@ export interface EndpointsDeps {
   readonly presence: Presence;
   readonly status: Status;
   readonly log: Logger;
+  readonly faults: Faults;
   readonly clock: Clock;
+  /** Of MQTT. */
+  readonly connectionsMax: number;
 }
 
 export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const { config, base, kept, accept, status, log, clock } = deps;
   const { now, monotonic } = clock;
   const { db, devices, authority, directory, meter } = base;
-  const guesses = createBackOff(monotonic, freeFailures);
+  const guesses = { backOff: createBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
-    ...{ config, meter, log, clock },
+    ...{ config, meter, log, clock, connectionsMax: deps.connectionsMax },
     certificate: createServerCertificate({
       ...{ config, authority, vault: devices.vault },
       onFault: (path, error) =>
@@ -64,27 +69,31 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   if (broker !== null) kept.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
     ...{ directory, denials, now },
-    guessesOf: backOffByTenant(guesses, monotonic),
+    guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
   });
   return { listeners, broker, brokerAccess };
 }
 
+/** Sets of a tenant's own table. */
+const tenantSets = 128;
+
 /** A tenant names addresses as it likes: neither its counts nor their number may touch those of others. */
-function backOffByTenant(shared: BackOff, monotonic: () => number): (tenant: number | null) => BackOff {
-  const own = new Map<number, BackOff>();
+function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: number | null) => GuessGuard {
+  const own = new Map<number, GuessGuard>();
   return (tenant) => {
     if (tenant === null) return shared;
-    const known = own.get(tenant) ?? createBackOff(monotonic, freeFailures);
+    const backOff = () => createBackOff(monotonic, freeFailures, tenantSets);
+    const known = own.get(tenant) ?? { backOff: backOff(), proven: shared.proven };
     own.set(tenant, known);
     return known;
   };
 }
 
 function contextOf(
-  { config, base, kept, accept, presence, clock }: EndpointsDeps,
-  guesses: BackOff,
+  { config, base, kept, accept, presence, faults, clock }: EndpointsDeps,
+  guesses: GuessGuard,
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = base;
@@ -93,7 +102,7 @@ function contextOf(
     ...{ accept, sessions, presence, spaces, records, meter, ...clock, ...guards },
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
-      guardGuessing(guesses, address, username, () =>
+      guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
         authenticate(directory, username, { token, certificate }, clock.now()),
       ),
     platformSubscriptions: directory.platformSubscriptions,
@@ -104,16 +113,18 @@ function contextOf(
     },
     hold: directory.hold,
     release: directory.release,
+    onFault: faults("at a packet of MQTT"),
   };
 }
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, base, kept, accept, status, log, clock } = deps;
+  const { brokerSettings, base, kept, accept, status, log, faults, clock } = deps;
   if (brokerSettings === null) return null;
   const { directory, meter } = base;
   return connectBroker(brokerSettings, kept.earlier, {
     ...{ accept, meter, limits, directory, now: clock.now, log },
     ...{ spaces: kept.spaces, history: kept.events.history },
     note: (trouble) => status.note("broker", trouble),
+    onFault: faults("at a message of the broker"),
   });
 }

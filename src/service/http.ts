@@ -1,8 +1,12 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import { createAdmission, crowdOf } from "../../ingest/admission.js";
+import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
+import { createShares } from "../../store/shares.js";
 import type { Config } from "../config.js";
 import type { Logger } from "../log.js";
+import { type HttpTimes, HttpWire } from "./http-wire.js";
 import { createUnread } from "./unread.js";
 
 /** The HTTP listener. */
@@ -15,69 +19,145 @@ export interface HttpListener {
   closed(): Promise<void>;
 }
 
-/** How long a request may take to come, in milliseconds. */
-export interface HttpTimes {
-  readonly headersMs: number;
-  /** The whole of it, body included. */
-  readonly requestMs: number;
-  /** How often connections are looked at for it. */
-  readonly checkMs: number;
+export interface HttpListenerDeps {
+  readonly config: Pick<Config, "host" | "httpPort" | "apiVariant">;
+  readonly log: Logger;
+  readonly meter: Meter;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  /** Connections at once. */
+  readonly connectionsMax: number;
+  readonly times?: HttpTimes;
+  /** How often connections are looked at for what they owe, milliseconds. */
+  readonly checkMs?: number;
 }
 
 const headerBytesMax = 64 * 1024;
-const usualTimes: HttpTimes = { headersMs: 60_000, requestMs: 300_000, checkMs: 30_000 };
-/** Longer than what load balancers keep a connection for: the side that sends next should not find it closed. */
-const idleMs = 75_000;
+/** Of requests that have not come whole, and of what follows one that is not answered yet: of all connections. */
+const heldBytesMax = 32 * 1024 * 1024;
+const usualTimes: HttpTimes = {
+  firstMs: 10_000,
+  headersMs: 60_000,
+  publicBodyMs: 10_000,
+  body: { everyMs: 60_000, bytesMin: 60 * 1024 },
+  // Longer than what load balancers keep a connection for: the side that sends next should not find it closed.
+  idleMs: 75_000,
+  unreadMs: 120_000,
+};
+const usualCheckMs = 1000;
 /** What a request under way has at the end. */
 const graceMs = 5000;
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** @throws when the port cannot be had */
-export async function listenHttp(
-  fetch: Fetch,
-  config: Pick<Config, "host" | "httpPort" | "apiVariant">,
-  log: Logger,
-  times = usualTimes,
-): Promise<HttpListener> {
+export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<HttpListener> {
+  const { config, meter, monotonic, times = usualTimes, checkMs = usualCheckMs } = deps;
   const { host } = config;
-  const server = createHttpServer(fetch, config, log, times);
-  await listening(server, config);
-  const { port } = server.address() as AddressInfo;
-  let ended = Promise.resolve();
+  const unread = createUnread({ variant: config.apiVariant, log: deps.log });
+  const server = createHttpServer(fetch, config, unread);
+  const admission = createAdmission<HttpWire>(deps.connectionsMax);
+  const held = createShares<string>(heldBytesMax);
+  const wires = new Set<HttpWire>();
+  const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
+
+  const wireDeps = {
+    monotonic,
+    onProven: admission.prove,
+    onGivenWay: () => ended("gave_way"),
+    hold: (address: string, bytes: number): boolean => {
+      const crowd = crowdOf(address);
+      if (bytes < 0) held.give(crowd, -bytes);
+      else if (!held.take(crowd, bytes)) {
+        ended("held_bytes");
+        return false;
+      }
+      return true;
+    },
+  };
+  // The requests' own server never listens: it is given connections that hand it one request at a time.
+  const listener = createTcpServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+    const wire = new HttpWire(socket, wireDeps);
+    if (!admission.enter(wire)) {
+      ended("full");
+      return void wire.destroy();
+    }
+    wires.add(wire);
+    meter.httpConnections++;
+    wire.once("close", () => {
+      wires.delete(wire);
+      meter.httpConnections--;
+      admission.leave(wire);
+    });
+    server.emit("connection", wire);
+  });
+  await listening(listener, config);
+  const checks = setInterval(() => {
+    for (const wire of wires) {
+      const due = wire.overdue(times);
+      if (due === null) continue;
+      ended("timeout");
+      if (due === "tell") unread.late(wire);
+      else wire.destroy();
+    }
+  }, checkMs);
+
+  const { port } = listener.address() as AddressInfo;
+  let closed = Promise.resolve();
   return {
     address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
     stop: () => {
-      ended = new Promise((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
+      closed = new Promise((resolve) => listener.close(() => resolve()));
+      for (const wire of wires) if (wire.isIdle) wire.destroy();
     },
     closed: () => {
-      setTimeout(() => server.closeAllConnections(), graceMs).unref();
-      return ended;
+      setTimeout(() => {
+        for (const wire of wires) wire.destroy();
+      }, graceMs).unref();
+      return closed.finally(() => clearInterval(checks));
     },
   };
 }
 
 function createHttpServer(
   fetch: Fetch,
-  { host, apiVariant }: Pick<Config, "host" | "apiVariant">,
-  log: Logger,
-  { headersMs, requestMs, checkMs }: HttpTimes,
+  { host }: Pick<Config, "host">,
+  unread: ReturnType<typeof createUnread>,
 ): Server {
-  const unread = createUnread({ variant: apiVariant, log });
   const handle = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
   const options = {
-    ...{ maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs, requireHostHeader: false },
-    ...{ headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: checkMs },
+    ...{ maxHeaderSize: headerBytesMax, keepAliveTimeout: usualTimes.idleMs, requireHostHeader: false },
+    // The wires know what a request owes, and when.
+    ...{ headersTimeout: 0, requestTimeout: 0 },
   };
-  const server = createServer(options, (request, response) => {
-    if (!unread.refuse(request, response)) void handle(request, response);
-  });
+  const server = createServer(options);
+  const inTurn =
+    (work: (request: IncomingMessage, response: ServerResponse) => void) =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      unread.heard(request, response);
+      wireOf(request)?.workOff(request, response, () => work(request, response));
+    };
+  server.on(
+    "request",
+    inTurn((request, response) => {
+      if (!unread.refuse(request, response)) void handle(request, response);
+    }),
+  );
+  server.on(
+    "checkExpectation",
+    inTurn((_, response) => unread.unexpected(response)),
+  );
   unread.attach(server);
   return server;
 }
 
-function listening(server: Server, { host, httpPort }: Pick<Config, "host" | "httpPort">): Promise<void> {
+/** The connection that a request has come by. */
+export function wireOf(request: IncomingMessage | undefined): HttpWire | undefined {
+  const socket: unknown = request?.socket;
+  return socket instanceof HttpWire ? socket : undefined;
+}
+
+function listening(server: TcpServer, { host, httpPort }: Pick<Config, "host" | "httpPort">): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(httpPort, host, () => {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { OnFailed } from "../../ingest/consumers/failures.js";
 import { alertsConsumer } from "../../ingest/consumers/states.js";
 import { mayPublish } from "../../ingest/policies.js";
+import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { forgetDeparted } from "../../ingest/sessions/departed.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
 import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions/open.js";
@@ -22,6 +23,7 @@ import { createReceipts, type Receipts } from "../control/receipts.js";
 import type { Logger } from "../log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
+import type { Faults } from "./faults.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
 export interface Kept {
@@ -42,7 +44,7 @@ export interface Kept {
   /** Saves the sessions, with what has become of their receipts stored first. */
   save(): Promise<void>;
   /** Drops sessions and messages whose time is over. */
-  endExpired(): void;
+  endExpired(): Promise<void>;
   /** Begins the sessions' file anew, in which a check has found a fault; the state in memory is written to it. */
   remakeSessions(fault: string): Promise<void>;
   closeSessions(): Promise<void>;
@@ -60,13 +62,14 @@ export interface KeptDeps {
   readonly onFailed: OnFailed;
   readonly aside: AsideKeeper;
   readonly log: Logger;
+  readonly faults: Faults;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
 export async function openKept(deps: KeptDeps): Promise<Kept> {
-  const { config, base, damage, log, now } = deps;
+  const { config, base, damage, log, faults, now } = deps;
   const { db, directory, meter } = base;
   const dir = config.dataDir;
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
@@ -90,6 +93,7 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
       for (const after of afterCommit) after();
     },
     onTrouble: trouble("journal"),
+    onFault: faults("at a record of the journal"),
     onDamage,
   });
   let running = false;
@@ -108,7 +112,8 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
     saved: savedOf(await store.load(), record.device),
     before: await recordsOf(journal, await store.savedID(), record),
   }));
-  const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow });
+  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
+  const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow }, bounds);
   deps.aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
   running = true;
   const { spaces } = saved;
@@ -144,9 +149,9 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
         await journal.waitFor(journal.committedID);
       }
     },
-    endExpired: () => {
-      spaces.expire(now() * 1000);
-      records.expireMessages();
+    endExpired: async () => {
+      await spaces.expire(now() * 1000);
+      await records.expireMessages();
     },
     remakeSessions: saved.remake,
     closeSessions: async () => {

@@ -15,7 +15,7 @@ import { peekRecord } from "../../store/journal-record.js";
 import type { SeriesStore } from "../../store/series.js";
 import type { SessionStore } from "../../store/session-store.js";
 import { localTimeIn } from "../history/local-time.js";
-import { compileCondition } from "./conditions.js";
+import { createConditions } from "./conditions.js";
 import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
 
 /**
@@ -121,7 +121,7 @@ const trials = {
     follow(
       await startAlertsConsumer({
         ...{ ...common, node: start.node, offlineGraceMs: 60_000, onCarried: () => undefined },
-        plans: createWatchPlans(db, compileCondition),
+        plans: createWatchPlans(db, createConditions()),
       }),
     ),
   sessions: async () => void (await openSpaces(store, journal, meter, common)),

@@ -12,8 +12,14 @@ import type { Logger } from "../log.js";
 export interface Unread {
   /** For requests whose address or method cannot be used. */
   respond(error: unknown): Response;
+  /** The request has been read: it is answered before anything that cannot be read behind it. */
+  heard(request: IncomingMessage, response: ServerResponse): void;
   /** Whether the request is answered here: HTTP/1.1 without Host (RFC 9112 3.2). */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Answers an Expect other than 100-continue. */
+  unexpected(response: ServerResponse): void;
+  /** Ends a connection whose request does not come in time. */
+  late(socket: Duplex): void;
   /** Takes the server's own answers over. */
   attach(server: Server): void;
 }
@@ -23,7 +29,8 @@ const partingMs = 1000;
 
 export function createUnread({ variant, log }: { readonly variant: Variant; readonly log: Logger }): Unread {
   const closing = new WeakSet<Duplex>();
-  const answering = new WeakMap<Duplex, ServerResponse>();
+  /** What is still to be answered, in order. */
+  const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
   function answer(error: ApiError) {
     const { status, headers, body } = failureOf(error);
@@ -42,11 +49,12 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
     if (closing.has(socket)) return;
     closing.add(socket);
     socket.on("error", () => socket.destroy());
-    const earlier = answering.get(socket);
-    if (earlier === undefined || earlier.writableEnded) close(socket, error);
-    else if (earlier.req.complete) earlier.once("finish", () => close(socket, error));
+    const earlier = [...(answering.get(socket) ?? [])].filter((one) => !one.writableFinished);
+    const last = earlier.at(-1);
+    if (last === undefined) close(socket, error);
+    else if (last.req.complete) last.once("finish", () => close(socket, error));
     // The middle of an answer is no place for another.
-    else if (earlier.headersSent) socket.destroy();
+    else if (earlier.length > 1 || last.headersSent) socket.destroy();
     else close(socket, error);
   }
 
@@ -70,8 +78,16 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
       if (known.errorCode === "INTERNAL_ERROR") log.error("request failed", { error });
       return new Response(body, { status, headers });
     },
+    heard: ({ socket }, response) => {
+      const open = answering.get(socket) ?? new Set();
+      answering.set(socket, open.add(response));
+      response.once("close", () => open.delete(response));
+    },
+    unexpected: (response) => {
+      send(response, new ApiError("EXPECTATION_FAILED", "Expect may be 100-continue only"));
+    },
+    late: (socket) => part(socket, tooLate()),
     refuse: (request, response) => {
-      answering.set(request.socket, response);
       if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return false;
       send(response, new ApiError("BAD_REQUEST", "the request has no Host", { Host: "is required" }));
       return true;
@@ -81,9 +97,6 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
         if (error.code === "ECONNRESET") socket.destroy();
         else part(socket, meaning(error.code));
       });
-      server.on("checkExpectation", (_, response) => {
-        send(response, new ApiError("EXPECTATION_FAILED", "Expect may be 100-continue only"));
-      });
       server.on("connect", (_, socket) => {
         const headers = { Allow: "GET, POST, PUT, DELETE" };
         part(socket, new ApiError("METHOD_NOT_ALLOWED", "the service is no proxy", {}, headers));
@@ -92,12 +105,13 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
   };
 }
 
+function tooLate(): ApiError {
+  return new ApiError("REQUEST_TIMEOUT", "the request did not come in time");
+}
+
 function meaning(code: string | undefined): ApiError {
   if (code === "HPE_HEADER_OVERFLOW") {
     return new ApiError("HEADERS_TOO_LARGE", "the address and headers of the request are larger than 64 KiB");
-  }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new ApiError("REQUEST_TIMEOUT", "the request did not come in time");
   }
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") {
     return new ApiError("PAYLOAD_TOO_LARGE", "the chunk extensions of the body are too large");

@@ -40,6 +40,11 @@ export interface TaskKind {
   readonly resumes: boolean;
   /** Takes memory and CPU by the hundred megabytes: of one lane, one such task runs at a time. */
   readonly lane?: string;
+  /**
+   * Runs in places of its own, so many at once and one a tenant, so that it waits for no other work and no other work
+   * for it: it is about what somebody is waiting for, and takes little memory.
+   */
+  readonly apart?: number;
   /** Names of the files in the tasks' folder that a restart must leave for it. */
   keeps?(task: Task): readonly string[];
   /** Clears what a restart has cut short and nobody takes up. */
@@ -145,12 +150,21 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     }
   }
 
-  const laneOf = (task: Task) => kinds[task.kind]?.lane;
+  function mayRun(task: Task): boolean {
+    const { apart, lane } = kinds[task.kind] ?? {};
+    const others = [...running.keys()];
+    if (apart !== undefined) {
+      const same = others.filter(({ kind }) => kind === task.kind);
+      return same.length < apart && same.every(({ tenant }) => tenant !== task.tenant);
+    }
+    const sharing = others.filter(({ kind }) => kinds[kind]?.apart === undefined);
+    if (sharing.length >= tasksRunningMax) return false;
+    return lane === undefined || sharing.every(({ kind }) => kinds[kind]?.lane !== lane);
+  }
 
   function next(): void {
-    if (closing.signal.aborted || running.size >= tasksRunningMax) return;
-    const taken = new Set([...running.keys()].map(laneOf));
-    const at = waiting.findIndex((task) => laneOf(task) === undefined || !taken.has(laneOf(task)));
+    if (closing.signal.aborted) return;
+    const at = waiting.findIndex(mayRun);
     const [task] = at < 0 ? [] : waiting.splice(at, 1);
     if (task === undefined) return;
     const job = run(task)

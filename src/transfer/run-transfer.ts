@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Db } from "../../store/db.js";
+import { createThreadGate, gateCells } from "../../store/thread-gate.js";
 import { threadLimits } from "../../store/thread-limits.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
@@ -15,6 +16,8 @@ export interface WorkerStart {
   readonly masterKey: Uint8Array;
   /** Not 0 once the service closes. */
   readonly stop: Int32Array;
+  /** Of the thread's gate: it is not ended while it is in a call of libsql. */
+  readonly gate: Int32Array<SharedArrayBuffer>;
 }
 
 export type FromWorker =
@@ -36,6 +39,8 @@ export interface TransferDeps {
 const heapMegabytesMax = 192;
 /** A thread that does not heed the stop for so long, in the middle of a file's gigabyte, is ended. */
 const haltMs = 5000;
+/** Between looks whether it is still in a call of the database. */
+const shutRetryMs = 20;
 
 /**
  * Runs a job in a thread with a connection of its own and answers how many devices it moved; the promise settles
@@ -48,7 +53,9 @@ export async function runTransfer(
   progress: (current: number) => void,
 ): Promise<number> {
   const stop = new Int32Array(new SharedArrayBuffer(4));
-  const start: WorkerStart = { job, database, masterKey: await masterKey(), stop };
+  const cells = gateCells();
+  const gate = createThreadGate(cells);
+  const start: WorkerStart = { job, database, masterKey: await masterKey(), stop, gate: cells };
   signal.throwIfAborted();
   const worker = new Worker(new URL("./transfer.worker.js", import.meta.url), {
     workerData: start,
@@ -58,10 +65,13 @@ export async function runTransfer(
   let late: NodeJS.Timeout | undefined;
   const halt = () => {
     Atomics.store(stop, 0, 1);
-    late = setTimeout(() => {
-      // A write that has begun ends by itself.
-      if (turn === null) void worker.terminate();
-    }, haltMs);
+    late = setTimeout(end, haltMs);
+  };
+  const end = () => {
+    // A write that has begun ends by itself.
+    if (turn !== null) return;
+    if (gate.shut()) void worker.terminate();
+    else late = setTimeout(end, shutRetryMs);
   };
   signal.addEventListener("abort", halt, { once: true });
   const endTurn = () => {

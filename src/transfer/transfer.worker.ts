@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../store/clock.js";
 import { openDb } from "../../store/db.js";
 import { createVault } from "../../store/secrets.js";
+import { createThreadGate } from "../../store/thread-gate.js";
 import { exportDevices } from "./export-devices.js";
 import { importDevices } from "./import-devices.js";
 import type { FromWorker, WorkerStart } from "./run-transfer.js";
@@ -9,11 +10,12 @@ import { JobFailure, type TransferContext } from "./transfer-job.js";
 
 /** One transfer in a thread of its own: it parses, checks, seals and compresses for seconds. */
 
-const { job, database, masterKey, stop } = workerData as WorkerStart;
+const { job, database, masterKey, stop, gate: cells } = workerData as WorkerStart;
+const gate = createThreadGate(cells);
 const tell = (message: FromWorker) => parentPort?.postMessage(message);
 const stopped = () => Atomics.load(stop, 0) !== 0;
 
-const db = await openDb({ ...database, shared: true, migrates: false });
+const db = await gate.within(() => openDb({ ...database, shared: true, migrates: false, gate }));
 let reached = -1;
 const context: TransferContext = {
   store: { db, vault: createVault(masterKey) },
@@ -52,6 +54,6 @@ try {
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
 } finally {
-  db.close();
+  await gate.within(async () => db.close()).catch(() => undefined);
   parentPort?.close();
 }

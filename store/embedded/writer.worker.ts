@@ -14,7 +14,11 @@ try {
       tell({ event: "parts", parts: parts.map(({ start, stop, path }) => ({ start, stop, path })) }),
     onDamage: (damage) => tell({ event: "damage", damage }),
     onGap: (gap) => tell({ event: "gap", gap }),
-    onCatalogLost: ({ message }) => tell({ event: "ended", message }),
+    onCatalogLost: ({ message }) => {
+      tell({ event: "ended", message });
+      // From within: a thread that is ended from outside in a call of libsql takes the process with it.
+      process.exit();
+    },
   });
   serveCalls<WriterCalls>(port, writer.handlers, (prelude) => {
     if (prelude !== null) writer.define(prelude as Definitions);

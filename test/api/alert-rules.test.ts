@@ -11,9 +11,10 @@ const keys = [
 
 worldSuite("alert rules", (test, world) => {
   let shared: Rec | undefined;
+  /** Of one product, each of its own: there may be so many rules of each. */
   const point = async (): Promise<Rec> => {
-    shared ??= await makeDataPoint(world, await makeProduct(world), { dataPointID: "temp" });
-    return shared;
+    shared ??= await makeProduct(world);
+    return makeDataPoint(world, shared);
   };
   const body = async () => ({
     ...{ alertName: unique("Rule"), condition: "dataPoint > 50" },
@@ -62,6 +63,28 @@ worldSuite("alert rules", (test, world) => {
     const text = await makeDataPoint(world, await makeProduct(world), { pointDataType: 3 });
     const wrong = { ...(await body()), dataPointIntID: text.id };
     refused(await world.call("POST", path, wrong), "PARAMETER_INVALID", "dataPointIntID");
+  });
+
+  test("a data point and a product have so many rules and no more; what is there can be edited", async () => {
+    const product = await makeProduct(world);
+    const points: Rec[] = [];
+    for (let i = 0; i < 6; i++) points.push(await makeDataPoint(world, product));
+    const rule = async (i: number) => ({ ...(await body()), dataPointIntID: points[i]?.id });
+    const made: Rec[] = [];
+    for (let i = 0; i < 5; i++) {
+      for (let k = 0; k < 20; k++) made.push(await world.make(path, await rule(i)));
+      if (i > 0) continue;
+      refused(await world.call("POST", path, await rule(0)), "RESOURCE_LIMITED");
+      const taken = { ...(await rule(0)), alertName: made[0]?.alertName };
+      refused(await world.call("POST", path, taken), "DATA_EXISTED", "alertName");
+    }
+    refused(await world.call("POST", path, await rule(5)), "RESOURCE_LIMITED");
+    const put = (id: unknown, fields: object) => world.call("PUT", `${path}/${id}`, fields);
+    assert.is((await put(made[0]?.id, { duration: 5 })).status, 200);
+    refused(await put(made[0]?.id, { dataPointIntID: points[1]?.id }), "RESOURCE_LIMITED");
+    assert.is((await put(made[0]?.id, { dataPointIntID: points[5]?.id })).status, 200);
+    assert.is((await world.call("DELETE", `${path}?ids=${made[1]?.id}`)).status, 204);
+    assert.is((await world.call("POST", path, await rule(0))).status, 201);
   });
 
   test("a rule holds its data point, goes with its product, and its alerts end with it", async () => {

@@ -153,13 +153,13 @@ suite("credentials and a clock that is set", (test) => {
   test("a wait for guessing lasts as long as it was told", () => {
     const clock = createStillClock();
     const backOff = createBackOff(clock.monotonic, 1);
-    backOff.attempt("a");
+    backOff.attempt("here", "a");
     clock.step(6 * hourMs);
-    assert.is(backOff.attempt("a"), 1000);
+    assert.is(backOff.attempt("here", "a"), 1000);
     clock.step(-12 * hourMs);
     clock.pass(999);
-    assert.is(backOff.attempt("a"), 1);
+    assert.is(backOff.attempt("here", "a"), 1);
     clock.pass(1);
-    assert.is(backOff.attempt("a"), 0);
+    assert.is(backOff.attempt("here", "a"), 0);
   });
 });

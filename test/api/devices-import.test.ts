@@ -1,4 +1,5 @@
 /** devices_import: what is checked, what is refused, and that nothing is stored unless all is. */
+import { once } from "node:events";
 import { readdir, readlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { deviceBody, makeDevice, makeProduct, modbus, unique } from "../factories.js";
@@ -317,6 +318,28 @@ worldSuite("devices_import", (test, world) => {
     }
     const large = await importFile(world, Buffer.alloc(64 * 1024 * 1024 + 1, "a"));
     refused(large, "PAYLOAD_TOO_LARGE");
+  });
+
+  test("a form of more parts than it may have is refused at the first beyond, though more would come", async () => {
+    const { hostname, port } = new URL(world.http);
+    const field = (disposition: string) =>
+      `--tidemark-test-boundary\r\nContent-Disposition: form-data; ${disposition}\r\n\r\nx\r\n`;
+    const cases = [
+      ["/api/v1/devices_import", field('name="a"').repeat(112)],
+      ["/api/v1/devices_import", field('name="a"; filename="a"').repeat(12)],
+      ["/api/v1/original_data", field('name="a"').repeat(112)],
+    ] as const;
+    for (const [path, parts] of cases) {
+      const socket = connect(Number(port), hostname);
+      const head = [
+        ...[`POST ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${world.first.apiKey}`],
+        ...[`Content-Type: ${formType}`, "Content-Length: 60000000", "", ""],
+      ].join("\r\n");
+      socket.write(head + parts);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      assert.match(answer.toString(), /^HTTP\/1\.1 400 [\s\S]*more than 110 parts or 10 files/, path);
+      socket.destroy();
+    }
   });
 
   test("an upload that breaks off leaves no file, and none open", async () => {

@@ -148,7 +148,11 @@ worldSuite("frame", (test, world) => {
     ];
     for (const path of paths) {
       await Promise.all(
-        broken.map(async (body) => refused(await world.call("POST", `/api/v1/${path}`, body), "BAD_REQUEST")),
+        broken.map(async (body) => {
+          // Whoever logs in has shown nothing yet, and may send less.
+          const code = path === "login" && body === deepJson ? "PAYLOAD_TOO_LARGE" : "BAD_REQUEST";
+          refused(await world.call("POST", `/api/v1/${path}`, body), code);
+        }),
       );
     }
     const { id } = await world.make(products, productBody());

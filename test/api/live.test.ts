@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { stallMs } from "../../src/http/event-stream.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, until } from "../suite.js";
 import { type Rec, refused, type World, worldSuite } from "../world.js";
@@ -196,6 +199,83 @@ worldSuite("live feed of a device", (test, world) => {
   async function openFeeds(): Promise<string> {
     const { text } = await world.call("GET", "/metrics");
     return /^tidemark_live_feeds .*$/m.exec(text)?.[0] ?? "";
+  }
+
+  test("long texts come whole, however many chunks they take, and characters beyond ASCII too", async () => {
+    const { device } = await station();
+    const feed = await listen(world, device);
+    const long = ["\u0001".repeat(40_000), "温🌡é\u0000".repeat(6_000), "x"];
+    await world.publish(device, ...long.map((note) => ({ note })));
+    await arrived(feed, 3);
+    assert.equal(values(feed), long);
+    assert.match(feed.headers.get("content-type") ?? "", /event-stream/);
+    feed.close();
+    const again = await listen(world, device, { last: "otherrun.1.0" });
+    await arrived(again, 3);
+    assert.equal(values(again), long, "from the store as well");
+    again.close();
+  });
+
+  test("of what is stored no more is sent again than a feed may hold, the newest", async () => {
+    const { device } = await station();
+    const notes = Array.from({ length: 100 }, (_, i) => `${i} ${"x".repeat(30_000)}`);
+    await world.publish(device, ...notes.map((note, i) => ({ note, temp: i, time: 1_700_000_000 + i })));
+    const feed = await listen(world, device, { last: "otherrun.1.0" });
+    await world.publish(device, { temp: -1 });
+    await until(() => values(feed).at(-1) === -1, { what: "the newest point" });
+    const told = values(feed).filter((value) => typeof value === "string");
+    assert.ok(told.length > 3 && told.length < 36, `${told.length} notes`);
+    assert.equal(told, notes.slice(-told.length));
+    assert.is(values(feed).length, told.length + 101, "and every number");
+    feed.close();
+  });
+
+  const letGo = "tidemark_live_feeds_let_go_total";
+
+  test("readers that pause hold no more than their device may, and end after half a minute", async () => {
+    const { device } = await station();
+    const [before, endedBefore] = [await gauge("tidemark_live_feeds"), await gauge(letGo)];
+    const sockets = await Promise.all(Array.from({ length: 6 }, () => paused(device)));
+    const note = "x".repeat(60_000);
+    let most = 0;
+    for (let round = 0; round < 12; round++) {
+      await world.publish(
+        device,
+        ...Array.from({ length: 20 }, (_, i) => ({ note: `${round} ${i} ${note}` })),
+      );
+      most = Math.max(most, await gauge("tidemark_live_held_bytes"));
+    }
+    // One log, and of each feed what is on its way.
+    assert.ok(most <= (1 << 20) + 6 * 2 * (64 << 10), `${most} bytes`);
+    await until(async () => (await gauge("tidemark_live_feeds")) <= before, {
+      ...{ what: "the feeds to end", timeoutMs: 60_000 },
+    });
+    assert.ok((await gauge(letGo)) >= endedBefore + 6);
+    await new Promise((resolve) => setTimeout(resolve, stallMs + 2_000));
+    const tails = new Map(sockets.map((socket) => [socket, ""]));
+    for (const socket of sockets)
+      socket.on("data", (bytes) => tails.set(socket, bytes.toString("latin1"))).resume();
+    await until(() => sockets.every((socket) => socket.closed), { what: "the connections to end" });
+    const whole = [...tails.values()].filter((tail) => tail.endsWith("0\r\n\r\n"));
+    assert.equal(whole, [], "broken off, not told to the end");
+  });
+
+  /** A client of the feed that reads its first line and then no more. */
+  async function paused(device: Rec): Promise<Socket> {
+    const { hostname, port } = new URL(world.http);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => undefined);
+    socket.write(
+      `GET /api/v1/devices/${device.id}/live HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.first.apiKey}\r\n\r\n`,
+    );
+    await once(socket, "data");
+    socket.pause();
+    return socket;
+  }
+
+  async function gauge(name: string): Promise<number> {
+    const { text } = await world.call("GET", "/metrics");
+    return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
   }
 
   test("feeds end with the service, at once", async () => {

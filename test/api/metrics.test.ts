@@ -50,6 +50,12 @@ worldSuite("metrics", (test, world) => {
     assert.equal([both.metricType, both.aggregateData], [2, 1]);
   });
 
+  test("a formula of many slow functions is refused", async () => {
+    const expressions = Array(33).fill("floor(dataPoint,15)").join("+");
+    refused(await post({ expressions }), "PARAMETER_INVALID", "expressions");
+    assert.is((await post({ expressions: "floor(dataPoint,15)" })).status, 201);
+  });
+
   test("a formula metric needs expressions, an aggregate metric aggregateType", async () => {
     for (const expressions of [undefined, null, "", " "]) {
       refused(await post({ metricType: 1, expressions }), "PARAMETER_INVALID", "expressions");

@@ -3,6 +3,8 @@ import { assert } from "../suite.js";
 import { hasKeys, refused, stampPattern, worldSuite } from "../world.js";
 
 const me = "/api/v1/me";
+/** Guesses that are let through in so many milliseconds: five, then one after a second, two, four … */
+const freeBy = (ms: number): number => 5 + Math.ceil(Math.log2(ms / 1000 + 1));
 const identity = ["userIntID", "username", "tenantID", "role"];
 
 worldSuite("sessions and credentials", (test, world) => {
@@ -92,10 +94,80 @@ worldSuite("sessions and credentials", (test, world) => {
     assert.is((await login("admin", world.first.password)).status, 201);
   });
 
-  test("guessing the secret of an API key is slowed down too", async () => {
+  test("guessing API keys is slowed down by address, whether they exist or not; a right one gets in", async () => {
+    const [right, second] = [await world.keyOf("viewer"), await world.keyOf("viewer")];
+    const [appID = ""] = right.split(":");
+    const guess = (i: number) =>
+      asks(i % 2 === 0 ? `Bearer ${appID}:${i}` : `Bearer ${unique("nobody")}:${i}`);
+    const words = new Set<string>();
+    const told: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      const { status, text } = await guess(i);
+      told.push(status);
+      words.add(text);
+    }
+    assert.ok(told.includes(429), `${told}`);
+    assert.is(words.size, new Set(told).size, "one answer for each status");
+    for (const key of [right, second]) assert.is((await asks(`Bearer ${key}`)).record.role, "viewer");
+    const before = performance.now();
+    const statuses = await Promise.all(Array.from({ length: 40 }, async (_, i) => (await guess(i)).status));
+    const wrong = statuses.filter((status) => status === 401).length;
+    assert.ok(wrong <= freeBy(performance.now() - before), `${statuses}`);
+    assert.is(
+      (await asks(`Bearer ${await world.keyOf("viewer")}`)).status,
+      200,
+      "one that was never right before",
+    );
+  });
+
+  test("a name with NUL or another control character is nobody's", async () => {
+    const username = unique("controlled");
+    await world.make("/api/v1/users", { username, password: "correct horse", role: "viewer" });
+    for (const name of [`${username}\0`, `\0${username}`, `${username.slice(0, 3)}\0${username.slice(3)}`]) {
+      refused(await login(name, "correct horse"), "PARAMETER_INVALID", "username");
+    }
+    refused(await login(`${username}\u001f`, "correct horse"), "PARAMETER_INVALID", "username");
     const [appID = "", appSecret = ""] = (await world.keyOf("viewer")).split(":");
-    for (let i = 0; i < 5; i++) refused(await asks(`Bearer ${appID}:${i}`), "AUTH_FAILED", "token");
-    refused(await asks(`Bearer ${appID}:${appSecret}`), "TOO_MANY_REQUESTS");
+    for (const id of [`${appID}\0`, `\0${appID}`, `${appID}\n`]) {
+      assert.ok([401, 429].includes((await asks(basic(`${id}:${appSecret}`))).status), id);
+    }
+    assert.is((await asks(basic(`${appID}:${appSecret}`))).status, 200);
+  });
+
+  test("a logout forgets the session that it ends, and no other credential", async () => {
+    const viewer = await world.keyOf("viewer");
+    const [ends, stays] = [
+      await login("admin", world.first.password),
+      await login("admin", world.first.password),
+    ];
+    const token = (reply: typeof ends) => `Bearer ${reply.record.token}`;
+    // What a key that cannot be logged out asks ends nothing.
+    assert.is((await world.call("POST", "/api/v1/logout", undefined, { key: viewer })).status, 204);
+    for (const form of [`Bearer ${viewer}`, token(ends), token(stays)])
+      assert.is((await asks(form)).status, 200);
+    await world.call("POST", "/api/v1/logout", undefined, { key: String(ends.record.token) });
+    refused(await asks(token(ends)), "AUTH_FAILED");
+    assert.is((await asks(token(stays))).status, 200);
+  });
+
+  test("during a flood of guesses keys, sessions and passwords of others get in", async () => {
+    const username = unique("flooded");
+    await world.make("/api/v1/users", { username, password: "correct horse", role: "viewer" });
+    const session = String((await login("admin", world.first.password)).record.token);
+    const flood = Array.from({ length: 80 }, (_, i) => login(`flood ${i}`, "wrong"));
+    for (let i = 0; i < 10; i++) {
+      assert.is((await asks(`Bearer ${world.first.apiKey}`)).status, 200);
+      assert.is((await asks(`Bearer ${session}`)).status, 200);
+    }
+    // Right before: it needs no place in the queue.
+    assert.is((await login("admin", world.first.password)).status, 201);
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    assert.ok(statuses.includes(503), `${statuses}`);
+    assert.is(statuses.filter((status) => status !== 503 && status !== 401).length, 0);
+    assert.is((await login(username, "correct horse")).status, 201);
+    // Those that nobody checked were no failed attempts.
+    const name = `flood ${statuses.indexOf(503)}`;
+    for (let i = 0; i < 4; i++) refused(await login(name, "wrong"), "AUTH_FAILED");
   });
 
   test("guesses made at once are counted like guesses one after the other", async () => {
@@ -105,8 +177,10 @@ worldSuite("sessions and credentials", (test, world) => {
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ username: "parallel", password: `wrong ${i}` }),
       }).then(({ status }) => status);
+    const begun = performance.now();
     const statuses = await Promise.all(Array.from({ length: 40 }, (_, i) => guess(i)));
-    assert.ok(statuses.filter((status) => status === 401).length <= 5, `${statuses}`);
+    const checked = statuses.filter((status) => status === 401).length;
+    assert.ok(checked <= freeBy(performance.now() - begun), `${statuses}`);
     assert.ok(statuses.includes(429));
   });
 });

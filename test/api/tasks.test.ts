@@ -5,9 +5,16 @@ import { join } from "node:path";
 import { attachment } from "../../src/http/file-answer.js";
 import { createLogger } from "../../src/log.js";
 import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
-import { openTasksRunner, TaskFailure, type TaskKind, tasksPerTenantMax } from "../../src/tasks/runner.js";
+import {
+  openTasksRunner,
+  TaskFailure,
+  type TaskKind,
+  tasksPerTenantMax,
+  tasksRunningMax,
+} from "../../src/tasks/runner.js";
 import { openDb } from "../../store/db.js";
 import { createTask, getTask, taskEnded, updateTask } from "../../store/tasks.js";
+import { pause } from "../../store/turns.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { refused, worldSuite } from "../world.js";
 import { download, ended } from "./transfer.js";
@@ -143,6 +150,52 @@ suite("task runner", (test) => {
       assert.is(heavyMax, 1);
       assert.is(light, tasksPerTenantMax / 2);
       await runner.close();
+    });
+  });
+});
+
+suite("task runner, places apart", (test) => {
+  test("what runs apart waits for no other work, other work not for it; a tenant has one at a time", async () => {
+    const running: string[] = [];
+    const ends = new Map<string, () => void>();
+    const hold: TaskKind["run"] = async ({ task }) => {
+      running.push(`${task.kind} ${task.tenant}`);
+      await new Promise<void>((resolve) => ends.set(task.id, resolve));
+      return {};
+    };
+    const kinds: Record<string, TaskKind> = {
+      export: { resumes: false, run: hold },
+      send: { resumes: false, apart: 2, run: hold },
+    };
+    const begun = (count: number) => until(() => running.length === count, { what: `${count} tasks` });
+    await withRunner(kinds, async (start, _, db) => {
+      for (const id of [3, 4]) {
+        await db.write([
+          {
+            sql: "insert into tenant (id, tenantID, tenantName, createAt) values (?, ?, ?, 0)",
+            args: [id, `C${id}`, `t${id}`],
+          },
+        ]);
+      }
+      const runner = await start();
+      const begin = (tenant: number, kind: string) => runner.start({ ...actor, tenant }, kind, {});
+      const first = await begin(1, "send");
+      for (let i = 0; i < 3; i++) await begin(1, "send");
+      for (let i = 0; i < tasksRunningMax; i++) await begin(2, "export");
+      await begun(1 + tasksRunningMax);
+      assert.is(running.filter((one) => one === "send 1").length, 1, "one of the tenant");
+      await begin(3, "send");
+      await begun(2 + tasksRunningMax);
+      await begin(4, "send");
+      await begin(3, "export");
+      await pause(50);
+      assert.is(running.length, 2 + tasksRunningMax, "both kinds of places are taken");
+      ends.get(first)?.();
+      await begun(3 + tasksRunningMax);
+      assert.is(running.at(-1), "send 1", "the next in its order");
+      const closing = runner.close();
+      for (const end of ends.values()) end();
+      await closing;
     });
   });
 });

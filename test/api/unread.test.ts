@@ -1,5 +1,6 @@
 /** What never becomes a request of a route, over raw sockets: each gets the body and the headers of our errors. */
 import { connect } from "node:net";
+import { createMeter } from "../../ingest/meter.js";
 import { createLogger } from "../../src/log.js";
 import { listenHttp } from "../../src/service/http.js";
 import { assert, suite } from "../suite.js";
@@ -159,7 +160,10 @@ suite("requests that do not come in time", (test) => {
     () => 0,
   );
   const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "B" } as const;
-  const times = { headersMs: 50, requestMs: 100, checkMs: 20 };
+  const body = { everyMs: 100, bytesMin: 10 };
+  const times = { firstMs: 50, headersMs: 50, publicBodyMs: 100, body, idleMs: 500, unreadMs: 500 };
+  const monotonic = () => performance.now();
+  const deps = { config, log, times, monotonic, checkMs: 20, connectionsMax: 10, meter: createMeter() };
 
   for (const [name, bytes] of [
     ["headers", get],
@@ -167,7 +171,7 @@ suite("requests that do not come in time", (test) => {
   ] as const) {
     test(`${name}: 408`, async () => {
       const read = async (request: Request) => new Response(await request.text());
-      const listener = await listenHttp(read, config, log, times);
+      const listener = await listenHttp(read, deps);
       try {
         const answers = await exchange(listener.address, bytes);
         isError(answers[0], 408, "REQUEST_TIMEOUT");

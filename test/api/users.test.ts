@@ -81,6 +81,68 @@ worldSuite("users", (test, world) => {
     );
   });
 
+  test("the key of an administrator who is one no longer is none either, and promotes nobody", async () => {
+    const user = await make({ role: "admin" });
+    const { appID, appSecret } = await world.make("/api/v1/api_keys", {}, { key: await login(user) });
+    const key = `${appID}:${appSecret}`;
+    const promote = () => world.call("PUT", `${path}/${user.id}`, { role: "admin" }, { key });
+    assert.is((await promote()).status, 200);
+    for (const role of ["operator", "viewer"]) {
+      await world.call("PUT", `${path}/${user.id}`, { role });
+      assert.is((await me(key)).record.role, role);
+      refused(await promote(), "PERMISSION_DENIED");
+      refused(await world.call("POST", "/api/v1/api_keys", { role: "admin" }, { key }), "PERMISSION_DENIED");
+    }
+    const put = await world.call("PUT", `${path}/${user.id}`, { role: "admin" });
+    assert.equal([put.status, (await me(key)).record.role], [200, "admin"], "as at the time of the call");
+    await world.call("DELETE", `${path}?ids=${user.id}`);
+  });
+
+  test("a new password leaves API keys alone unless it is asked to revoke them", async () => {
+    const [user, other] = [await make({ role: "admin" }), await make({ role: "admin" })];
+    const keyOf = async (one: Rec) => {
+      const { id, appID, appSecret } = await world.make("/api/v1/api_keys", {}, { key: await login(one) });
+      return { id, key: `${appID}:${appSecret}` };
+    };
+    const [first, second, others] = [await keyOf(user), await keyOf(user), await keyOf(other)];
+    await world.call("PUT", `${path}/${user.id}`, { password: "battery staple" });
+    assert.is((await me(first.key)).status, 200);
+    refused(await world.call("PUT", `${path}/${user.id}`, { revokeApiKeys: "yes" }), "PARAMETER_INVALID");
+    await world.call("PUT", `${path}/${user.id}`, { password: "paper clip", revokeApiKeys: true });
+    for (const { key } of [first, second]) refused(await me(key), "AUTH_FAILED");
+    assert.is((await me(others.key)).status, 200);
+    const list = "/api/v1/changes?entity=api_key&action=delete&_limit=2";
+    const gone = (await world.call("GET", list)).page.items.map(({ recordID }) => recordID);
+    assert.equal(gone, [second.id, first.id]);
+    await world.call("DELETE", `${path}?ids=${user.id},${other.id}`);
+  });
+
+  test("users change their own password: the session that asks stays, the others end", async () => {
+    const user = await make({ role: "viewer" });
+    const [asking, other] = [await login(user), await login(user)];
+    const change = (body: object, key = asking) => world.call("PUT", "/api/v1/me/password", body, { key });
+    refused(
+      await change({ password: "wrong", newPassword: "battery staple" }),
+      "PARAMETER_INVALID",
+      "password",
+    );
+    refused(await change({ password, newPassword: "short" }), "PARAMETER_INVALID", "newPassword");
+    refused(await change({ newPassword: "battery staple" }), "PARAMETER_INVALID", "password");
+    const done = await change({ password, newPassword: "battery staple" });
+    assert.equal([done.status, done.text], [204, ""]);
+    assert.is((await me(asking)).record.username, user.username);
+    refused(await me(other), "AUTH_FAILED");
+    await login(user, "battery staple");
+    refused(
+      await world.call("POST", "/api/v1/login", { username: user.username, password }, { key: null }),
+      "AUTH_FAILED",
+    );
+    const [change1] = (await world.call("GET", "/api/v1/changes?entity=user&_limit=1")).page.items;
+    assert.equal([change1?.username, change1?.detail], [user.username, { password: "***" }]);
+    for (let i = 0; i < 5; i++) await change({ password: "wrong", newPassword: "paper clip" });
+    refused(await change({ password: "battery staple", newPassword: "paper clip" }), "TOO_MANY_REQUESTS");
+  });
+
   test("a deleted user is out at once, with its sessions and keys", async () => {
     const user = await make({ role: "admin" });
     const key = await login(user);

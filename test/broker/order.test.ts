@@ -58,6 +58,7 @@ function openInbound({ before = [], find }: World = {}) {
     takenBefore: async () => taken,
     now: () => clock.now,
     ...{ onAnswer: () => undefined, onRoom: () => undefined, onTrouble: () => undefined },
+    onFault: () => undefined,
   });
   let kept = 0;
   return {
@@ -186,15 +187,14 @@ suite("commands through a broker, in order", (test) => {
     if (packet.cmd !== "connack") throw new Error(packet.cmd);
     return packet;
   };
+  const outboundAt = (now: () => number, onFault: (error: Error) => void = () => undefined) =>
+    createOutbound({ now, onSent: () => undefined, onFault });
   const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString().slice(-1);
   const command = (text: string, qos: 0 | 1 = 1) =>
     ({ topic: "inbox", payload: Buffer.from(text), qos, ttl: 60 }) as const;
 
   test("what was sent when the link broke has failed and never goes again; what was not goes on the next", () => {
-    const outbound = createOutbound(
-      () => 1000,
-      () => undefined,
-    );
+    const outbound = outboundAt(() => 1000);
     const results: [string, boolean][] = [];
     const send = (text: string) =>
       outbound.send("d", command(text), (acknowledged) => results.push([text, acknowledged]));
@@ -215,11 +215,26 @@ suite("commands through a broker, in order", (test) => {
     assert.equal(results.at(-1), ["c", true]);
   });
 
-  test("QoS 0 is not taken beyond what the broker can read", () => {
-    const outbound = createOutbound(
+  test("a command that cannot be encoded has failed alone; those around it go", () => {
+    const faults: string[] = [];
+    const outbound = outboundAt(
       () => 1000,
-      () => undefined,
+      (error) => faults.push(error.message),
     );
+    const { link, pushed } = fakeLink();
+    outbound.begin(link, accepted(20));
+    const ended: boolean[] = [];
+    const settled = (acknowledged: boolean) => void ended.push(acknowledged);
+    // More seconds than four bytes hold.
+    const bad = (qos: 0 | 1) => ({ ...command("bad", qos), ttl: 2 ** 33 });
+    assert.is(outbound.send("d", bad(0), settled), "none");
+    assert.is(outbound.send("d", bad(1), settled), "awaited");
+    assert.is(outbound.send("d", command("a"), settled), "awaited");
+    assert.equal([ended, faults.length, pushed.map(textOf)], [[false], 2, ["a"]]);
+  });
+
+  test("QoS 0 is not taken beyond what the broker can read", () => {
+    const outbound = outboundAt(() => 1000);
     const { link, pushed, state } = fakeLink();
     outbound.begin(link, accepted(20));
     const send = () => outbound.send("d", command("x", 0), () => undefined);

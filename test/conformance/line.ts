@@ -10,6 +10,7 @@ export interface Call {
   readonly body?: unknown;
   /** A file of a form in place of the body. */
   readonly file?: { readonly name: string; readonly text: string };
+  /** Filled in like the body. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -70,7 +71,7 @@ function ask(world: World, { call, body, file, headers }: Call, scope: Scope, mo
   const [method = "", ...rest] = call.split(" ");
   const path = fill(rest.join(" "), scope, (text) => encodeURIComponent(text).replaceAll("%2F", "/"));
   const url = path.startsWith("//") ? path.slice(1) : `/api/v1${path}`;
-  const all = { ...more, ...headers };
+  const all = { ...more, ...(resolve(headers ?? {}, scope) as Readonly<Record<string, string>>) };
   if (file === undefined) return world.call(method, url, body && resolve(body, scope), { headers: all });
   const disposition = `Content-Disposition: form-data; name="file"; filename="${file.name}"`;
   const parts = [`--${boundary}`, disposition, "", fill(file.text, scope, String), `--${boundary}--`, ""];

@@ -1,6 +1,7 @@
 /** What the engines compute of formulas and of many points, against the same computed from the points. */
 
 import fc from "fast-check";
+import { createComputing } from "../../query/computing.js";
 import { downsample } from "../../query/downsample.js";
 import { compileFormula } from "../../query/formula.js";
 import { aggregateMetric, formulaMetric } from "../../query/metrics.js";
@@ -103,7 +104,7 @@ function defineFormulas(test: Test, open: () => Promise<SeriesStore>, runs: numb
         kind === "boolean" ? one > 0 : one,
       ]);
       await store.write(pointsOf(series, ...written), nextID());
-      const bound = { formula: compileFormula(formula, new Set()), others: new Map() };
+      const bound = boundTo(formula);
       assert.ok(bound.formula.arithmetic !== null, formula);
       const range = { unit, zone: zone(timezone), start: base, stop: base + 25 * day } as const;
       const size = sizeOf(
@@ -392,6 +393,7 @@ const givings: readonly (readonly [string, (value: number, last: number | null) 
 const boundTo = (formula: string) => ({
   formula: compileFormula(formula, new Set(["other"])),
   others: new Map<string, SeriesRef>(),
+  computing: createComputing(60),
 });
 
 /** What sums are measured by: the size of all that goes in. */

@@ -1,19 +1,22 @@
 import { join } from "node:path";
 import type { DeviceEntry } from "../../ingest/directory-entries.js";
 import { createMeter } from "../../ingest/meter.js";
+import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
 import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
 import { createSpaces } from "../../ingest/sessions/spaces.js";
 import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
-import { groupPublishKind } from "../../src/control/group-publish.js";
+import { groupPublishKind, turnBytesMax } from "../../src/control/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/control/receipts.js";
 import { createLogger } from "../../src/log.js";
 import type { TaskResult } from "../../src/tasks/runner.js";
+import { listControlLogs } from "../../store/control-logs.js";
 import { type Db, openDb } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
 import type { Task } from "../../store/tasks.js";
+import { pause } from "../../store/turns.js";
 import { assert, rejects, suite, until, withTempDir } from "../suite.js";
 
 const members = 120;
@@ -36,9 +39,9 @@ interface Fleet {
   leave(device: number): void;
 }
 
-async function open(dir: string): Promise<Fleet> {
+async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
-  const spaces = createSpaces(createChanges(), createMeter());
+  const spaces = createSpaces(createChanges(), createMeter(), [], bounds);
   const sessions = createSessions({ spaces, now });
   const entries = new Map<number, DeviceEntry>();
   const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
@@ -84,7 +87,7 @@ async function open(dir: string): Promise<Fleet> {
         return slow.has(id) ? 1024 * 1024 : 0;
       },
     };
-    const entry = { id, device: { deviceID: `d${id}` } } as DeviceEntry;
+    const entry = { id, device: { tenant: 1, deviceID: `d${id}` } } as DeviceEntry;
     entries.set(id, entry);
     sessions.open({
       clientID: "c",
@@ -123,12 +126,12 @@ async function open(dir: string): Promise<Fleet> {
     });
     const end = { orderly: true, expiry: null, ofEarlierRun: false };
     spaces.disconnect({ device, connection, at: now() * 1000, ...end });
-    entries.set(device, { id: device, device: { deviceID: `d${device}` } } as DeviceEntry);
+    entries.set(device, { id: device, device: { tenant: 1, deviceID: `d${device}` } } as DeviceEntry);
   };
   return { db, sessions, got, receipts, commands, slow, journal, leave };
 }
 
-const task = (needAck: number): Task => ({
+const task = (needAck: number, payload: string): Task => ({
   ...{
     id: "task",
     tenant: 1,
@@ -147,7 +150,7 @@ const task = (needAck: number): Task => ({
       groupName: "Group",
       needAck,
       topic: "inbox",
-      payload: "x",
+      payload,
       qos: 1,
       ttl: 60,
     },
@@ -156,16 +159,20 @@ const task = (needAck: number): Task => ({
 
 interface Run {
   readonly needAck?: number;
+  readonly payload?: string;
   readonly commands?: Commands;
   readonly db?: Db;
   readonly closing?: AbortController;
   readonly onProgress?: (current: number, signal: AbortController) => unknown;
 }
 
-async function run(fleet: Fleet, { needAck = 1, onProgress, ...rest }: Run = {}): Promise<TaskResult> {
+async function run(
+  fleet: Fleet,
+  { needAck = 1, payload = "x", onProgress, ...rest }: Run = {},
+): Promise<TaskResult> {
   const { closing = new AbortController() } = rest;
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
-    ...{ task: task(needAck), signal: closing.signal, dir: "" },
+    ...{ task: task(needAck, payload), signal: closing.signal, dir: "" },
     progress: async (current) => {
       await onProgress?.(current, closing);
     },
@@ -380,6 +387,75 @@ suite("group_publish as a task", (test) => {
       });
     });
   }
+
+  test("a large payload stands once, however many members, and goes a few members at a time", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      const payload = "p".repeat(256 * 1024);
+      const size = "select page_count * page_size n from pragma_page_count, pragma_page_size";
+      const fileBytes = async () => (await fleet.db.first<{ n: number }>(size))?.n ?? 0;
+      const before = await fileBytes();
+      const seen: number[] = [];
+      await run(fleet, {
+        payload,
+        onProgress: () => {
+          seen.push(fleet.got.size);
+          for (const packets of fleet.got.values()) for (const settled of packets.splice(0)) settled(true);
+        },
+      });
+      const perTurn = turnBytesMax / payload.length;
+      assert.is(seen.length, Math.ceil(members / perTurn));
+      seen.forEach((size, i) => {
+        assert.ok(size - (seen[i - 1] ?? 0) <= perTurn, `${seen}`);
+      });
+      const bytes = "select sum(length(payload)) n from control_log union all select length(payload) from";
+      assert.equal(await fleet.db.all(`${bytes} group_control_log`), [{ n: 0 }, { n: payload.length }]);
+      const grown = (await fileBytes()) - before;
+      assert.ok(grown < 3 * payload.length, `${grown} bytes of metadata`);
+      const test = (found: Uint8Array, _like: boolean, value: string) =>
+        Buffer.from(found).toString() === value;
+      const filters = [{ field: "payload", like: false, value: payload }];
+      const logs = await listControlLogs(fleet.db, 1, null, { page: 1, limit: 2, filters }, test);
+      assert.is(logs.count, members);
+      assert.ok(logs.items.every((log) => Buffer.from(log.payload).toString() === payload));
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("what finds no room in what is held for the tenant is failed, and does not go by the journal", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir, { ...sessionBounds, heldBytesMax: 64 * 1024 });
+      for (const device of [10, 110]) fleet.leave(device);
+      await run(fleet, { payload: "p".repeat(100_000) });
+      assert.equal(fleet.journal.given, []);
+      await fleet.receipts.stored();
+      const statuses = "select publishStatus from control_log where deviceIntID in (10, 110) order by id";
+      assert.equal(await fleet.db.all(statuses), [{ publishStatus: 0 }, { publishStatus: 0 }]);
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
+
+  test("another tenant's clients that take nothing hold up no turn", async () => {
+    await withTempDir(async (dir) => {
+      const fleet = await open(dir);
+      for (let id = 1; id <= 40; id++) fleet.slow.add(id);
+      const began = performance.now();
+      await fleet.commands.room(2);
+      assert.ok(performance.now() - began < 1000);
+      let hasRoom = false;
+      const own = fleet.commands.room(1).then(() => {
+        hasRoom = true;
+      });
+      await pause(100);
+      assert.not(hasRoom, "its own do");
+      fleet.slow.clear();
+      await own;
+      await fleet.receipts.close();
+      fleet.db.close();
+    });
+  });
 
   test("without receipts a restart sends to nobody twice either", async () => {
     await withTempDir(async (dir) => {

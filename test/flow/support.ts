@@ -36,10 +36,11 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** Starts `serve` on free ports. The environment is these names and nothing else. */
+/** Starts `serve` on free ports. The environment is these names and nothing else. `openFiles`: its limit of them. */
 export async function startService(
   dataDir: string,
   environment: Readonly<Record<string, string>> = {},
+  openFiles: number | null = null,
 ): Promise<RunningService> {
   const env = {
     DATA_DIR: dataDir,
@@ -49,10 +50,10 @@ export async function startService(
     FREE_BYTES_MIN: "0",
     ...environment,
   };
-  const child = spawn(process.execPath, ["--enable-source-maps", program, "serve"], {
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const serve = [process.execPath, "--enable-source-maps", program, "serve"] as const;
+  const limited = ["/bin/sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...serve] as const;
+  const [command, ...args] = openFiles === null ? serve : limited;
+  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
   child.once("exit", () => process.off("exit", killAtExit));

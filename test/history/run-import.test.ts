@@ -93,6 +93,30 @@ suite("imports within their bounds", (test) => {
     assert.ok(left < 10 * megabyte, `${Math.round(left / megabyte)} MB`);
   });
 
+  test("edits without end keep no look from ending; another tenant's make nobody look again", async () => {
+    const gate = createHistoryGate();
+    const edit = (tenant: number) => {
+      const change = { id: 1, tenant, userIntID: null, username: null, at: 0, recordID: 1, detail: null };
+      gate.changed({ ...change, action: "update", entity: "device" });
+    };
+    let edits: readonly number[] = [1, 2];
+    let looks = 0;
+    const all: Db["all"] = async (sql, args) => {
+      const rows = await db.all(sql, args);
+      looks++;
+      for (const tenant of edits) edit(tenant);
+      return rows as never;
+    };
+    const targets = createTargets({ db: { ...db, all }, refs: createSeriesRefs(), gate, tenant: 1 });
+    assert.is((await targets.resolve([{ deviceID: "nobody", dataPointID: "temp" }])).length, 1);
+    await targets.renew([0]);
+    assert.is(looks, 2, "what changed during the first look is looked up again");
+    edits = [2];
+    await targets.renew([0]);
+    await targets.renew([0]);
+    assert.is(looks, 3);
+  });
+
   test("many names of the greatest length are bad rows, each by itself", async () => {
     const count = 199_000;
     const name = (i: number) => String(i).padStart(64, "\u0416");

@@ -11,7 +11,8 @@ import { createProduct } from "../../store/products.js";
 import { createVault } from "../../store/secrets.js";
 import { createSubscription, type SubscriptionOwner } from "../../store/subscriptions.js";
 import { createTenant } from "../../store/tenants.js";
-import { assert, openTempDir, suite } from "../suite.js";
+import { pause } from "../../store/turns.js";
+import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 suite("directory", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -31,6 +32,8 @@ suite("directory", (test) => {
       pointDataType: 1,
       dataTransType,
     });
+
+  const rule = (topic: string) => ({ name: topic, topic, access: 2, allow: 0, description: null });
 
   test.before.each(async () => {
     dir = await openTempDir();
@@ -100,6 +103,79 @@ suite("directory", (test) => {
     otherFeed.close();
   });
 
+  /** A directory whose every look at a device is followed by an edit, which its feed brings before the look ends if it may. */
+  async function openHot(edit: () => Promise<unknown>) {
+    let looks = 0;
+    const all: typeof store.db.all = async (sql, args) => {
+      const rows = await store.db.all(sql, args);
+      if (sql.includes("policy_device")) {
+        looks++;
+        // A write waits for the feed, and the feed may wait for this look.
+        const edited = edit().then(() => hotFeed.poll());
+        await Promise.race([edited, pause(50)]);
+      }
+      return rows as never;
+    };
+    const hot = createDirectory({ ...store, db: { ...store.db, all } }, 10);
+    const hotFeed = await openChangeFeed(store.db, hot.apply, 1000);
+    return { hot, feed: hotFeed, looks: () => looks };
+  }
+
+  test("edits of other records without end make no device be read again", async () => {
+    const [id, other] = [await add("a"), await add("other")];
+    const policy = await createPolicy(store.db, actor, 0, rule("x"));
+    const second = await createProduct(store.db, actor, 0, {
+      ...{ productName: "q", description: null, cloudProtocol: 1 },
+    });
+    let n = 0;
+    const { hot, feed, looks } = await openHot(async () => {
+      n++;
+      await updateDevice(store, actor, n, other, { description: `edit ${n}` });
+      await updatePolicy(store.db, actor, n, policy.id, { topic: `x/${n}` });
+      await createDataPoint(store.db, actor, 0, second.id, `p${n}`, {
+        ...{ dataPointName: `p${n}`, pointDataType: 1, dataTransType: 1 },
+      });
+      await bind(store.db, actor, 0, policyDevices, { owners: [policy.id], devices: [other] });
+    });
+    assert.is((await hot.findByUsername("a"))?.id, id);
+    assert.is(looks(), 1);
+    feed.close();
+  });
+
+  test("a device that is edited without end gets in at the third look, as it is then", async () => {
+    const id = await add("a");
+    let n = 0;
+    let edits = true;
+    const { hot, feed, looks } = await openHot(async () => {
+      if (edits) await updateDevice(store, actor, ++n, id, { token: `token ${n}` });
+    });
+    const entries = await Promise.all([hot.findByUsername("a"), hot.get(id), hot.findByDeviceID("a")]);
+    assert.equal(
+      entries.map((entry) => entry?.id),
+      [id, id, id],
+    );
+    assert.ok(looks() <= 5, `${looks()} looks`);
+    // What was edited during the last look was applied behind it.
+    edits = false;
+    await feed.poll();
+    assert.is(hot.peek(id)?.device.token, `token ${n}`);
+    feed.close();
+  });
+
+  test("a look that fails in its turn with the feed is told, and holds up nobody", async () => {
+    const id = await add("a");
+    let n = 0;
+    const { hot, feed } = await openHot(async () => {
+      if (++n === 3) throw new Error("away");
+      await updateDevice(store, actor, n, id, { description: `edit ${n}` });
+    });
+    await rejects(() => hot.get(id), /away/);
+    await add("b");
+    await feed.poll();
+    assert.ok(await hot.findByUsername("b"));
+    feed.close();
+  });
+
   test("an unknown name is asked for again: a device made later is found", async () => {
     assert.is(await directory.findByUsername("later"), undefined);
     await add("later");
@@ -141,8 +217,6 @@ suite("directory", (test) => {
     assert.is.not(series()?.field, before?.field);
     assert.is(series()?.deviceID, "a");
   });
-
-  const rule = (topic: string) => ({ name: topic, topic, access: 2, allow: 0, description: null });
 
   test("policies bound, edited, unbound and deleted later reach all their devices, and only those", async () => {
     const ids = [await add("a"), await add("b"), await add("c")];

@@ -38,7 +38,7 @@ worldSuite("guessing", (test, world) => {
     product = await makeProduct(world);
   });
 
-  test("ten wrong tokens, then the right one is refused too; other devices come in; it is counted", async () => {
+  test("ten wrong tokens, then the right one that never came before is refused too; other devices come in; it is counted", async () => {
     const [device, other] = [await makeDevice(world, product), await makeDevice(world, product)];
     const codes: number[] = [];
     for (let i = 0; i < 10; i++) codes.push(await tried(world, device, { password: `guess ${i}` }));
@@ -51,6 +51,35 @@ worldSuite("guessing", (test, world) => {
     // Cleared: the next guess is the first again.
     assert.is(await tried(world, device, { password: "x" }), 4);
     assert.is(await tried(world, device), 0);
+  });
+
+  test("a token that was right before comes in while others guess from its address", async () => {
+    const device = await makeDevice(world, product);
+    assert.is(await tried(world, device), 0);
+    for (let i = 0; i < 10; i++) assert.is(await tried(world, device, { password: `guess ${i}` }), 4);
+    const guess = () => tried(world, device, { password: "x" });
+    assert.equal(
+      [await guess(), await tried(world, device), await guess(), await tried(world, device)],
+      [5, 0, 5, 0],
+    );
+    const key = await world.keyOf("operator");
+    const asked = async (password: unknown) => {
+      const body = { username: device.deviceUsername, password, clientid: "a", peerhost: "127.0.0.1" };
+      return (await world.call("POST", "/api/v1/broker/auth", body, { key })).record.result;
+    };
+    assert.equal([await asked("x"), await asked(device.token)], ["deny", "allow"]);
+  });
+
+  test("a user name with control characters is nobody's", async () => {
+    const device = await makeDevice(world, product);
+    const name = String(device.deviceUsername);
+    for (const username of [`${name}\u0001`, `\u001f${name}`]) {
+      assert.is(await tried(world, device, { username }), 4);
+    }
+    const body = { username: `${name}\0`, password: device.token, clientid: "a", peerhost: "127.0.0.1" };
+    assert.is((await world.call("POST", "/api/v1/broker/auth", body)).record.result, "deny");
+    const acl = { username: `${name}\0`, action: "publish", topic: `devices/${device.deviceID}/up/a` };
+    assert.is((await world.call("POST", "/api/v1/broker/acl", acl)).record.result, "deny");
   });
 
   test("guesses at once count like those one after the other, and the log stays short", async () => {

@@ -1,4 +1,5 @@
 import { createLiveFeed, type LiveOptions, liveDefaults } from "../../ingest/live.js";
+import { bytesOfEvent, liveEvent } from "../../ingest/live-log.js";
 import type { Point } from "../../store/series.js";
 import { assert, suite, until } from "../suite.js";
 
@@ -14,6 +15,19 @@ function points(from: number, count: number, of: Partial<typeof device> = {}): P
   }));
 }
 
+function texts(from: number, count: number, length: number, of: Partial<typeof device> = {}): Point[] {
+  const series = { ...device, ...of, field: "note", kind: "text" } as const;
+  return Array.from({ length: count }, (_, i) => ({
+    series,
+    time: from + i,
+    value: "x".repeat(length),
+    serverStamped: false,
+  }));
+}
+
+const all = Number.POSITIVE_INFINITY;
+/** Of a number. */
+const eventBytes = bytesOfEvent(liveEvent(1, "temp", { time: 1, value: 1 }));
 const open = (options: Partial<LiveOptions> = {}) => createLiveFeed({ ...liveDefaults, ...options });
 const times = (events: readonly { time: number }[] | null | undefined) =>
   events?.map(({ time }) => time) ?? null;
@@ -29,9 +43,9 @@ suite("live feed", (test) => {
       ...points(30, 1, { deviceID: "e" }),
       ...points(3, 1),
     ]);
-    assert.equal(times(mine?.take(2)), [1, 2]);
-    assert.equal(times(mine?.take(10)), [3]);
-    assert.equal(mine?.take(10), []);
+    assert.equal(times(mine?.take(2 * eventBytes)), [1, 2]);
+    assert.equal(times(mine?.take(1)), [3], "at least one");
+    assert.equal(mine?.take(all), []);
     feed.close();
   });
 
@@ -51,26 +65,85 @@ suite("live feed", (test) => {
   });
 
   test("who falls behind is let go, and only he; he gets back what he missed", () => {
-    const feed = open({ queueEventsMax: 5 });
+    const feed = open({ deviceBytesMax: 8 * eventBytes });
     const [slow, quick] = [feed.subscribe(device, null), feed.subscribe(device, null)];
     feed.publish(points(1, 4));
-    const [first] = quick?.take(100) ?? [];
-    feed.publish(points(5, 4));
+    assert.equal(times(quick?.take(all)), [1, 2, 3, 4]);
+    feed.publish(points(5, 5));
     assert.equal([slow?.open, quick?.open], [false, true]);
-    assert.equal(feed.counts(), { listeners: 1, queued: 4, letGo: 1 });
-    assert.equal(times(quick?.take(100)), [5, 6, 7, 8]);
-    assert.equal(slow?.take(100), []);
-    assert.equal(times(feed.subscribe(device, first?.number ?? 0)?.missed), [2, 3, 4, 5, 6, 7, 8]);
+    assert.is(feed.counts().letGo, 1);
+    assert.is(feed.counts().queued, 5);
+    const seen = quick?.take(all) ?? [];
+    assert.equal(times(seen), [5, 6, 7, 8, 9]);
+    assert.equal(slow?.take(all), []);
+    const again = feed.subscribe(device, seen[0]?.number ?? 0);
+    assert.is(again?.resumed, true);
+    assert.equal(times(again?.take(all)), [6, 7, 8, 9]);
     feed.close();
   });
 
-  test("queues are bounded together, listeners by tenant and in all", () => {
-    const feed = open({ queuedEventsMax: 10, listenersMax: 4, listenersOfTenantMax: 3 });
+  test("an event is held and encoded once, however many listen, and never more than its device may hold", () => {
+    const feed = open({ deviceBytesMax: 100_000 });
+    const some = Array.from({ length: 200 }, () => feed.subscribe(device, null));
+    const long = texts(1, 1, 60_000);
+    feed.publish(long);
+    assert.ok(feed.counts().bytes < 61_000, `${feed.counts().bytes} bytes`);
+    assert.is(feed.counts().queued, 200);
+    const [first, ...others] = some.slice(0, 3).map((one) => one?.take(all)[0]?.value);
+    assert.is(new TextDecoder().decode(first as Uint8Array), JSON.stringify(long[0]?.value));
+    assert.ok(others.every((value) => value === first));
+    feed.publish(texts(2, 100, 30_000));
+    assert.is(feed.counts().listeners, 0, "more than the device may hold came at once");
+    feed.close();
+    assert.equal([feed.counts().bytes, feed.counts().letGo], [0, 200]);
+  });
+
+  test("bytes are bounded by tenant and in all: one tenant's unread feeds leave the others their room", () => {
+    const bytesMax = 1_000_000;
+    const feed = open({ deviceBytesMax: 400_000, bytesMax });
+    const of = (tenant: number, n: number) => ({ tenant, productID: "p", deviceID: `d${n}` });
+    const greedy = Array.from({ length: 20 }, (_, n) => feed.subscribe(of(1, n), null));
+    const modest = feed.subscribe(of(2, 0), null);
+    for (let round = 0; round < 10; round++) {
+      for (let n = 0; n < 20; n++) feed.publish(texts(round, 1, 30_000, of(1, n)));
+      assert.ok(feed.counts().bytes <= bytesMax * (7 / 8), `${feed.counts().bytes} bytes`);
+    }
+    assert.ok(greedy.some((one) => one?.open === false));
+    for (let round = 0; round < 3; round++) feed.publish(texts(round, 1, 30_000, of(2, 0)));
+    assert.equal(times(modest?.take(all)), [0, 1, 2]);
+    assert.is(modest?.open, true);
+    for (const one of [...greedy, modest]) one?.close();
+    feed.close();
+    assert.is(feed.counts().bytes, 0);
+  });
+
+  test("what is on its way to a listener counts until it takes again, or goes", () => {
+    const feed = open({ deviceBytesMax: 1000, bytesMax: 4000 });
+    const mine = feed.subscribe(device, null);
+    feed.publish(points(1, 5));
+    const log = 5 * eventBytes;
+    assert.is(mine?.take(2 * eventBytes).length, 2);
+    assert.is(feed.counts().bytes, log + 2 * eventBytes);
+    assert.is(mine?.take(all).length, 3);
+    assert.is(feed.counts().bytes, log + 3 * eventBytes);
+    assert.is(mine?.take(all).length, 0);
+    assert.is(feed.counts().bytes, log);
+    const older = [liveEvent(0, "temp", { time: 1, value: "x".repeat(500) })];
+    assert.is(mine?.hold(older), true);
+    assert.ok(feed.counts().bytes > log + 500);
+    assert.is(mine?.hold([liveEvent(0, "temp", { time: 1, value: "x".repeat(5000) })]), false);
+    assert.is(mine?.open, false);
+    assert.is(feed.counts().letGo, 1);
+    mine?.giveUp();
+    assert.is(feed.counts().letGo, 1, "once");
+    feed.close();
+    assert.is(feed.counts().bytes, 0);
+  });
+
+  test("listeners are bounded by tenant and in all", () => {
+    const feed = open({ listenersMax: 4, listenersOfTenantMax: 3 });
     const some = [1, 2, 3].map(() => feed.subscribe(device, null));
     assert.is(feed.subscribe(device, null), null);
-    feed.publish(points(1, 6));
-    const open3 = some.filter((one) => one?.open === true);
-    assert.ok(open3.length >= 1 && open3.length < 3);
     for (const one of some) one?.close();
     const others = [1, 2].map((tenant) => feed.subscribe({ ...device, tenant }, null));
     assert.ok(
@@ -83,34 +156,37 @@ suite("live feed", (test) => {
   });
 
   test("what was missed is known from the first listener on, a while behind the last, and no longer", async () => {
-    const feed = open({ keptEventsMax: 3, keptMs: 20 });
+    const feed = open({ deviceBytesMax: 8 * eventBytes, heldMs: 20 });
     feed.publish(points(1, 3));
     const first = feed.subscribe(device, null);
-    assert.is(first?.missed, null, "a new listener has missed nothing");
+    assert.is(first?.resumed, false, "a new listener has missed nothing");
     feed.publish(points(10, 2));
-    const [seen] = first?.take(10) ?? [];
+    const [seen] = first?.take(all) ?? [];
     first?.close();
     feed.publish(points(12, 1));
     const again = feed.subscribe(device, seen?.number ?? 0);
-    assert.equal(times(again?.missed), [11, 12]);
-    assert.equal(again?.take(10), [], "and not twice");
+    assert.equal(times(again?.take(all)), [11, 12]);
+    assert.equal(again?.take(all), [], "and not twice");
     feed.publish(points(20, 20));
-    assert.is(feed.subscribe(device, seen?.number ?? 0)?.missed, null, "too long ago");
-    assert.is(feed.subscribe(device, 1e9)?.missed, null, "a number that was never given");
-    const last = again?.take(100).at(-1);
-    assert.equal(feed.subscribe(device, last?.number ?? 0)?.missed, []);
+    assert.is(feed.subscribe(device, seen?.number ?? 0)?.resumed, false, "too long ago");
+    assert.is(feed.subscribe(device, 1e9)?.resumed, false, "a number that was never given");
+    const fresh = feed.subscribe(device, null);
+    feed.publish(points(40, 1));
+    const last = fresh?.take(all).at(-1);
+    const next = feed.subscribe(device, last?.number ?? 0);
+    assert.equal([next?.resumed, next?.take(all)], [true, []]);
     feed.close();
 
-    const forgetful = open({ keptMs: 1 });
+    const forgetful = open({ heldMs: 1 });
     const listener = forgetful.subscribe(device, null);
     forgetful.publish(points(1, 1));
-    const [event] = listener?.take(1) ?? [];
+    const [event] = listener?.take(all) ?? [];
     listener?.close();
     const back = () => {
-      const next = forgetful.subscribe(device, event?.number ?? 0);
-      next?.close();
+      const one = forgetful.subscribe(device, event?.number ?? 0);
+      one?.close();
       forgetful.publish(points(2, 1));
-      return next?.missed === null;
+      return one?.resumed === false;
     };
     await until(
       async () => {

@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
-import { createTurnstile } from "../../ingest/transports/mqtt/turnstile.js";
 import { createCert, updateCert } from "../../store/certs.js";
 import { openDb } from "../../store/db.js";
 import { createVault } from "../../store/secrets.js";
 import { deviceBody, productBody, unique } from "../factories.js";
-import { assert, rejects, suite, until } from "../suite.js";
+import { assert, rejects, until } from "../suite.js";
 import { type Rec, worldSuite } from "../world.js";
 import {
   connectBy,
@@ -280,24 +279,3 @@ worldSuite(
   },
   environment,
 );
-
-suite("mqtt turnstile", (test) => {
-  test("so many at once, the others in the order of their coming", () => {
-    const begun: number[] = [];
-    const turnstile = createTurnstile<number>(2, (one) => begun.push(one));
-    for (const one of [1, 2, 3, 4, 5]) turnstile.enter(one);
-    assert.equal(begun, [1, 2]);
-    turnstile.leave(4);
-    turnstile.leave(2);
-    assert.equal(begun, [1, 2, 3]);
-    assert.is(turnstile.waiting, 1);
-    turnstile.leave(1);
-    turnstile.leave(1);
-    assert.equal(begun, [1, 2, 3, 5]);
-    turnstile.leave(3);
-    turnstile.leave(5);
-    assert.is(turnstile.inside + turnstile.waiting, 0);
-    turnstile.enter(6);
-    assert.equal(begun, [1, 2, 3, 5, 6]);
-  });
-});

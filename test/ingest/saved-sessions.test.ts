@@ -18,7 +18,7 @@ import { type JournalInput, recordKinds } from "../../store/journal-record.js";
 import { openSessionStore } from "../../store/session-store.js";
 import { journalInput, openTestJournal } from "../store/journal-support.js";
 import { assert, suite, withTempDir } from "../suite.js";
-import { subscription } from "./session-support.js";
+import { heldIn, subscription } from "./session-support.js";
 
 /** One process: journal, state, and what writes them. */
 interface Run {
@@ -249,6 +249,8 @@ suite("saved sessions", (test) => {
           const run = await open(dir, () => undefined);
           for (const [nth, step] of story.entries()) await take(run, step, nth + 1);
           const before = shape(run.saved);
+          const isExact = ({ spaces }: SavedSpaces) => assert.is(spaces.held.of(1), heldIn(spaces, 1));
+          isExact(run.saved);
           await run.kill();
           let damages = 0;
           if (harm !== "none") await harmFile(dir, harm);
@@ -256,12 +258,14 @@ suite("saved sessions", (test) => {
             damages++;
           });
           assert.equal(shape(again.saved), before, "the journal has it all");
+          isExact(again.saved);
           // Where no session was saved there is no text to spoil.
           if (harm !== "no JSON") assert.is(damages, harm === "none" ? 0 : 1);
           await again.saved.save();
           await again.kill();
           const third = await open(dir);
           assert.equal(shape(third.saved), before, "saved whole");
+          isExact(third.saved);
           await third.kill();
         });
       });
@@ -285,6 +289,75 @@ suite("saved sessions", (test) => {
     await take(run, { do: "disconnect", client: "a", orderly: true, expiry: null }, 2);
   };
   const outgoing = ({ saved }: Run) => [...(saved.spaces.get(7)?.sessions.get("a")?.outgoing.keys() ?? [])];
+
+  test("a command to several devices is one record with one payload; each gets it, after a kill as well", async () => {
+    for (const saves of [false, true]) {
+      await withTempDir(async (dir) => {
+        const run = await open(dir);
+        const devices = [7, 8, 9].map(
+          (id) => ({ id, device: { tenant: 1, deviceID: `d${id}` } }) as DeviceEntry,
+        );
+        for (const one of devices) {
+          const origin = { device: one, session: sessionOf("a"), ip: "" };
+          const asked = { clientID: "a", cleanStart: false, sessionExpiry: 3600, keepAlive: 0, will: null };
+          const connection = run.records.connect(origin, asked, () => undefined);
+          const goodbye = { reason: "disconnect", orderly: true, sessionExpiry: null } as const;
+          run.records.disconnect({ ...origin, connection }, 0, goodbye);
+        }
+        await settled(run.journal);
+        if (saves) await run.saved.save();
+        const payload = Buffer.alloc(50_000, "p");
+        const before = run.journal.appendedID;
+        const kept: number[] = [];
+        const send = (one: DeviceEntry, bytes: Uint8Array, receipt: number) => {
+          const message = { topic: "inbox", payload: bytes, qos: 1, properties: null, receipt } as const;
+          run.records.send(
+            one,
+            message,
+            () => undefined,
+            () => kept.push(receipt),
+          );
+        };
+        for (const one of devices) send(one, payload, 10 + one.id);
+        send(devices[0] as DeviceEntry, Buffer.from("other"), 21);
+        await Promise.resolve();
+        assert.is(
+          run.journal.appendedID - before,
+          2,
+          "one record for three devices, one for the other message",
+        );
+        await settled(run.journal);
+        assert.equal(kept, [17, 18, 19, 21]);
+        const topicsOf = ({ saved }: Run) =>
+          devices.map(({ id }) =>
+            [...(saved.spaces.get(id)?.sessions.get("a")?.outgoing.values() ?? [])].map(
+              ({ payload: bytes, receipt }) => `${receipt}: ${bytes.length}`,
+            ),
+          );
+        const wanted = [["17: 50000", "21: 5"], ["18: 50000"], ["19: 50000"]];
+        const payloadsOf = ({ saved }: Run) =>
+          new Set(
+            [7, 8, 9].map(
+              (id) => [...(saved.spaces.get(id)?.sessions.get("a")?.outgoing.values() ?? [])][0]?.payload,
+            ),
+          );
+        assert.equal(topicsOf(run), wanted);
+        assert.is(payloadsOf(run).size, 1, "in memory once");
+        await run.kill();
+        const again = await open(dir);
+        assert.equal(topicsOf(again), wanted);
+        assert.is(payloadsOf(again).size, 1);
+        assert.equal([...again.saved.held.known].sort(), [17, 18, 19, 21]);
+        const told: (readonly [number, boolean])[] = [];
+        again.saved.held.listen((receipt, acknowledged) => told.push([receipt, acknowledged]));
+        const state = again.saved.spaces.get(8)?.sessions.get("a") as SessionState;
+        again.saved.spaces.delivered(state, 1);
+        assert.equal(told, [[18, true]]);
+        assert.is(again.saved.spaces.held.of(1), heldIn(again.saved.spaces, 1));
+        await again.kill();
+      });
+    }
+  });
 
   test("receipts of commands outlive the run, wherever it was saved", async () => {
     for (const saves of [false, true]) {
@@ -347,7 +420,7 @@ suite("saved sessions", (test) => {
       command(run, 3, null, ends);
       await settled(run.journal);
       assert.equal(outgoing(run), [1, 2, 3]);
-      run.records.expireMessages();
+      await run.records.expireMessages();
       await settled(run.journal);
       assert.equal([outgoing(run), ends], [[2, 3], [false]]);
       await run.kill();

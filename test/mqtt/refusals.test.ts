@@ -33,12 +33,13 @@ function guarded(version: Version) {
       done?.();
     },
   } as unknown as Accept;
-  const state = createSessionState(1, "c", 1);
+  const state = createSessionState(1, 1, "c", 1);
   const context = {
     accept,
     meter: createMeter(),
     spaces: {
       publish: () => undefined,
+      held: { mayGrow: () => true },
       took: (_: unknown, id: number) => {
         state.unreleased = new Set([...state.unreleased, id]);
       },
@@ -100,7 +101,7 @@ function connection(
     ...{ accept: { full: false }, meter: createMeter(), ...systemClock, authenticate },
     ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
   } as unknown as MqttContext;
-  const open = new MqttConnection(context, socket, null);
+  const open = new MqttConnection(context, socket, "192.0.2.1", null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
   socket.push(
     mqttPacket.generate({ ...connect, protocolId: "MQTT", protocolVersion: version === 5 ? 5 : 4 }),
@@ -141,7 +142,7 @@ suite("MQTT, refusals", (test) => {
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
     const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
-    const stranger = new MqttConnection(context, socket, null);
+    const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
     const look = () => stranger.checkSilence(clock.now(), clock.monotonic());
     for (const ms of [300_000, -300_000, 21_600_000]) {
       clock.step(ms);
@@ -152,6 +153,29 @@ suite("MQTT, refusals", (test) => {
     clock.pass(connectTimeoutMs + 1);
     look();
     assert.is(stranger.isClosed, true);
+    assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
+  });
+
+  test("CONNECT has ten seconds in all, however often a byte of it comes", () => {
+    const clock = createStillClock();
+    const socket = new Duplex({ read: () => undefined, write: () => undefined });
+    const nothing = () => undefined;
+    const context = {
+      accept: { full: false },
+      meter: createMeter(),
+      ...clock,
+      onClosed: nothing,
+    } as unknown as MqttContext;
+    const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
+    const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
+    const seconds: number[] = [];
+    for (let second = 0; !stranger.isClosed && second < 60; second++) {
+      socket.emit("data", packet.subarray(second, second + 1));
+      clock.pass(1000);
+      stranger.checkSilence(clock.now(), clock.monotonic());
+      seconds.push(second + 1);
+    }
+    assert.is(seconds.at(-1), connectTimeoutMs / 1000 + 1);
     assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
   });
 

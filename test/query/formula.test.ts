@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { all, create } from "mathjs";
-import { compileFormula, memoizeFormula } from "../../query/formula.js";
+import { asStored, compileFormula, memoizeFormula } from "../../query/formula.js";
+import { ceil, fix, floor, round } from "../../query/formula-arithmetic.js";
 import { StoreError } from "../../store/errors.js";
 import { assert, suite } from "../suite.js";
 
@@ -186,6 +187,37 @@ suite("formulas: arithmetic", (test) => {
     );
   });
 
+  test("rounds as the digits that print a number: next to halves, at every size", () => {
+    const math = create(all ?? {}, { number: "number" });
+    const called = { round, floor, ceil, fix };
+    const bits = new DataView(new ArrayBuffer(8));
+    const beside = (x: number, steps: number): number => {
+      bits.setFloat64(0, x);
+      bits.setBigInt64(0, bits.getBigInt64(0) + BigInt(steps));
+      return bits.getFloat64(0);
+    };
+    const whole = (max: number) => fc.integer({ min: 0, max });
+    const half = fc.tuple(whole(1e9), whole(16)).map(([n, decimals]) => (10 * n + 5) / 10 ** (decimals + 1));
+    const digits = fc
+      .tuple(fc.maxSafeInteger(), whole(16))
+      .map(([n, decimals]) => Math.abs(n) / 10 ** decimals);
+    const size = fc.oneof(half, digits, fc.double({ noNaN: true, min: 0 }), fc.constantFrom(0, 5e-324, 2e16));
+    const near = fc.tuple(size, fc.integer({ min: -4, max: 4 })).map(([x, steps]) => beside(x, steps));
+    fc.assert(
+      fc.property(near, fc.boolean(), whole(15), (size, negative, decimals) => {
+        const x = negative ? -size : size;
+        for (const [name, ours] of Object.entries(called)) {
+          const theirs = (math as unknown as Record<string, typeof round>)[name]?.(x, decimals);
+          assert.ok(
+            Object.is(ours(x, decimals), theirs),
+            `${name}(${x}, ${decimals}): ${ours(x, decimals)}, mathjs ${theirs}`,
+          );
+        }
+      }),
+      { numRuns: 6_000 },
+    );
+  });
+
   test("rounds as mathjs, near halves and integers too", () => {
     const calls = ["round", "floor", "ceil", "fix"].flatMap((name) => [`${name}(x)`, `${name}(x, y)`]);
     const near = fc
@@ -300,9 +332,21 @@ suite("formulas: names", (test) => {
 
   test("an unknown name is refused when saved and null when asked", () => {
     assert.is(refusal("1 + gone"), "gone is no data point, constant or function (column 5)");
-    const formula = compileFormula("1 + gone", ids, { allowUnknown: true });
+    const formula = compileFormula("1 + gone", ids, asStored);
     assert.equal(formula.variables, ["gone"]);
     assert.equal([...formula.evaluate(1, {}).values], [Number.NaN]);
+  });
+
+  test("what is stored may weigh more than what is saved today", () => {
+    const text = Array(33).fill("floor(x,15)").join("+");
+    const formula = compileFormula(text, ids, asStored);
+    assert.is(formula.weight, 230);
+    assert.equal([...formula.evaluate(1, { x: Float64Array.of(2.5) }).values], [82.5]);
+    const compile = memoizeFormula();
+    compile(text, ids, asStored);
+    assert.throws(() => compile(text, ids), /slow functions/);
+    assert.throws(() => compileFormula(text, new Set(), { allowHeavy: true }), /x is no data point/);
+    assert.is(compileFormula(Array(28).fill("round(x,1)").join("+"), ids).weight, 28 * 6 + 27);
   });
 
   test("the memory answers the same formula, checks names each time and forgets the oldest", () => {
@@ -359,6 +403,10 @@ suite("formulas: refusals", (test) => {
     [`1${"+1".repeat(100)}`, /more than 200 parts/],
     [`${"(".repeat(8)}1${"+5%)".repeat(8)}`, /more than 200 parts/],
     [`1${"+5%".repeat(9)}`, /8 % signs.*column/],
+    [Array(33).fill("floor(x,15)").join("+"), /more than 200 parts, where slow .* several: it has 230/],
+    [Array(30).fill("x^1.5").join("+"), /slow functions/],
+    [Array(20).fill("sin(cos(x))").join("+"), /slow functions/],
+    [`hypot(${"hypot(1,x),".repeat(40)}x)`, /slow functions/],
     ["(".repeat(1000), /nested/],
     [`${"(".repeat(400)}1${")".repeat(400)}`, /nested/],
     [`${"-".repeat(1000)}1`, /200 parts/],

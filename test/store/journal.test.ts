@@ -43,6 +43,24 @@ const payloadsOf = async (journal: Journal): Promise<string[]> => (await readAll
 const letters = (count: number): string[] => Array.from({ length: count }, (_, i) => `message ${i}`);
 
 suite("journal", (test) => {
+  test("what throws when it is told of its record costs nobody else; the journal goes on", () =>
+    withTempDir(async (dir) => {
+      const faults: string[] = [];
+      const journal = await openTestJournal(dir, { onFault: (error) => faults.push(error.message) });
+      const told: number[] = [];
+      for (let i = 0; i < 5; i++) {
+        journal.append(journalInput(), (id) => {
+          if (i === 2) throw new RangeError("cannot be encoded");
+          told.push(id);
+        });
+      }
+      told.push(await keep(journal));
+      assert.equal([told, faults], [[1, 2, 4, 5, 6], ["cannot act on record 3: cannot be encoded"]]);
+      assert.is(await keep(journal), 7);
+      assert.is((await readAll(journal)).length, 7);
+      await journal.close();
+    }));
+
   test("hands out what was appended, in order, from any id, through reopens and small segments", async () => {
     const runs = fc.array(fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 30 }), {
       minLength: 1,

@@ -40,7 +40,7 @@ export function openBroker(deps: BrokerDeps): Broker {
   const address = `${settings.host}:${settings.port}`;
   const waits = createWaits(Math.random);
   const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume });
-  const outbound = createOutbound(deps.now, flushSoon);
+  const outbound = createOutbound({ now: deps.now, onSent: flushSoon, onFault });
   let link: Link | null = null;
   let reconnect: NodeJS.Timeout | undefined;
   let isReading = true;
@@ -48,6 +48,11 @@ export function openBroker(deps: BrokerDeps): Broker {
   let flushPlanned = false;
   /** Said in the log; not again until it is over or another. */
   let told: LinkEnd | null = null;
+
+  function onFault(error: Error): void {
+    count(meter.dropped, "encoding");
+    deps.onFault(error);
+  }
 
   function flushSoon(): void {
     if (flushPlanned) return;

@@ -29,6 +29,8 @@ export interface InboundDeps {
   /** What waited has been taken: there may be room again. */
   readonly onRoom: () => void;
   readonly onTrouble: (error: unknown) => void;
+  /** A fault of ours, which one message has paid for. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /** What the broker hands us: in its order into the journal, acknowledged in that order. */
@@ -182,6 +184,12 @@ export function createInbound(deps: InboundDeps): Inbound {
   const needsHistory = ({ dup, qos }: Delivery, device: DeviceEntry): boolean =>
     mayRepeatEarlier && dup && qos === 1 && !earlier.has(device.id);
 
+  /** A fault of ours at one message costs that one: sent again it would come to the same. */
+  function passOver(one: Waiting, error: unknown): void {
+    deps.onFault(error);
+    refuse(one, "fault");
+  }
+
   /** False where it has to wait for something. */
   function takeAtOnce(one: Waiting): boolean {
     const named = read(one);
@@ -221,7 +229,11 @@ export function createInbound(deps: InboundDeps): Inbound {
     for (let at = 0; at < waiting.length; at++) {
       const one = waiting[at];
       if (one === undefined || one.turn !== current) continue;
-      if (!takeAtOnce(one)) await takeLater(one);
+      try {
+        if (!takeAtOnce(one)) await takeLater(one);
+      } catch (error) {
+        passOver(one, error);
+      }
     }
     waiting = [];
     draining = false;
@@ -239,7 +251,11 @@ export function createInbound(deps: InboundDeps): Inbound {
       const turn = current;
       if (turn === null) return;
       const one = { turn, delivery };
-      if (!draining && takeAtOnce(one)) return;
+      try {
+        if (!draining && takeAtOnce(one)) return;
+      } catch (error) {
+        return passOver(one, error);
+      }
       waiting.push(one);
       if (!draining) {
         void drain();

@@ -1,8 +1,9 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { asError } from "../../../store/errors.js";
 import { type FrameOwner, Framer } from "../mqtt/framing.js";
 import { createOutbox } from "../mqtt/outbox.js";
-import { protocolError, Reader, Violation } from "../mqtt/reader.js";
+import { protocolError, Reader } from "../mqtt/reader.js";
 import {
   type Accepted,
   connectPacket,
@@ -169,8 +170,8 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     try {
       framer.read(chunk, owner);
     } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-      return end("protocol", `what the broker sends is not understood: ${error.message}`);
+      // A fault of ours at one packet ends the connection as well, not the process.
+      return end("protocol", `what the broker sends is not understood: ${asError(error).message}`);
     }
     outbox.flush();
     events.idle();

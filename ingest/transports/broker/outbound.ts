@@ -1,3 +1,4 @@
+import { asError } from "../../../store/errors.js";
 import type { Settled } from "../../sessions/state.js";
 import { createPublishEncoder } from "../mqtt/publish-packet.js";
 import type { Link } from "./link.js";
@@ -48,8 +49,16 @@ const messageIDMax = 65_534;
 const waitingBytesMax = 16 * 1024 * 1024;
 const noMatchingSubscribers = 0x10;
 
-/** `now` is milliseconds since 1970; `onSent`: there are bytes to flush, soon. */
-export function createOutbound(now: () => number, onSent: () => void): Outbound {
+export interface OutboundDeps {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** There are bytes to flush, soon. */
+  readonly onSent: () => void;
+  /** A message that cannot be written as a packet: it alone is given up. */
+  readonly onFault: (error: Error) => void;
+}
+
+export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound {
   const outgoing = new Map<number, Outgoing>();
   let bytes = 0;
   let lastID = 0;
@@ -70,13 +79,24 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
 
   function write(one: Outgoing): void {
     if (current === null) return;
-    const left = secondsLeft(one);
-    const packet = left <= 0 ? null : current.encode(one, left);
+    const packet = packetOf(one, current.encode);
     if (packet === null) return forget(one, false);
     one.sent = true;
     inFlight++;
     current.link.push(packet);
     onSent();
+  }
+
+  /** Null where it goes no further: its time is over, it is too large for the broker, or cannot be encoded. */
+  function packetOf(one: Outgoing, encode: Encode): Buffer | null {
+    const left = secondsLeft(one);
+    if (left <= 0) return null;
+    try {
+      return encode(one, left);
+    } catch (error) {
+      onFault(asError(error));
+      return null;
+    }
   }
 
   /** By the wall clock, as its log expires; never more than it had, though that clock be set back. */
@@ -105,7 +125,7 @@ export function createOutbound(now: () => number, onSent: () => void): Outbound 
       if (message.qos === 0) {
         if (current.link.waitingBytes > waitingBytesMax) return "none";
         const one = { messageID: 0, topic, message, expiresAt, settled, sent: false };
-        const packet = current.encode(one, secondsLeft(one));
+        const packet = packetOf(one, current.encode);
         if (packet === null) return "none";
         current.link.push(packet);
         onSent();

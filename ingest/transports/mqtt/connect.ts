@@ -91,7 +91,7 @@ function termsOf(version: Version, properties: Properties): Terms {
 function readWill(reader: Reader, version: Version, flags: number): Will {
   const properties = version === 5 ? readProperties(reader, "will") : {};
   const topic = reader.text();
-  const payload = Buffer.from(reader.binary());
+  const payload = new Uint8Array(reader.binary());
   if (!isTopicName(topic)) throw new Violation("topic_name", "the will's topic is no topic name");
   return {
     topic,

@@ -1,3 +1,4 @@
+import { asError } from "../../../store/errors.js";
 import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../credentials.js";
 import type { DeviceEntry } from "../../directory-entries.js";
@@ -7,6 +8,7 @@ import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { Session, Sessions } from "../../sessions/live.js";
 import type { SessionState } from "../../sessions/state.js";
+import { weightOfWill } from "../../sessions/weights.js";
 import { readConnect, readProtocol } from "./connect.js";
 import type { MqttContext } from "./context.js";
 import { Conversation, type ConversationOwner } from "./conversation.js";
@@ -54,11 +56,11 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, certificate: ClientCertificate | null) {
+  constructor(context: MqttContext, wire: Wire, address: string, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
-    this.#ip = wire.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    this.#ip = address;
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -130,8 +132,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     setTimeout(() => this.#wire.destroy(), 1000).unref();
   }
 
-  /** The client has said goodbye. */
+  /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
   leave(): void {
+    this.#outbox.flush();
     this.#close("disconnect");
     this.#wire.end();
   }
@@ -173,7 +176,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    this.#heardAt = this.#context.monotonic();
+    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#outbox.flush();
     if (this.#isFull(1)) this.#pause();
@@ -191,13 +195,14 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     if (bytes !== null && this.#phase === "open") this.#cut(bytes);
   }
 
-  /** Ends the connection where the client has broken the rules. */
+  /** Ends the connection where the client has broken the rules, or where we cannot go on with what it says. */
   #guard(action: () => void): void {
     try {
       action();
     } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-      this.end(error.reason, error.message);
+      if (error instanceof Violation) return this.end(error.reason, error.message);
+      this.#context.onFault(asError(error));
+      this.end("fault");
     }
   }
 
@@ -312,7 +317,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#keepAlive = keepAlive;
     this.#origin = { ...ids, connection: 0 };
     // The session that this one takes over ends before this one is on record.
-    const refusal = this.#refusalOf(sessions, limits);
+    const refusal = this.#refusalOf(request, sessions, limits);
     if (refusal !== null) {
       this.#origin = null;
       this.end(refusal);
@@ -332,7 +337,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   /** Counts it among the device's connections, or says why there is no place for it. */
-  #refusalOf(sessions: Sessions, limits: Limits | null): EndReason | null {
+  #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
+    const { tenant } = this.entry.device;
+    if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     sessions.close(this);

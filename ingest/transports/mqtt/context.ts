@@ -44,4 +44,6 @@ export interface MqttContext extends InboundContext {
   /** The connection has stopped reading until the journal has room. */
   markPaused(connection: Attended): void;
   onClosed(connection: Attended): void;
+  /** A fault of ours, which one connection or one message has paid for. */
+  readonly onFault: (error: Error) => void;
 }

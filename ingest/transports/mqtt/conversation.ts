@@ -81,6 +81,7 @@ export class Conversation {
       mayReceive: (topic) => mayReceive(owner.origin.device, topic),
       isClosed: () => owner.isClosed,
       markDirty: () => owner.markDirty(),
+      onFault: context.onFault,
     });
     state.link = this.#deliveries;
     this.#limiter = context.limits?.limiter(owner.origin.device) ?? null;
@@ -171,7 +172,9 @@ export class Conversation {
       count(this.#context.meter.policyRefused, "subscribe");
       return true;
     };
-    const { codes, granted } = judge(this.#state, packet, refuses, this.#granting);
+    const { tenant, ownBytes } = this.#state;
+    const hasRoom = (bytes: number) => this.#context.spaces.held.mayGrow(tenant, ownBytes, bytes);
+    const { codes, granted } = judge(this.#state, packet, refuses, this.#granting, hasRoom);
     const granting = ownSet(this.#granting);
     for (const [filter] of granted) granting.add(filter);
     this.#granting = granting;

@@ -1,3 +1,4 @@
+import { asError } from "../../../store/errors.js";
 import { count, type Meter } from "../../meter.js";
 import {
   isExpired,
@@ -37,6 +38,8 @@ export interface DeliveryOptions {
   readonly mayReceive: (topic: string) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
+  /** A message that cannot be written as a packet: it alone is given up. */
+  readonly onFault: (error: Error) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -61,8 +64,9 @@ class WindowedDeliveries implements Deliveries {
   readonly #options: DeliveryOptions;
   /** Sent on this connection and not settled. */
   #inFlight: ReadonlySet<number> = emptySet;
-  /** Packet ids behind the window; null: none yet. */
+  /** Packet ids behind the window, those from `#next` on; null: none. */
   #waiting: number[] | null = null;
+  #next = 0;
 
   constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
     this.#state = state;
@@ -85,8 +89,7 @@ class WindowedDeliveries implements Deliveries {
   }
 
   send(message: Outgoing): void {
-    const isFirst = this.#waiting === null || this.#waiting.length === 0;
-    if (isFirst && this.#hasRoom()) this.#sendOn(message);
+    if (this.#waiting === null && this.#hasRoom()) this.#sendOn(message);
     else {
       this.#waiting ??= [];
       this.#waiting.push(message.messageID);
@@ -96,6 +99,7 @@ class WindowedDeliveries implements Deliveries {
   resume(): void {
     if (this.#state.outgoing.size === 0) return;
     this.#waiting = [...this.#state.outgoing.keys()];
+    this.#next = 0;
     this.#fill();
   }
 
@@ -125,9 +129,9 @@ class WindowedDeliveries implements Deliveries {
     return this.#inFlight.size < Math.min(inFlightMax, this.#options.encoder.receiveMaximum);
   }
 
-  /** False where it goes no further: forbidden, expired, or larger than what the client takes. */
+  /** False where it goes no further: forbidden, expired, larger than what the client takes, or not to be encoded. */
   #write(message: Message, messageID: number, dup: boolean): boolean {
-    const { outbox, encoder, meter, mayReceive, now } = this.#options;
+    const { outbox, encoder, meter, mayReceive, onFault, now } = this.#options;
     if (!mayReceive(message.topic)) {
       count(meter.policyRefused, "receive");
       return false;
@@ -139,7 +143,14 @@ class WindowedDeliveries implements Deliveries {
     }
     const { topic, payload, qos, retain, identifiers } = message;
     const properties = withTimeLeft(message, nowMicros);
-    const bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    let bytes: Buffer | null;
+    try {
+      bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    } catch (error) {
+      count(meter.dropped, "encoding");
+      onFault(asError(error));
+      return false;
+    }
     if (bytes === null) count(meter.dropped, "packet_size");
     else outbox.push(bytes);
     return bytes !== null;
@@ -171,16 +182,25 @@ class WindowedDeliveries implements Deliveries {
   #fill(): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    let taken = 0;
-    for (; taken < waiting.length && this.#hasRoom(); taken++) {
-      const message = this.#state.outgoing.get(waiting[taken] as number);
+    while (this.#next < waiting.length && this.#hasRoom()) {
+      const message = this.#state.outgoing.get(waiting[this.#next++] as number);
       if (message !== undefined) this.#sendOn(message);
     }
-    if (taken > 0) this.#waiting = waiting.slice(taken);
+    if (this.#next === waiting.length) {
+      this.#waiting = null;
+      this.#next = 0;
+    } else if (this.#next > waiting.length / 2) {
+      // Not with each acknowledgement: thousands may wait.
+      this.#waiting = waiting.slice(this.#next);
+      this.#next = 0;
+    }
   }
 }
 
-/** Its expiry less the time that it has waited [MQTT-3.3.2-6]; none where the clock was set back meanwhile. */
+/**
+ * Its expiry less the time that it has waited [MQTT-3.3.2-6]; where the clock was set back meanwhile, what the
+ * publisher gave: never more, which four bytes might not hold.
+ */
 function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
   const seconds = properties?.messageExpiryInterval;
   if (seconds === undefined) return properties;

@@ -9,8 +9,11 @@ import type { Wire } from "./wire.js";
 export interface MqttEndpoint {
   /** Counts a socket until it closes; beyond the limit it is destroyed and the answer is false. */
   admit(socket: Socket): boolean;
-  /** Begins MQTT on a wire whose handshakes are over; with the client's certificate where one was asked for. */
-  take(wire: Wire, certificate: ClientCertificate | null): void;
+  /**
+   * Begins MQTT on a wire whose handshakes are over; with its client's address, and its certificate where one was
+   * asked for.
+   */
+  take(wire: Wire, address: string, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
   afterCommit(): void;
   /** Ends every connection, and whatever was on its way to be one. */
@@ -20,10 +23,9 @@ export interface MqttEndpoint {
 export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed">;
 
 const sweepMs = 1000;
-/** Sockets at once over all listeners, answered or not. */
-const connectionsMax = 100_000;
 
-export function createEndpoint(base: EndpointContext): MqttEndpoint {
+/** @param connectionsMax sockets at once over all listeners, answered or not */
+export function createEndpoint(base: EndpointContext, connectionsMax: number): MqttEndpoint {
   const sockets = new Set<Socket>();
   const open = new Set<Attended>();
   const dirty = new Set<Attended>();
@@ -85,8 +87,8 @@ export function createEndpoint(base: EndpointContext): MqttEndpoint {
       socket.on("close", forget);
       return true;
     },
-    take: (wire, certificate) => {
-      open.add(new MqttConnection(context, wire, certificate));
+    take: (wire, address, certificate) => {
+      open.add(new MqttConnection(context, wire, address, certificate));
     },
     afterCommit: () => {
       flushDirty();

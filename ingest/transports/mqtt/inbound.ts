@@ -6,6 +6,7 @@ import { unreleasedMax } from "../../sessions/bounds.js";
 import type { SessionRecords } from "../../sessions/records.js";
 import type { Spaces } from "../../sessions/spaces.js";
 import type { SessionState } from "../../sessions/state.js";
+import { unreleasedBytes } from "../../sessions/weights.js";
 import { isTopicName } from "../../topics.js";
 import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
@@ -153,7 +154,7 @@ export class Inbound {
   /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
   #publishExactlyOnce(packet: PublishPacket): void {
     const id = packet.messageID;
-    const { unreleased } = this.#state;
+    const { unreleased, tenant, ownBytes } = this.#state;
     if (unreleased.has(id) || this.#pending?.has(id)) {
       this.#context.meter.redelivered++;
       return this.#answerInTurn("pubrec", id);
@@ -162,7 +163,8 @@ export class Inbound {
     if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
     this.#pending ??= new Set();
     const pending = this.#pending;
-    if (unreleased.size + pending.size >= unreleasedMax) return this.#owner.end("unreleased");
+    const hasRoom = this.#context.spaces.held.mayGrow(tenant, ownBytes, unreleasedBytes);
+    if (unreleased.size + pending.size >= unreleasedMax || !hasRoom) return this.#owner.end("unreleased");
     this.#countUnacknowledged(packet);
     pending.add(id);
     this.#append(packet, "pubrec", () => {

@@ -1,7 +1,9 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Meter } from "../../meter.js";
+import type { Proxies } from "../../proxies.js";
 import type { MqttEndpoint } from "./endpoint.js";
-import { createTlsLayer, type TlsIdentity } from "./tls.js";
+import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
+import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
 import { createWebSocketLayer } from "./websocket.js";
 
 /** One port of the endpoint. */
@@ -19,8 +21,11 @@ export interface MqttListenerOptions {
   readonly host: string;
   readonly port: number;
   /** Null: without TLS. */
-  readonly tls: { readonly identity: TlsIdentity; readonly mutual: boolean } | null;
+  readonly tls: Pick<TlsOffer, "identity" | "mutual" | "suites"> | null;
   readonly webSocket: boolean;
+  /** Who is believed about the addresses of others. */
+  readonly proxies: Proxies;
+  readonly protocol: ProxyProtocol;
   readonly meter: Meter;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -28,7 +33,7 @@ export interface MqttListenerOptions {
 
 /** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
 interface Layers {
-  accept(socket: Socket): void;
+  accept(socket: Socket, address: string): void;
   sweep?: () => void;
   renew?: (identity: TlsIdentity) => void;
 }
@@ -41,15 +46,19 @@ export async function listenMqtt(
   options: MqttListenerOptions,
 ): Promise<MqttListener> {
   const layers = layersOf(endpoint, options);
+  const entrance = createProxyLayer(options, layers.accept);
   const pauseOnConnect = options.tls !== null;
   const server = createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect },
     (socket) => {
-      if (endpoint.admit(socket)) layers.accept(socket);
+      if (endpoint.admit(socket)) entrance.accept(socket);
     },
   );
   await listen(server, options);
-  const sweep = setInterval(() => layers.sweep?.(), sweepMs);
+  const sweep = setInterval(() => {
+    entrance.sweep();
+    layers.sweep?.();
+  }, sweepMs);
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   return {
     port: (server.address() as AddressInfo).port,
@@ -61,14 +70,15 @@ export async function listenMqtt(
   };
 }
 
-function layersOf(endpoint: MqttEndpoint, { tls, webSocket, meter, monotonic }: MqttListenerOptions): Layers {
+function layersOf(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
+  const { tls, webSocket, meter, monotonic } = options;
   const upper = webSocket
-    ? createWebSocketLayer({ meter, monotonic }, (wire) => endpoint.take(wire, null))
+    ? createWebSocketLayer(options, (wire, address) => endpoint.take(wire, address, null))
     : null;
-  if (tls === null) return upper ?? { accept: (socket) => endpoint.take(socket, null) };
-  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, certificate) => {
-    if (upper === null) endpoint.take(socket, certificate);
-    else upper.accept(socket);
+  if (tls === null) return upper ?? { accept: (socket, address) => endpoint.take(socket, address, null) };
+  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, address, certificate) => {
+    if (upper === null) endpoint.take(socket, address, certificate);
+    else upper.accept(socket, address);
   });
   return {
     ...lower,

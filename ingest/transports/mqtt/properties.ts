@@ -122,7 +122,7 @@ export function messageProperties(all: Properties): MessageProperties | null {
     ...(messageExpiryInterval === undefined ? {} : { messageExpiryInterval }),
     ...(contentType === undefined ? {} : { contentType }),
     ...(responseTopic === undefined ? {} : { responseTopic }),
-    ...(correlationData === undefined ? {} : { correlationData: Buffer.from(correlationData) }),
+    ...(correlationData === undefined ? {} : { correlationData: new Uint8Array(correlationData) }),
     ...(userProperties === undefined ? {} : { userProperties }),
   };
   return Object.keys(properties).length === 0 ? null : properties;

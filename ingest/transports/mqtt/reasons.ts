@@ -72,11 +72,13 @@ export const endings: Readonly<Record<EndReason, Ending>> = {
   auth_method: ending(null, code.authenticationMethod, null, "no such authentication method"),
   back_off: ending(5, code.connectionRate, null, "too many wrong credentials came from there"),
   connections: ending(3, code.quota, null, "the device or its tenant has as many connections as it may"),
+  room: ending(3, code.quota, null, "as much is held for the tenant's clients as may be"),
   rate: ending(null, null, code.messageRate, "too many messages or bytes for the limit"),
   blocked: ending(5, code.notAuthorized, code.notAuthorized, "the device is blocked"),
   client_id: ending(2, code.clientID, null, "the client id is not taken"),
   version: ending(1, code.unsupportedVersion, null, "MQTT 3.1, 3.1.1 and 5 are served"),
   unavailable: ending(3, code.unavailable, code.busy, "nothing can be taken now"),
+  fault: ending(3, code.unspecified, code.unspecified, "the service failed at a packet"),
   sessions: ending(3, code.quota, null, "the device has too many sessions"),
   shutdown: ending(3, code.unavailable, code.shuttingDown, "the service is shutting down"),
 };

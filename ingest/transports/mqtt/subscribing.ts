@@ -2,6 +2,7 @@ import { subscriptionsMax } from "../../sessions/bounds.js";
 import type { Filters } from "../../sessions/records.js";
 import { isInboxOf } from "../../sessions/routing.js";
 import type { SessionState } from "../../sessions/state.js";
+import { weightOfFilter } from "../../sessions/weights.js";
 import { isSharedFilter, isTopicFilter } from "../../topics.js";
 import type { SubscribePacket } from "./packets.js";
 import { code, failure } from "./reasons.js";
@@ -19,18 +20,21 @@ export interface Judged {
 
 /**
  * `refuses` says who may not read what; a filter that is there twice counts once, as its last [MQTT-3.8.4-3].
- * `granting`: what earlier packets were granted that is on its way to the disk.
+ * `granting`: what earlier packets were granted that is on its way to the disk. `hasRoom`: whether so many bytes more
+ * may be held for the session.
  */
 export function judge(
   { subscriptions }: Subscribed,
   { filters }: SubscribePacket,
   refuses: (filter: string) => boolean,
   granting: ReadonlySet<string>,
+  hasRoom: (bytes: number) => boolean,
 ): Judged {
   const granted = new Map<string, Filters[number][1]>();
   const held = granting.size === 0 ? subscriptions : new Set([...subscriptions.keys(), ...granting]);
   let size = held.size;
   let length = 0;
+  let grown = 0;
   for (const filter of held.keys()) length += filter.length;
 
   const codes = filters.map(({ filter, options }) => {
@@ -39,6 +43,9 @@ export function judge(
     if (refuses(filter)) return code.notAuthorized;
     if (!held.has(filter) && !granted.has(filter)) {
       if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
+      const bytes = grown + weightOfFilter(filter);
+      if (!hasRoom(bytes)) return code.quota;
+      grown = bytes;
       size++;
       length += filter.length;
     }
@@ -71,7 +78,7 @@ const words: Readonly<Record<number, string>> = {
   [code.sharedSubscriptions]: "shared subscriptions are not offered",
   [code.topicFilter]: "a topic filter is malformed",
   [code.notAuthorized]: "the device may not read what a topic filter covers",
-  [code.quota]: "the session has too many subscriptions",
+  [code.quota]: "the session has too many subscriptions, or its tenant too much that is held",
 };
 
 /** The first refusal among the codes in words, or an empty text. */

@@ -2,7 +2,21 @@ import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
 import type { ClientCertificate } from "../../credentials.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
+import { helloBytesMax, lookAtHello } from "./client-hello.js";
+import { lookAtFirstBytes } from "./first-bytes.js";
 import { createTurnstile } from "./turnstile.js";
+
+/** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
+export type TlsSuites = "aead" | "compatible";
+
+/** Of TLS 1.3 all; of TLS 1.2 those with ephemeral keys that authenticate what they encrypt (RFC 9325 §4.2). */
+const aeadSuites = [
+  ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
+  ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+  ...["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+  ...["ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ...["ECDHE-ECDSA-AES128-CCM", "ECDHE-ECDSA-AES256-CCM"],
+];
 
 /** What a TLS listener proves itself with, and whom it believes; texts are PEM. */
 export interface TlsIdentity {
@@ -17,14 +31,17 @@ export interface TlsOffer {
   readonly identity: TlsIdentity;
   /** Every client must prove itself with a certificate. */
   readonly mutual: boolean;
+  readonly suites: TlsSuites;
   readonly meter: Meter;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
+  /** Handshakes at once. */
+  readonly atOnce?: number;
 }
 
 /** TLS on sockets that were accepted without reading from them. */
 export interface TlsLayer {
-  accept(socket: Socket): void;
+  accept(socket: Socket, address: string): void;
   /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Cuts off handshakes that take too long. */
@@ -33,25 +50,35 @@ export interface TlsLayer {
 
 /** Handshakes at once: one holds some 40 KB, and fewer at a time end sooner than all of them together. */
 const handshakesMax = 1000;
+/** For the ClientHello from the first moment, and for the handshake from its turn, whatever comes meanwhile. */
 export const handshakeTimeoutMs = 10_000;
+/** What a handshake has from its turn while others of fewer wait for theirs. */
+export const pressedTimeoutMs = 3000;
 
 interface Handshake {
   readonly socket: Socket;
+  readonly address: string;
   /** When it came; when its turn began. Milliseconds, monotonic. */
   since: number;
+  /** Its ClientHello has come and its turn has begun. */
+  begun: boolean;
   failure: HandshakeFailure;
   readonly ended: () => void;
+  /** While it waits for its turn: nobody has more to say than its ClientHello. */
+  readonly watch: () => void;
 }
 
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
-  { identity, mutual, meter, monotonic }: TlsOffer,
-  next: (socket: TLSSocket, certificate: ClientCertificate | null) => void,
+  { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
+  next: (socket: TLSSocket, address: string, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
   const handshakes = new Map<string, Handshake>();
-  const server = createServer({ ...contextOf(identity, mutual), ...demands(mutual) });
-  const turnstile = createTurnstile<Handshake>(handshakesMax, (handshake) => {
+  const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
+  const turnstile = createTurnstile<Handshake>(atOnce, (handshake) => {
     handshake.since = monotonic();
+    handshake.begun = true;
+    handshake.socket.off("readable", handshake.watch);
     server.emit("connection", handshake.socket);
   });
 
@@ -68,16 +95,26 @@ export function createTlsLayer(
     turnstile.leave(handshake);
   }
 
+  function fail(handshake: Handshake, failure: HandshakeFailure): void {
+    handshake.failure = failure;
+    handshake.socket.destroy();
+  }
+
   server.on("secureConnection", (socket) => {
     const [peer, handshake] = find(socket) ?? [];
     if (peer === undefined || handshake === undefined) return void socket.destroy();
-    const certificate = mutual ? certificateOf(socket) : null;
+    let certificate: ClientCertificate | null = null;
+    try {
+      if (mutual) certificate = certificateOf(socket);
+    } catch {
+      // One that OpenSSL takes and Node cannot read proves nothing.
+    }
     if (mutual && certificate === null) {
       handshake.failure = "certificate";
       return void socket.destroy();
     }
     leave(peer, handshake);
-    next(socket, certificate);
+    next(socket, handshake.address, certificate);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     const [, handshake] = find(socket) ?? [];
@@ -86,27 +123,41 @@ export function createTlsLayer(
   });
 
   return {
-    accept: (socket) => {
+    accept: (socket, address) => {
       const peer = peerOf(socket);
       if (peer === null) return void socket.destroy();
       const ended = (): void => {
         count(meter.handshakesFailed, handshake.failure);
         leave(peer, handshake);
       };
-      const handshake: Handshake = { socket, since: monotonic(), failure: "lost", ended };
+      const watch = (): void => {
+        if (socket.readableLength > helloBytesMax) fail(handshake, "tls");
+      };
+      const begin = { since: monotonic(), begun: false, failure: "lost" as const };
+      const handshake: Handshake = { socket, address, ...begin, ended, watch };
       handshakes.set(peer, handshake);
       meter.handshakesPending++;
       socket.once("close", ended);
       socket.on("error", ignore);
-      turnstile.enter(handshake);
+      // Whoever has not said its ClientHello holds no place.
+      const look = (bytes: Buffer): number | null => {
+        const hello = lookAtHello(bytes);
+        if (hello === "bad") fail(handshake, "tls");
+        return hello === "more" ? null : 0;
+      };
+      lookAtFirstBytes(socket, look, () => {
+        if (!turnstile.enter(handshake, address)) socket.on("readable", watch);
+      });
     },
-    renew: (renewed) => server.setSecureContext(contextOf(renewed, mutual)),
+    renew: (renewed) => server.setSecureContext(contextOf(renewed, mutual, suites)),
     sweep: () => {
-      const latest = monotonic() - handshakeTimeoutMs;
+      const now = monotonic();
+      const { leastHeld } = turnstile;
       for (const handshake of handshakes.values()) {
-        if (handshake.since > latest) continue;
-        handshake.failure = "timeout";
-        handshake.socket.destroy();
+        const { address, since, begun } = handshake;
+        // Slow ones stay as long as nobody with fewer waits: NATs and far networks are no attack.
+        const isPressed = begun && turnstile.held(address) >= leastHeld;
+        if (now - since >= (isPressed ? pressedTimeoutMs : handshakeTimeoutMs)) fail(handshake, "timeout");
       }
     },
   };
@@ -115,11 +166,16 @@ export function createTlsLayer(
 /** 'close' follows, and is what counts. */
 function ignore(): void {}
 
-export function contextOf({ cert, key, trusted }: TlsIdentity, mutual: boolean): SecureContextOptions {
+function contextOf(
+  { cert, key, trusted }: TlsIdentity,
+  mutual: boolean,
+  suites: TlsSuites,
+): SecureContextOptions {
   return {
     cert,
     key,
     minVersion: "TLSv1.2",
+    ...(suites === "aead" ? { ciphers: aeadSuites.join(":") } : {}),
     // CA_CERT may be an intermediate whose root nobody has given us.
     ...(mutual ? { ca: [...trusted], allowPartialTrustChain: true } : {}),
   };

@@ -4,12 +4,14 @@ import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { packetBytesMax } from "../../accept.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
+import type { Proxies, ProxyHeaders } from "../../proxies.js";
 import { handshakeTimeoutMs } from "./tls.js";
 import { type Wire, WireError } from "./wire.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
 export interface WebSocketLayer {
-  accept(socket: Socket): void;
+  /** With the address that it comes from, as far as its lower layers know. */
+  accept(socket: Socket, address: string): void;
   /** Cuts off handshakes that take too long. */
   sweep(): void;
 }
@@ -26,12 +28,21 @@ const pongBytesMax = 64 * 1024;
 
 interface Handshake {
   readonly since: number;
+  readonly address: string;
   failure: HandshakeFailure;
 }
 
+export interface WebSocketLayerDeps {
+  /** Whose Forwarded and X-Forwarded-For are believed. */
+  readonly proxies: Proxies;
+  readonly meter: Meter;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+}
+
 export function createWebSocketLayer(
-  { meter, monotonic }: { readonly meter: Meter; readonly monotonic: () => number },
-  next: (wire: Wire) => void,
+  { proxies, meter, monotonic }: WebSocketLayerDeps,
+  next: (wire: Wire, address: string) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
   const options = {
@@ -79,14 +90,15 @@ export function createWebSocketLayer(
       return void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     }
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const address = proxies.clientOf(handshakes.get(socket)?.address ?? "", toldBy(request));
       leave(socket);
-      next(new WebSocketWire(webSocket, (socket as Socket).remoteAddress));
+      next(new WebSocketWire(webSocket), address);
     });
   });
 
   return {
-    accept: (socket) => {
-      handshakes.set(socket, { since: monotonic(), failure: "lost" });
+    accept: (socket, address) => {
+      handshakes.set(socket, { since: monotonic(), address, failure: "lost" });
       meter.handshakesPending++;
       socket.once("close", ended);
       // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
@@ -107,6 +119,11 @@ export function createWebSocketLayer(
 /** 'close' follows, and is what counts. */
 function ignore(): void {}
 
+function toldBy({ headers }: IncomingMessage): ProxyHeaders {
+  const list = headers["x-forwarded-for"];
+  return { forwarded: headers.forwarded, "x-forwarded-for": Array.isArray(list) ? list.join(",") : list };
+}
+
 /** [MQTT-6.0.0-3] */
 function offersMqtt({ headers }: IncomingMessage): boolean {
   const offered = headers["sec-websocket-protocol"]?.split(",").map((one) => one.trim()) ?? [];
@@ -115,13 +132,11 @@ function offersMqtt({ headers }: IncomingMessage): boolean {
 
 /** The binary frames of a WebSocket as bytes; packets and frames need not meet [MQTT-6.0.0-2]. */
 class WebSocketWire extends Duplex {
-  readonly remoteAddress: string | undefined;
   readonly #webSocket: WebSocket;
 
-  constructor(webSocket: WebSocket, remoteAddress: string | undefined) {
+  constructor(webSocket: WebSocket) {
     super({ allowHalfOpen: false });
     this.#webSocket = webSocket;
-    this.remoteAddress = remoteAddress;
     webSocket.on("message", (data: Buffer, isBinary: boolean) => this.#take(data, isBinary));
     webSocket.on("ping", (data) => {
       if (webSocket.bufferedAmount < pongBytesMax) webSocket.pong(data);

@@ -14,6 +14,12 @@ const rows = (call: string): Line =>
 
 const user = { username: "user-{unique}", password: "correct horse battery", role: "operator" };
 const madeUser: Given = { as: "user", call: "POST /users", body: user };
+const session: Given = {
+  as: "session",
+  call: "POST /login",
+  body: { username: "{user.username}", password: user.password },
+  headers: { Authorization: "" },
+};
 const madeKey: Given = { as: "key", call: "POST /api_keys", body: { name: "grafana", role: "viewer" } };
 const rule = {
   alertName: "hot {unique}",
@@ -62,6 +68,11 @@ export const beyondLines = lines("Beyond the interface", [
     headers: { Authorization: "" },
   }),
   line("who calls", "GET /me", 200, any),
+  line("change one's own password", "PUT /me/password", 204, empty, {
+    given: [madeUser, session],
+    body: { password: user.password, newPassword: "battery staple", revokeApiKeys: true },
+    headers: { Authorization: "Bearer {session.token}" },
+  }),
   rows("/users"),
   line("make a user", "POST /users", 201, any, { body: user }),
   line("one user", "GET /users/{user.id}", 200, any, { given: [madeUser] }),

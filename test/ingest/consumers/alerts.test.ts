@@ -7,7 +7,8 @@ import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.j
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory.js";
 import { createMeter } from "../../../ingest/meter.js";
-import { createWatchPlans } from "../../../ingest/watch/plan.js";
+import { type CompileCondition, createWatchPlans } from "../../../ingest/watch/plan.js";
+import { createAlertRule } from "../../../store/alert-rules.js";
 import { systemClock } from "../../../store/clock.js";
 import { createDataPoint } from "../../../store/data-points.js";
 import { type Db, openDb } from "../../../store/db.js";
@@ -23,6 +24,15 @@ import { keep, openTestJournal, readAll } from "../../store/journal-support.js";
 import { assert, openTempDir, suite, until } from "../../suite.js";
 
 const rules = { local: utcMicros, earliest: earliestTime, oldest: 0 };
+const heavy = "dataPoint > 50";
+/** As slow as a formula of some hundred parts. */
+const compileHeavy: CompileCondition = () => ({
+  ...{ variables: ["dataPoint"], weight: 100 },
+  evaluate: ([value = 0]) => {
+    for (const end = performance.now() + 0.003; performance.now() < end; );
+    return value > 50 ? 1 : 0;
+  },
+});
 
 suite("the alerts consumer", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
@@ -30,6 +40,7 @@ suite("the alerts consumer", (test) => {
   let journal: Journal;
   let directory: Directory;
   let actor = { tenant: 0, userIntID: null, username: null };
+  let product = 0;
   let device = 0;
   /** Set: the metadata fails so often, after or before it has written. */
   let failures = 0;
@@ -41,15 +52,17 @@ suite("the alerts consumer", (test) => {
     const vault = createVault(Buffer.alloc(32, 7));
     store = { db, vault };
     actor = { ...actor, tenant: (await createTenant(db, 0, "one")).id };
-    const product = await createProduct(db, actor, 0, {
-      productName: "p",
-      description: null,
-      cloudProtocol: 1,
-    });
+    product = (
+      await createProduct(db, actor, 0, {
+        productName: "p",
+        description: null,
+        cloudProtocol: 1,
+      })
+    ).id;
     const common = { pointDataType: 1, dataTransType: 1, dataPointName: "temp" };
-    await createDataPoint(db, actor, 0, product.id, "temp", { ...common, upperLimit: 50 });
+    await createDataPoint(db, actor, 0, product, "temp", { ...common, upperLimit: 50 });
     const names = { deviceID: "d", deviceName: "d", deviceUsername: "d", token: "t" };
-    device = (await createDevice(store, actor, 0, { ...names, productIntID: product.id })).id;
+    device = (await createDevice(store, actor, 0, { ...names, productIntID: product })).id;
     journal = await openTestJournal(`${dir.path}/journal`);
     directory = createDirectory(store, 100);
     failures = 0;
@@ -60,7 +73,8 @@ suite("the alerts consumer", (test) => {
     await dir.close();
   });
 
-  const start = (offlineGraceMs = 60_000): Promise<AlertsConsumer> =>
+  const nothing: CompileCondition = () => ({ variables: [], weight: 1, evaluate: () => 0 });
+  const start = (offlineGraceMs = 60_000, compile = nothing): Promise<AlertsConsumer> =>
     startAlertsConsumer({
       ...{
         journal,
@@ -71,7 +85,7 @@ suite("the alerts consumer", (test) => {
         ...systemClock,
         meter: createMeter(),
       },
-      plans: createWatchPlans(store.db, () => ({ variables: [], evaluate: () => 0 })),
+      plans: createWatchPlans(store.db, compile),
       rules: () => rules,
       onCarried: () => undefined,
       onTrouble: () => undefined,
@@ -137,6 +151,39 @@ suite("the alerts consumer", (test) => {
       await consumer.close();
     });
   }
+
+  test("a heavy message counts as a whole, whatever stops it, and others are not held up by it", async () => {
+    const points = await store.db.all<{ id: number }>("select id from data_point");
+    for (let i = 0; i < 20; i++) {
+      await createAlertRule(store.db, actor, 0, product, {
+        ...{ alertName: `rule ${i}`, alertContent: "", alertSeverity: 1, duration: 0 },
+        ...{ dataPointIntID: points[0]?.id as number, condition: heavy },
+      });
+    }
+    const base = Date.UTC(2026, 0, 1);
+    const swings = Array.from({ length: 5001 }, (_, i) => ({
+      ...{ temp: i % 2 === 0 ? 60 : 10, time: new Date(base + i * 1000).toISOString() },
+    }));
+    const payload = Buffer.from(JSON.stringify(swings));
+    await keep(journal, { device, tenant: actor.tenant, payload });
+    for (let run = 0; run < 3; run++) {
+      const consumer = await start(60_000, compileHeavy);
+      await new Promise((resolve) => setTimeout(resolve, 30 * run));
+      await consumer.close();
+    }
+    const consumer = await start(60_000, compileHeavy);
+    await settled(consumer);
+    assert.is((await consumer.ingestOf(device))?.messages, 1);
+    const rows = await store.db.all<{ cause: string; rows: number; open: number }>(
+      "select cause, count(*) rows, sum(endTime is null) open from alert group by cause",
+    );
+    assert.is(rows.length, 21);
+    for (const row of rows) assert.equal([row.rows, row.open], [6, 1], row.cause);
+    await send(10);
+    await settled(consumer);
+    assert.equal(await store.db.all("select id from alert where endTime is null"), []);
+    await consumer.close();
+  });
 
   test("takes what is handed over where it stands there, and reads by itself where it does not", async () => {
     const consumer = await start();

@@ -120,7 +120,7 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     alerts: (options = {}) =>
       startAlertsConsumer({
         ...{ ...shared, node: 0, offlineGraceMs: 60_000, onCarried: () => undefined },
-        plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], evaluate })),
+        plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], weight: 3, evaluate })),
         ...options,
       }),
     settled: async (consumer) => {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { DecodedPoint } from "../../../ingest/decode/points.js";
-import { detailOf, evaluate } from "../../../ingest/watch/evaluate.js";
+import { detailOf, evaluate, evaluateInSlices, isHeavy } from "../../../ingest/watch/evaluate.js";
 import { planOf } from "../../../ingest/watch/plan.js";
 import { type Scope, scopesOf } from "../../../ingest/watch/scopes.js";
-import { type DeviceState, newState, toDeviceIngest } from "../../../ingest/watch/state.js";
-import { compileFormula } from "../../../query/formula.js";
+import { type DeviceState, newState, toDeviceIngest, transitionsMax } from "../../../ingest/watch/state.js";
+import { asStored, compileFormula } from "../../../query/formula.js";
 import type { AlertRule } from "../../../store/alert-rules.js";
 import type { DataPoint } from "../../../store/data-points.js";
 import { assert, suite } from "../../suite.js";
@@ -18,8 +18,8 @@ const point = (id: number, dataPointID: string, fields: Partial<DataPoint> = {})
 const rule = { id: 9, alertName: "r", alertContent: "r", alertSeverity: 2, dataPointIntID: 1, duration: 0 };
 
 const compile = (text: string) => {
-  const formula = compileFormula(text, new Set(), { allowUnknown: true });
-  return { variables: formula.variables, evaluate: formula.row() };
+  const formula = compileFormula(text, new Set(), asStored);
+  return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
 };
 const plan = planOf(
   [point(1, "a", { upperLimit: upper }), point(2, "b")],
@@ -138,6 +138,106 @@ suite("evaluation of messages", (test) => {
       }),
       { numRuns: 1000 },
     );
+  });
+
+  const swinging = (count: number, last: number): Sent[] =>
+    Array.from({ length: count }, (_, i): Sent => {
+      const value = i === count - 1 ? last : i % 2 === 0 ? 9 : 1;
+      return { id: 1, time: i, value };
+    });
+
+  test("of a cause that swings within a message some alerts are kept; the rest is counted, the last point decides", () => {
+    for (const begun of [false, true]) {
+      for (const last of [1, 9]) {
+        for (const count of [9, 10, 11, 12, 13, 9900, 9901]) {
+          const state = fresh();
+          if (begun) run(state, 1, [{ id: 1, time: -1, value: 9 }]);
+          const before = state.effects.length;
+          run(state, 2, swinging(count, last));
+          assert.ok(state.effects.length - before <= transitionsMax + 2, `${state.effects.length} effects`);
+          const all = alertsOf([state], "upper:1");
+          assert.is(all.at(-1)?.[1], last === 1, `${count} points, the last ${last}`);
+          assert.is(state.active.has("upper:1"), last === 9);
+          assert.equal([state.transitions.size, state.heldBack.size], [0, 0]);
+          // The next message goes on from there.
+          run(state, 3, [{ id: 1, time: count, value: 9 }]);
+          const next = alertsOf([state], "upper:1");
+          assert.is(next.length, last === 9 ? all.length : all.length + 1);
+          assert.is(next.at(-1)?.[1], false);
+        }
+      }
+    }
+  });
+
+  test("points of one time swing no further", () => {
+    const state = fresh();
+    const same = swinging(9900, 9).map((one) => ({ ...one, time: 5 }));
+    run(state, 1, same);
+    assert.ok(state.effects.length <= transitionsMax + 1);
+    assert.is(state.active.has("upper:1"), true);
+  });
+
+  const slow = (rules: number, condition: string) =>
+    planOf(
+      [point(1, "a"), point(2, "b")],
+      [],
+      Array.from({ length: rules }, (_, i) => ({ ...rule, id: i + 1, condition })) as AlertRule[],
+      compile,
+    );
+  const observed = (message: readonly Sent[], id = 1) => ({
+    ...{ id, receivedAt: 0, points: message.map(toPoint), from: 0 },
+    ...{ detail: () => ({}), isDiscarded: false, scopes: [] },
+  });
+
+  test("a heavy message is told by its points and its rules, and lets others in", async () => {
+    const condition = Array(20).fill("round(dataPoint,3)").join("+");
+    const by = slow(20, `${condition} > 100`);
+    assert.is(isHeavy(plan, [], 50), false);
+    assert.is(isHeavy(by, [], 3), false);
+    assert.is(isHeavy(by, [], 300), true);
+    const message = observed(swinging(300, 9));
+    let turns = 0;
+    let ended = false;
+    const counting = (async () => {
+      for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
+    })();
+    const sliced = fresh();
+    const counted = await evaluateInSlices(by, sliced, message, () => false);
+    ended = true;
+    await counting;
+    assert.ok(turns > 2, `${turns} turns`);
+    const whole = fresh();
+    assert.is(evaluate(by, whole, message), counted);
+    assert.equal(JSON.stringify(sliced.effects), JSON.stringify(whole.effects));
+    assert.equal([...sliced.active], [...whole.active]);
+  });
+
+  test("one that is stopped says so", async () => {
+    assert.is(await evaluateInSlices(plan, fresh(), observed(swinging(10, 9)), () => true), null);
+  });
+
+  test("rules that have taken too long of one message are looked at once more, at its last time", () => {
+    let evaluated = 0;
+    const by = planOf([point(1, "a")], [], [{ ...rule, condition: "dataPoint > 5" } as AlertRule], () => ({
+      ...{ variables: ["dataPoint"], weight: 1_000_000 },
+      evaluate: (operands) => {
+        evaluated++;
+        return operands[0] === 9 ? 1 : 0;
+      },
+    }));
+    const state = fresh();
+    run(state, 1, swinging(9900, 9), { by });
+    assert.is(evaluated, 12);
+    assert.is(state.active.has("rule:9"), true);
+  });
+
+  test("what is kept of a message's values has a bound", () => {
+    const texts = Array.from({ length: 200 }, (_, i) => {
+      const one = toPoint({ id: 1, time: 0, value: 0 });
+      return { ...one, value: "x".repeat(1000), series: { ...one.series, field: `f${i}` } };
+    });
+    const kept = detailOf(texts, 0)();
+    assert.is(Object.keys(kept).length, 8);
   });
 
   test("a condition waits for every value that it names, and takes the newest of each", () => {

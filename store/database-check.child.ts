@@ -1,6 +1,5 @@
 import { setPriority } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { parentPort, workerData } from "node:worker_threads";
 import { createClient } from "@libsql/client";
 import { faultOf, isDamage } from "./database-faults.js";
 import { asError } from "./errors.js";
@@ -13,8 +12,9 @@ export interface CheckAnswer {
 
 const restFactor = 3;
 
-// Of this thread alone, and only Linux knows that; a rest between the tables has to do elsewhere.
-if (process.platform === "linux") setPriority(19);
+setPriority(19);
+// Whoever asked has gone.
+process.once("disconnect", () => process.exit());
 
 async function check(path: string): Promise<string | null> {
   const client = createClient({ url: `file:${path}`, concurrency: 1 });
@@ -37,7 +37,8 @@ async function check(path: string): Promise<string | null> {
   }
 }
 
-for (const path of (workerData as { paths: readonly string[] }).paths) {
+for (const path of process.argv.slice(2)) {
   const fault = await check(path);
-  if (fault !== null) parentPort?.postMessage({ path, fault } satisfies CheckAnswer);
+  if (fault !== null) process.send?.({ path, fault } satisfies CheckAnswer);
 }
+process.disconnect?.();

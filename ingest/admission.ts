@@ -1,0 +1,144 @@
+import { isIPv6 } from "node:net";
+import { createShares } from "../store/shares.js";
+
+/**
+ * Who holds one of a bounded number of connections. Nobody is refused while there is room. When there is none, whoever
+ * comes takes the place of the one that came first from the address with the most connections, of those that have shown
+ * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
+ * NAT) are not bounded while nobody else waits. Connections of callers are safe from that; a tenant's share of them
+ * leaves a part to the others.
+ *
+ * The longest queue gives way first: Suter, Lakshman, Stiliadis and Choudhury, "Buffer management schemes for
+ * supporting TCP in gigabit routers with per-flow queueing", IEEE JSAC 17(6), 1999.
+ */
+export interface Admission<Guest extends Admitted> {
+  /** False where every place is held by callers. */
+  enter(guest: Guest): boolean;
+  /** The guest has shown a right credential of this tenant; told again, nothing changes. */
+  prove(guest: Guest, tenant: number): void;
+  leave(guest: Guest): void;
+  /** Connections that are in, and how many of them have shown a credential. */
+  readonly counts: { readonly open: number; readonly proven: number };
+}
+
+export interface Admitted {
+  /** The peer's address as the socket has it. */
+  readonly address: string;
+  /** Nothing of it is under way: such ones give way first. */
+  readonly isIdle: boolean;
+  /** Ends it: another takes its place. It has left when this is called. */
+  giveWay(): void;
+}
+
+/** How many of an address are looked at for an idle one. */
+const looksMax = 16;
+
+/** @param max places, 1 or more */
+export function createAdmission<Guest extends Admitted>(max: number): Admission<Guest> {
+  const strangers = createCrowds<Guest>();
+  const proven = new Map<Guest, number>();
+  const tenants = createShares<number>(max);
+
+  function makeRoom(): boolean {
+    const crowd = strangers.largest();
+    if (crowd === undefined) return false;
+    const victim = firstIdle(crowd);
+    strangers.remove(victim, crowdOf(victim.address));
+    victim.giveWay();
+    return true;
+  }
+
+  return {
+    enter: (guest) => {
+      if (strangers.size + proven.size >= max && !makeRoom()) return false;
+      strangers.add(guest, crowdOf(guest.address));
+      return true;
+    },
+    prove: (guest, tenant) => {
+      if (proven.has(guest) || !tenants.take(tenant, 1)) return;
+      // One that has given way meanwhile is nobody's.
+      if (strangers.remove(guest, crowdOf(guest.address))) proven.set(guest, tenant);
+      else tenants.give(tenant, 1);
+    },
+    leave: (guest) => {
+      const tenant = proven.get(guest);
+      if (tenant === undefined) strangers.remove(guest, crowdOf(guest.address));
+      else if (proven.delete(guest)) tenants.give(tenant, 1);
+    },
+    get counts() {
+      return { open: strangers.size + proven.size, proven: proven.size };
+    },
+  };
+}
+
+/** The one that came first of those that wait for nothing; the very first where the first few all do. */
+function firstIdle<Guest extends Admitted>(crowd: ReadonlySet<Guest>): Guest {
+  const [first] = crowd;
+  let looks = 0;
+  for (const guest of crowd) {
+    if (guest.isIdle) return guest;
+    if (++looks === looksMax) break;
+  }
+  return first as Guest;
+}
+
+/** Guests by where they come from, and at any time the largest crowd of them; each step takes constant time. */
+function createCrowds<Guest>() {
+  const crowds = new Map<string, Set<Guest>>();
+  /** By size: the names of the crowds that have it. */
+  const bySize: Set<string>[] = [];
+  let size = 0;
+
+  function resize(name: string, from: number, to: number): void {
+    bySize[from]?.delete(name);
+    bySize[to] ??= new Set();
+    bySize[to].add(name);
+    while (bySize.length > 1 && bySize.at(-1)?.size === 0) bySize.pop();
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    add: (guest: Guest, name: string): void => {
+      const crowd = crowds.get(name) ?? new Set();
+      crowds.set(name, crowd);
+      crowd.add(guest);
+      size++;
+      resize(name, crowd.size - 1, crowd.size);
+    },
+    remove: (guest: Guest, name: string): boolean => {
+      const crowd = crowds.get(name);
+      if (crowd?.delete(guest) !== true) return false;
+      size--;
+      resize(name, crowd.size + 1, crowd.size);
+      if (crowd.size === 0) {
+        crowds.delete(name);
+        bySize[0]?.delete(name);
+      }
+      return true;
+    },
+    largest: (): ReadonlySet<Guest> | undefined => {
+      const [name] = bySize.at(-1) ?? [];
+      return name === undefined ? undefined : crowds.get(name);
+    },
+  };
+}
+
+const mapped = "::ffff:";
+
+/**
+ * Where an address counts: an IPv4 address by itself, IPv6 by its /64, which is what one subscriber has (RFC 6177).
+ * "" for a socket that is gone already.
+ */
+export function crowdOf(address: string): string {
+  const text = address.startsWith(mapped) && address.includes(".") ? address.slice(mapped.length) : address;
+  if (!isIPv6(text)) return text;
+  const [head = "", tail = ""] = text.split("%")[0]?.split("::") ?? [];
+  const [front, back] = [head, tail].map((part) => (part === "" ? [] : part.split(":"))) as [
+    string[],
+    string[],
+  ];
+  const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => "0");
+  return [...front, ...zeros, ...back].slice(0, 4).join(":");
+}

@@ -1,0 +1,24 @@
+import type { Socket } from "node:net";
+
+/** Whether what has come is enough: how many bytes of it are taken off; null: not yet. */
+export type Look = (bytes: Buffer) => number | null;
+
+/**
+ * Looks at what a socket begins with, before a layer above takes it. What is not taken off stays in the socket.
+ * `look` is asked with each piece that comes, and bounds how much is held; it may destroy the socket, which is then
+ * looked at no more.
+ */
+export function lookAtFirstBytes(socket: Socket, look: Look, then: () => void): void {
+  let held: Buffer = Buffer.alloc(0);
+  const read = (): void => {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk === null) return;
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    const taken = look(held);
+    if (taken === null || socket.destroyed) return;
+    socket.off("readable", read);
+    if (taken < held.length) socket.unshift(held.subarray(taken));
+    then();
+  };
+  socket.on("readable", read);
+}

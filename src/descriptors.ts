@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+
+/** How many connections of each kind the process's limit of open files has room for. */
+export interface ConnectionPlaces {
+  readonly http: number;
+  readonly mqtt: number;
+}
+
+/** What the stores, the listeners, the logs and what a start opens for a moment need; of a small limit, a quarter. */
+const ownFiles = 256;
+const mqttConnectionsMax = 100_000;
+
+/**
+ * Shares the descriptors out, so that connections can never take those of the stores, nor HTTP those of devices: of what
+ * the process does not keep for itself, HTTP has a quarter at most.
+ * @param openFilesMax null: not known, or without a limit
+ */
+export function placesFor(openFilesMax: number | null, httpConnectionsMax: number): ConnectionPlaces {
+  if (openFilesMax === null) return { http: httpConnectionsMax, mqtt: mqttConnectionsMax };
+  const left = openFilesMax - Math.min(ownFiles, Math.ceil(openFilesMax / 4));
+  const http = Math.max(1, Math.min(httpConnectionsMax, Math.floor(left / 4)));
+  return { http, mqtt: Math.max(1, Math.min(mqttConnectionsMax, left - http)) };
+}
+
+/** The limit of open files that holds for this process; null where the system does not say, or has none. */
+export function openFilesMax(): number | null {
+  try {
+    return limitIn(readFileSync("/proc/self/limits", "latin1"));
+  } catch {
+    return null;
+  }
+}
+
+/** The soft limit in the text of proc_pid_limits(5). */
+export function limitIn(limits: string): number | null {
+  const [, soft] = /^Max open files +(\d+) /m.exec(limits) ?? [];
+  return soft === undefined ? null : Number(soft);
+}

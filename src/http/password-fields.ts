@@ -1,0 +1,14 @@
+import { z } from "@hono/zod-openapi";
+import type { Caller } from "./auth.js";
+
+/** What a request says of a password that is to be. */
+export const newPassword = z.string().min(8, "must have 8 characters or more").max(1024);
+
+/** Beside a new password: whoever knew the old one may have made keys with it. */
+export const revokeApiKeys = z
+  .boolean()
+  .default(false)
+  .openapi({ description: "true: the user's API keys are revoked too; false: they go on" });
+
+/** Whose turn it is in the queue of slow hashes. */
+export const payerOf = (caller: Caller): string => `tenant ${caller.tenant}`;

@@ -1,0 +1,61 @@
+import { addressBlock } from "../../ingest/address-block.js";
+import { createBackOff } from "../../ingest/back-off.js";
+import { hasControls } from "../../store/control-characters.js";
+import type { Db } from "../../store/db.js";
+import { newSecret } from "../../store/ids.js";
+import { hashChosen } from "../../store/secrets.js";
+import { findUser, type User } from "../../store/users.js";
+import { ApiError } from "./errors.js";
+import type { SlowSecrets } from "./slow-secrets.js";
+
+/** Checks passwords, and slows guessing down by address and user name. */
+export interface Passwords {
+  /**
+   * The user whose name and password these are; null for an unknown name and for a wrong password, which take as
+   * long as each other.
+   *
+   * @throws ApiError TOO_MANY_REQUESTS while that address waits for having guessed
+   * @throws StoreError UNAVAILABLE where nobody can say, which is no failed attempt
+   */
+  check(username: string, password: string, address: string): Promise<User | null>;
+}
+
+/** The failed attempt that costs the first wait. */
+export const freeFailures = 5;
+
+export function createPasswords(db: Db, monotonic: () => number, secrets: SlowSecrets): Passwords {
+  const guesses = createBackOff(monotonic, freeFailures);
+  /** Verified against where the user is unknown. */
+  const nobody = hashChosen(newSecret());
+
+  async function find(username: string, password: string, address: string): Promise<User | null> {
+    const user = hasControls(username) ? undefined : await findUser(db, username);
+    const hash = user?.passwordHash ?? (await nobody);
+    // One that is wrong is never told sooner than one of a user whom nobody knows.
+    const right =
+      secrets.recall(password, hash) === true ||
+      (await secrets.verify(password, hash, addressBlock(address)));
+    return right && user !== undefined ? user : null;
+  }
+
+  return {
+    check: async (username, password, address) => {
+      const leftMs = guesses.attempt(address, username);
+      if (leftMs > 0) throw waitsFor(leftMs);
+      try {
+        const user = await find(username, password, address);
+        if (user !== null) guesses.succeeded(address, username);
+        return user;
+      } catch (error) {
+        guesses.undecided(address, username);
+        throw error;
+      }
+    },
+  };
+}
+
+/** What a guesser is told who is to wait for so many milliseconds. */
+export function waitsFor(leftMs: number): ApiError {
+  const headers = { "Retry-After": String(Math.ceil(leftMs / 1000)) };
+  return new ApiError("TOO_MANY_REQUESTS", "too many failed attempts, try again later", {}, headers);
+}

@@ -1,0 +1,26 @@
+import { pageBytesMax } from "../../store/page-bytes.js";
+import type { Page } from "../../store/table.js";
+
+/** Owners whose devices are read at once: up to a thousand ids each. */
+const ownersAtOnce = 50;
+/** What an id takes of an answer. */
+const idBytes = 16;
+
+/** Rows of Variant B with the ids of their devices, as many rows as a page's bytes allow. */
+export async function pageWithDevices<Row, Shown extends { readonly devices?: readonly number[] }>(
+  page: Page<Row>,
+  withDevices: (rows: Row[]) => Promise<readonly Shown[]>,
+  truncated: (row: Shown) => boolean,
+): Promise<Page<Shown>> {
+  const items: Shown[] = [];
+  let ids = 0;
+  while (items.length < page.items.length && ids * idBytes <= pageBytesMax) {
+    const some = await withDevices(page.items.slice(items.length, items.length + ownersAtOnce));
+    for (const row of some) {
+      items.push(row);
+      ids += row.devices?.length ?? 0;
+    }
+  }
+  const cut = page.truncated === true || items.length < page.items.length;
+  return { ...page, items, truncated: cut || items.some(truncated) };
+}

@@ -1,0 +1,57 @@
+import type { Db } from "./db.js";
+
+/**
+ * Bytes of one page: a list whose rows are large ends at a whole row by so many, says so (`Truncated`), and has the
+ * rest for whoever asks with a smaller limit. One row is always answered, however large.
+ */
+export const pageBytesMax = 8_000_000;
+
+/** A row that nothing bounds but the body it came in is no larger than 1 MiB: so many need not be measured. */
+const unmeasuredRows = 8;
+
+/** What a page is measured by: the bytes of the columns whose values may be long, as an expression of SQL. */
+export function bytesOf(...columns: readonly string[]): string {
+  return columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(" + ");
+}
+
+/** The first of the ids, in their order, whose rows fit a page together; `from` and `bytes` as a listing has them. */
+export async function withinPage(
+  db: Db,
+  { from, bytes }: { readonly from: string; readonly bytes?: string },
+  ids: readonly number[],
+): Promise<readonly number[]> {
+  if (bytes === undefined || ids.length <= unmeasuredRows) return ids;
+  const rows = await db.all<{ id: number; bytes: number }>(
+    `select r.id, ${bytes} bytes from ${from} where r.id in (select value from json_each(?))`,
+    [ids],
+  );
+  const sizes = new Map(rows.map((row) => [row.id, row.bytes]));
+  const page = createPageBudget();
+  const end = ids.findIndex((id) => !page.fits(sizes.get(id) ?? 0));
+  return end < 0 ? ids : ids.slice(0, end);
+}
+
+/** Counts the rows of one page. */
+export interface PageBudget {
+  /** Whether a row of so many bytes still belongs to the page; once one does not, none does. */
+  fits(bytes: number): boolean;
+  /** Whether a row did not. */
+  readonly full: boolean;
+}
+
+export function createPageBudget(bytesMax = pageBytesMax): PageBudget {
+  let total = 0;
+  let rows = 0;
+  let full = false;
+  return {
+    fits: (bytes) => {
+      total += bytes;
+      if (rows > 0 && total > bytesMax) full = true;
+      if (!full) rows++;
+      return !full;
+    },
+    get full() {
+      return full;
+    },
+  };
+}

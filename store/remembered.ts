@@ -1,0 +1,79 @@
+import { createVersions } from "./versions.js";
+
+/** What was read of the metadata, kept until one of the records that it is made of is touched. */
+export interface Remembered<Key, Value> {
+  /** From memory only. */
+  peek(key: Key): Value | undefined;
+  /**
+   * From memory, or as `read` finds it now. What is touched while it is read is read once more; touched again, it is
+   * answered all the same, for it is newer than the question, and not kept: an edit without end keeps nobody waiting.
+   */
+  get(key: Key, read: () => Promise<Value>): Promise<Value>;
+  touch(record: string): void;
+}
+
+const triesMax = 2;
+
+/**
+ * @param max entries; beyond it all are forgotten
+ * @param madeOf the records that a value is made of (`recordName`); null for one that is not kept
+ */
+export function createRemembered<Key, Value>(
+  max: number,
+  madeOf: (value: Value, key: Key) => Iterable<string> | null,
+): Remembered<Key, Value> {
+  const values = new Map<Key, { readonly value: Value; readonly records: ReadonlySet<string> }>();
+  const usedBy = new Map<string, Set<Key>>();
+  const versions = createVersions();
+
+  function keep(key: Key, value: Value, records: ReadonlySet<string>): void {
+    forget(key);
+    if (values.size >= max) {
+      values.clear();
+      usedBy.clear();
+    }
+    values.set(key, { value, records });
+    for (const record of records) {
+      const keys = usedBy.get(record);
+      if (keys === undefined) usedBy.set(record, new Set([key]));
+      else keys.add(key);
+    }
+  }
+
+  function forget(key: Key): void {
+    for (const record of values.get(key)?.records ?? []) {
+      const keys = usedBy.get(record);
+      keys?.delete(key);
+      if (keys?.size === 0) usedBy.delete(record);
+    }
+    values.delete(key);
+  }
+
+  return {
+    peek: (key) => values.get(key)?.value,
+    get: async (key, read) => {
+      for (let tries = 1; ; tries++) {
+        const known = values.get(key);
+        if (known !== undefined) return known.value;
+        const reading = versions.begin();
+        try {
+          const value = await read();
+          const records = madeOf(value, key);
+          if (records === null) return value;
+          const made = new Set(records);
+          if (reading.holds(made)) {
+            keep(key, value, made);
+            return value;
+          }
+          if (tries === triesMax) return value;
+        } finally {
+          reading.end();
+        }
+      }
+    },
+    touch: (record) => {
+      versions.touch(record);
+      for (const key of [...(usedBy.get(record) ?? [])]) forget(key);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { connect, type Socket } from "node:net";
+import { connectAsync } from "mqtt";
+import { limitIn, openFilesMax, placesFor } from "../../src/descriptors.js";
+import { dataPointBody, deviceBody, productBody } from "../factories.js";
+import { assert, openTempDir, suite, until } from "../suite.js";
+import { startService } from "./support.js";
+
+suite("descriptors", (test) => {
+  test("connections never take those of the stores, nor HTTP those of devices", () => {
+    for (const openFiles of [16, 256, 900, 1024, 4096, 65_536, 1_048_576]) {
+      const { http, mqtt } = placesFor(openFiles, 4000);
+      assert.ok(http + mqtt <= openFiles - Math.min(256, openFiles / 4), `${openFiles}`);
+      assert.ok(mqtt >= 3 * http || mqtt === 100_000, `${openFiles}: ${http} and ${mqtt}`);
+    }
+    assert.equal(placesFor(900, 4000), { http: 168, mqtt: 507 });
+    assert.equal(placesFor(null, 4000), { http: 4000, mqtt: 100_000 });
+    assert.equal(placesFor(1_048_576, 4000), { http: 4000, mqtt: 100_000 });
+  });
+
+  test("the limit is read", () => {
+    const text = (soft: string) =>
+      `Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ${soft}                 524288               files     \n`;
+    assert.is(limitIn(text("1024")), 1024);
+    assert.is(limitIn(text("unlimited")), null);
+    assert.is(limitIn(""), null);
+    if (process.platform === "linux") assert.ok((openFilesMax() ?? 1) > 0);
+  });
+
+  test("idle HTTP sockets beyond the limit of open files keep no device out", async () => {
+    const dir = await openTempDir();
+    const service = await startService(dir.path, {}, 400);
+    const sockets: Socket[] = [];
+    try {
+      const product = await service.make("/api/v1/products", productBody());
+      await service.make("/api/v1/data_points", dataPointBody(product));
+      const device = await service.make("/api/v1/devices", deviceBody(product));
+      const { hostname, port } = new URL(service.addresses.http ?? "");
+      let closed = 0;
+      for (let i = 0; i < 600; i++) {
+        const socket = connect(Number(port), hostname);
+        socket.on("error", () => undefined);
+        socket.once("close", () => closed++);
+        socket.resume();
+        sockets.push(socket);
+      }
+      await until(() => closed >= 500, { what: "the flood to displace itself" });
+      const options = { username: String(device.deviceUsername), password: String(device.token) };
+      const clients = await Promise.all(
+        Array.from({ length: 8 }, () => connectAsync(service.mqtt, { ...options, reconnectPeriod: 0 })),
+      );
+      await Promise.all(clients.map((client) => client.publishAsync("data", "{}", { qos: 1 })));
+      assert.is((await service.call("GET", "/readyz")).status, 200);
+      await Promise.all(clients.map((client) => client.endAsync()));
+      assert.ok(service.logged.some(({ msg }) => String(msg).startsWith("the limit of open files")));
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await service.stop();
+      await dir.close();
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import { type Admitted, createAdmission, crowdOf } from "../../ingest/admission.js";
+import { assert, suite } from "../suite.js";
+
+class Guest implements Admitted {
+  gone = false;
+  constructor(
+    readonly address: string,
+    readonly isIdle = true,
+  ) {}
+  giveWay(): void {
+    this.gone = true;
+  }
+}
+
+const guests = (address: string, count: number, idle = true) =>
+  Array.from({ length: count }, () => new Guest(address, idle));
+
+suite("admission", (test) => {
+  test("one address may have every place while nobody else waits; then its first ones give way", () => {
+    const admission = createAdmission<Guest>(8);
+    const crowd = guests("10.0.0.1", 8);
+    for (const guest of crowd) assert.ok(admission.enter(guest));
+    assert.not.ok(crowd.some(({ gone }) => gone));
+    const others = [new Guest("10.0.0.2"), new Guest("10.0.0.3")];
+    for (const guest of others) assert.ok(admission.enter(guest));
+    assert.equal(
+      crowd.map(({ gone }) => gone),
+      [true, true, false, false, false, false, false, false],
+    );
+    assert.is(admission.counts.open, 8);
+    assert.ok(admission.enter(new Guest("10.0.0.1")));
+    assert.ok(crowd[2]?.gone, "a flood displaces itself");
+    assert.not.ok(others.some(({ gone }) => gone));
+  });
+
+  test("what waits for nothing gives way before what is being answered", () => {
+    const admission = createAdmission<Guest>(4);
+    const [busy, idle] = [guests("10.0.0.1", 2, false), guests("10.0.0.1", 2)];
+    for (const guest of [...busy, ...idle]) admission.enter(guest);
+    admission.enter(new Guest("10.0.0.2"));
+    assert.equal(
+      [...busy, ...idle].map(({ gone }) => gone),
+      [false, false, true, false],
+    );
+  });
+
+  test("callers are not displaced, and a tenant's share of them leaves places", () => {
+    const admission = createAdmission<Guest>(8);
+    const callers = guests("10.0.0.1", 8);
+    for (const guest of callers) {
+      admission.enter(guest);
+      admission.prove(guest, 1);
+      admission.prove(guest, 1);
+    }
+    assert.equal({ ...admission.counts }, { open: 8, proven: 7 });
+    const late = new Guest("10.0.0.9");
+    assert.ok(admission.enter(late));
+    assert.ok(callers[7]?.gone, "the one beyond the tenant's share");
+    admission.prove(late, 2);
+    assert.equal({ ...admission.counts }, { open: 8, proven: 8 });
+    assert.not.ok(admission.enter(new Guest("10.0.0.10")), "every place is a caller's");
+    for (const guest of callers) admission.leave(guest);
+    assert.equal({ ...admission.counts }, { open: 1, proven: 1 });
+  });
+
+  test("one that has given way proves nothing any more", () => {
+    const admission = createAdmission<Guest>(1);
+    const [first, second] = [new Guest("a"), new Guest("b")];
+    admission.enter(first);
+    admission.enter(second);
+    admission.prove(first, 1);
+    admission.leave(first);
+    assert.equal({ ...admission.counts }, { open: 1, proven: 0 });
+  });
+
+  test("never more than there are places, and whoever is displaced is of the largest crowd", () => {
+    const step = fc.record({ address: fc.nat(4).map(String), what: fc.nat(5), which: fc.nat(30) });
+    fc.assert(
+      fc.property(fc.nat(9), fc.array(step, { maxLength: 200 }), (more, steps) => {
+        const max = more + 1;
+        const admission = createAdmission<Guest>(max);
+        const open = new Set<Guest>();
+        const proven = new Set<Guest>();
+        for (const { address, what, which } of steps) {
+          const known = [...open][which % Math.max(1, open.size)];
+          if (what === 0 && known !== undefined) {
+            admission.leave(known);
+            open.delete(known);
+            proven.delete(known);
+          } else if (what === 1 && known !== undefined) {
+            const before = admission.counts.proven;
+            admission.prove(known, which % 3);
+            if (admission.counts.proven > before) proven.add(known);
+          } else {
+            const sizes = new Map<string, number>();
+            for (const one of open) {
+              if (!proven.has(one)) sizes.set(one.address, (sizes.get(one.address) ?? 0) + 1);
+            }
+            const guest = new Guest(address);
+            const entered = admission.enter(guest);
+            const [displaced, ...more] = [...open].filter(({ gone }) => gone);
+            assert.is(more.length, 0);
+            if (displaced !== undefined) {
+              assert.not.ok(proven.has(displaced));
+              assert.is(sizes.get(displaced.address), Math.max(...sizes.values()));
+              open.delete(displaced);
+            }
+            if (entered) open.add(guest);
+            else assert.is(proven.size, max);
+          }
+          assert.equal({ ...admission.counts }, { open: open.size, proven: proven.size });
+          assert.ok(open.size <= max);
+        }
+      }),
+    );
+  });
+
+  test("an IPv4 address counts by itself, however written, IPv6 by its /64", () => {
+    assert.is(crowdOf("::ffff:10.1.2.3"), "10.1.2.3");
+    assert.is(crowdOf("10.1.2.3"), "10.1.2.3");
+    assert.is(crowdOf("2001:db8:1:2:3:4:5:6"), crowdOf("2001:db8:1:2::9"));
+    assert.is(crowdOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
+    assert.is.not(crowdOf("2001:db8:1:2::9"), crowdOf("2001:db8:1:3::9"));
+    assert.is(crowdOf("::1"), "0:0:0:0");
+    assert.is(crowdOf("fe80::1%eth0"), "fe80:0:0:0");
+    assert.is(crowdOf(""), "");
+  });
+});

@@ -1,0 +1,81 @@
+/** The window over a long queue. */
+import { createMeter } from "../../ingest/meter.js";
+import type { Outgoing } from "../../ingest/sessions/state.js";
+import { createDeliveries, inFlightMax } from "../../ingest/transports/mqtt/deliveries.js";
+import { assert, suite } from "../suite.js";
+
+suite("MQTT, deliveries", (test) => {
+  function begin(receiveMaximum: number) {
+    const outgoing = new Map<number, Outgoing>();
+    const sent: number[] = [];
+    const deliveries = createDeliveries({ outgoing } as never, {
+      outbox: { waitingBytes: 0, push: () => undefined, acknowledge: () => undefined } as never,
+      encoder: {
+        receiveMaximum,
+        encode: ({ messageID }: { messageID: number }) => {
+          sent.push(messageID);
+          return Buffer.alloc(1);
+        },
+      } as never,
+      meter: createMeter(),
+      records: { delivered: (id) => void outgoing.delete(id), received: (_, done) => done() },
+      mayReceive: () => true,
+      isClosed: () => false,
+      markDirty: () => undefined,
+      onFault: (error) => assert.unreachable(error.message),
+      now: () => 0,
+    });
+    const queue = (messageID: number) => {
+      const message = {
+        ...{
+          topic: "t",
+          payload: Buffer.alloc(1),
+          qos: 1 as const,
+          retain: false,
+          properties: null,
+          identifiers: [],
+        },
+        ...{ at: 0, messageID, sent: false, received: false, receipt: null, settled: undefined },
+      } as const;
+      outgoing.set(messageID, message);
+      return message;
+    };
+    return { deliveries, sent, queue, outgoing };
+  }
+
+  test("a burst of 3,000 to a client with Receive Maximum 20 comes whole, in order, 20 at a time", () => {
+    const { deliveries, sent, queue, outgoing } = begin(20);
+    const all = Array.from({ length: 3000 }, (_, i) => i + 1);
+    for (const id of all) deliveries.send(queue(id));
+    assert.is(sent.length, 20);
+    for (const id of all) {
+      deliveries.acknowledged(id, 0);
+      assert.is(sent.length, Math.min(3000, id + 20), "the window moves by one");
+    }
+    assert.equal([sent, outgoing.size], [all, 0]);
+  });
+
+  test("what comes while others wait goes behind them, also after a resumption", () => {
+    const { deliveries, sent, queue } = begin(65_535);
+    for (let id = 1; id <= 250; id++) queue(id);
+    deliveries.resume();
+    assert.is(sent.length, inFlightMax);
+    for (let id = 251; id <= 260; id++) deliveries.send(queue(id));
+    for (let id = 1; id <= 260; id++) deliveries.acknowledged(id, 0);
+    deliveries.send(queue(261));
+    assert.equal(
+      sent,
+      Array.from({ length: 261 }, (_, i) => i + 1),
+    );
+  });
+
+  test("one that is settled otherwise while it waits is passed over", () => {
+    const { deliveries, sent, queue, outgoing } = begin(1);
+    for (let id = 1; id <= 5; id++) deliveries.send(queue(id));
+    outgoing.delete(2);
+    outgoing.delete(5);
+    for (const id of [1, 3, 4]) deliveries.acknowledged(id, 0);
+    deliveries.send(queue(6));
+    assert.equal(sent, [1, 3, 4, 6]);
+  });
+});
