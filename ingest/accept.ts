@@ -5,7 +5,6 @@ import type { DeviceEntry } from "./directory-entries.js";
 import type { MessageProperties } from "./message.js";
 import type { Meter } from "./meter.js";
 import { messageExtra } from "./sessions/record-extras.js";
-import { topicBytesMax } from "./topics.js";
 
 export const payloadBytesMax = 256 * 1024;
 
@@ -102,6 +101,3 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
     },
   };
 }
-
-/** Larger packets cannot hold an acceptable message. */
-export const packetBytesMax = payloadBytesMax + topicBytesMax + 64;

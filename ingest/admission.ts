@@ -1,5 +1,5 @@
-import { isIPv6 } from "node:net";
 import { createShares } from "../store/shares.js";
+import { addressBlock } from "./address-block.js";
 
 /**
  * Who holds one of a bounded number of connections. Nobody is refused while there is room. When there is none, whoever
@@ -22,7 +22,7 @@ export interface Admission<Guest extends Admitted> {
 }
 
 export interface Admitted {
-  /** The peer's address as the socket has it. */
+  /** The peer's address, canonical; empty for a socket that is gone already. */
   readonly address: string;
   /** Nothing of it is under way: such ones give way first. */
   readonly isIdle: boolean;
@@ -43,7 +43,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
     const crowd = strangers.largest();
     if (crowd === undefined) return false;
     const victim = firstIdle(crowd);
-    strangers.remove(victim, crowdOf(victim.address));
+    strangers.remove(victim, addressBlock(victim.address));
     victim.giveWay();
     return true;
   }
@@ -51,18 +51,18 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   return {
     enter: (guest) => {
       if (strangers.size + proven.size >= max && !makeRoom()) return false;
-      strangers.add(guest, crowdOf(guest.address));
+      strangers.add(guest, addressBlock(guest.address));
       return true;
     },
     prove: (guest, tenant) => {
       if (proven.has(guest) || !tenants.take(tenant, 1)) return;
       // One that has given way meanwhile is nobody's.
-      if (strangers.remove(guest, crowdOf(guest.address))) proven.set(guest, tenant);
+      if (strangers.remove(guest, addressBlock(guest.address))) proven.set(guest, tenant);
       else tenants.give(tenant, 1);
     },
     leave: (guest) => {
       const tenant = proven.get(guest);
-      if (tenant === undefined) strangers.remove(guest, crowdOf(guest.address));
+      if (tenant === undefined) strangers.remove(guest, addressBlock(guest.address));
       else if (proven.delete(guest)) tenants.give(tenant, 1);
     },
     get counts() {
@@ -123,22 +123,4 @@ function createCrowds<Guest>() {
       return name === undefined ? undefined : crowds.get(name);
     },
   };
-}
-
-const mapped = "::ffff:";
-
-/**
- * Where an address counts: an IPv4 address by itself, IPv6 by its /64, which is what one subscriber has (RFC 6177).
- * "" for a socket that is gone already.
- */
-export function crowdOf(address: string): string {
-  const text = address.startsWith(mapped) && address.includes(".") ? address.slice(mapped.length) : address;
-  if (!isIPv6(text)) return text;
-  const [head = "", tail = ""] = text.split("%")[0]?.split("::") ?? [];
-  const [front, back] = [head, tail].map((part) => (part === "" ? [] : part.split(":"))) as [
-    string[],
-    string[],
-  ];
-  const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => "0");
-  return [...front, ...zeros, ...back].slice(0, 4).join(":");
 }

@@ -45,6 +45,8 @@ export interface BrokerAccessDeps {
   readonly own: { readonly username: string; readonly password: string } | null;
   /** The certificate with that common name, whatever its state; names are unique. */
   readonly certificate: (commonName: string) => Promise<ClientCertificate | undefined>;
+  /** Whether the certificate of that fingerprint is switched off. */
+  readonly isDisabled: (fingerprint: string) => Promise<boolean>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -75,7 +77,13 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       const certificate = await certificateOf(commonName);
       const comer = { address, username, token: password };
       const found = await guardGuessing(guessesOf(tenant), comer, certificate !== null, async () => {
-        const entry = await authenticate(directory, username, { token: password, certificate }, now());
+        const entry = await authenticate(
+          directory,
+          username,
+          { token: password, certificate },
+          now(),
+          deps.isDisabled,
+        );
         const device = "denial" in entry ? entry.device : entry;
         // Another tenant's device is nobody.
         if (tenant === null || device === null || device.device.tenant === tenant) return entry;

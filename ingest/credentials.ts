@@ -29,24 +29,29 @@ export interface Denied {
 /**
  * Who connects with this user name and proof. One answer for an unknown user and a wrong token. authType 1 enters by
  * token wherever it connects, authType 2 by a certificate bound to it and by nothing else; the mutual listener takes
- * nobody whose certificate is not valid now.
+ * nobody whose certificate is not valid now or is disabled, whatever else he proves.
  */
 export async function authenticate(
   directory: Directory,
   username: string | undefined,
   { token, certificate }: { readonly token: string | undefined; readonly certificate: Proof["certificate"] },
   now: number,
+  isDisabled: (fingerprint: string) => Promise<boolean>,
 ): Promise<DeviceEntry | Denied> {
   if (username === undefined || hasControls(username)) return { denial: "credentials", device: null };
   let entry: DeviceEntry | undefined;
+  let disabled = false;
   try {
     entry = await directory.findByUsername(username);
+    // What authType 2 needs is among the device's own.
+    if (certificate !== null && entry?.device.authType === 1)
+      disabled = await isDisabled(certificate.fingerprint);
   } catch {
     return { denial: "unavailable", device: null };
   }
   // Compared for an unknown user too, so that the time taken tells nothing.
   const right = equalText(token ?? "", entry?.device.token ?? "") && token !== undefined;
-  const valid = certificate === null || isValidAt(certificate, now);
+  const valid = certificate === null || (!disabled && isValidAt(certificate, now));
   if (entry === undefined || !valid || !(right || entry.device.authType === 2) || !fits(entry, certificate)) {
     return { denial: "credentials", device: entry ?? null };
   }

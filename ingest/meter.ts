@@ -59,7 +59,9 @@ export type HttpEndReason =
   | "held_bytes"; // its address had too many bytes of unfinished requests here
 
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
-export type MessageRefusal = "oversize"; // told so in MQTT 5, at QoS 1 and 2
+export type MessageRefusal =
+  | "oversize" // told so in MQTT 5, at QoS 1 and 2
+  | "topic"; // too many bytes or levels; told likewise
 
 /** What a policy has refused; labels of `tidemark_policy_refused_total`. */
 export type PolicyRefusal =

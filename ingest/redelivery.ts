@@ -19,8 +19,9 @@ export function messageKey(message: {
   readonly topic: string;
   readonly payload: Uint8Array;
 }): string {
-  const digest = createHash("sha256").update(message.payload).digest("base64");
-  return `${message.messageID} ${digest} ${message.topic}`;
+  // No topic holds U+0000.
+  const hash = createHash("sha256").update(`${message.topic}\0`).update(message.payload);
+  return `${message.messageID} ${hash.digest("base64")}`;
 }
 
 /** A connection of the session as the walk back through its records finds it. */

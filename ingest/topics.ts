@@ -1,6 +1,23 @@
 /** Topic names and filters, MQTT 3.1.1 §4.7. */
 
-export const topicBytesMax = 65_535;
+/** What the length field of MQTT holds, bytes. */
+export const topicBytesLimit = 65_535;
+
+/** What topics and filters may have; longer ones cost more than they are of use. */
+export interface TopicBounds {
+  /** Of UTF-8. */
+  readonly bytesMax: number;
+  readonly levelsMax: number;
+}
+
+/** Costs nothing but a look at the length for most topics. */
+export function isWithin(topic: string, { bytesMax, levelsMax }: TopicBounds): boolean {
+  if (topic.length * 3 > bytesMax && Buffer.byteLength(topic) > bytesMax) return false;
+  if (topic.length < levelsMax) return true;
+  let levels = 1;
+  for (let at = topic.indexOf("/"); at >= 0; at = topic.indexOf("/", at + 1)) levels++;
+  return levels <= levelsMax;
+}
 
 /** A topic that a message may be published to [MQTT-3.3.2-2], [MQTT-4.7.3-1], [MQTT-4.7.3-2]. */
 export function isTopicName(topic: string): boolean {

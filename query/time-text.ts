@@ -17,7 +17,9 @@ export function rfc3339(micros: number): string {
   const fraction = micros - seconds * 1e6;
   const text = new Date(seconds * 1000).toISOString().slice(0, 19);
   if (fraction === 0) return `${text}Z`;
-  return `${text}.${String(fraction).padStart(6, "0").replace(/0+$/, "")}Z`;
+  return `${text}.${String(fraction)
+    .padStart(6, "0")
+    .replace(/0{1,5}$/, "")}Z`;
 }
 
 /** One time of an answer: text in the zone, RFC 3339 UTC, or milliseconds (fractions kept). */

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { LimitSettings } from "../ingest/limits.js";
 import { isNetwork } from "../ingest/proxies.js";
+import { type TopicBounds, topicBytesLimit } from "../ingest/topics.js";
 import { readInteger } from "../store/number-text.js";
 import { isStorableTime } from "../store/time-range.js";
 import { inWords } from "./words.js";
@@ -67,6 +68,8 @@ export interface Config {
   readonly broker: BrokerConfig | null;
   /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
   readonly keepAliveMax: number | null;
+  /** What the topics and filters of devices may have. */
+  readonly topics: TopicBounds;
   /** Of alerts that have ended; 0 is for ever. */
   readonly alertRetentionDays: number;
   /** Ended alerts of one tenant. */
@@ -200,6 +203,8 @@ const schema = z.object({
   BROKER_CERT: z.string().min(1).optional(),
   BROKER_KEY: z.string().min(1).optional(),
   KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  TOPIC_BYTES_MAX: whole(64, topicBytesLimit).prefault("1024"),
+  TOPIC_LEVELS_MAX: whole(4, 1024).prefault("32"),
   ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
   ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
   OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
@@ -266,6 +271,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
     broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    topics: { bytesMax: env.TOPIC_BYTES_MAX, levelsMax: env.TOPIC_LEVELS_MAX },
     alertRetentionDays: env.ALERT_RETENTION_DAYS,
     alertHistoryMax: env.ALERT_HISTORY_MAX,
     offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,

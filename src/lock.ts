@@ -113,15 +113,44 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: "permission denied",
   ENOTDIR: "it is not a folder",
   EEXIST: "it is not a folder",
+  ENOENT: "nothing can be made there",
 };
 
 async function makeWritable(dir: string): Promise<void> {
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(resolve(dir));
     await access(dir, constants.W_OK | constants.X_OK);
   } catch (error) {
     const code = codeOf(await parentRefuses(dir)) || codeOf(error);
     throw new ConfigError([`DATA_DIR: cannot write in ${dir}: ${reasons[code] ?? asError(error).message}`]);
+  }
+}
+
+/**
+ * Makes the folder and those above it, for nobody else to look into. Not by mkdir's own recursion, which never ends where
+ * a file system lets nothing be made and calls that ENOENT, as /proc does.
+ */
+async function makeFolder(path: string): Promise<void> {
+  const missing: string[] = [];
+  for (let at = path; (await kindOf(at)) !== "folder"; at = dirname(at)) {
+    if ((await kindOf(at)) === "other")
+      throw Object.assign(new Error("it is not a folder"), { code: "ENOTDIR" });
+    missing.unshift(at);
+  }
+  for (const one of missing) {
+    await mkdir(one, { mode: 0o700 }).catch((error: unknown) => {
+      // Another process makes it too.
+      if (codeOf(error) !== "EEXIST") throw error;
+    });
+  }
+}
+
+async function kindOf(path: string): Promise<"folder" | "other" | "missing"> {
+  try {
+    return (await stat(path)).isDirectory() ? "folder" : "other";
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return "missing";
+    throw error;
   }
 }
 
@@ -141,7 +170,9 @@ function whyNot(error: unknown, path: string): Error {
   if (code === "SQLITE_BUSY") {
     return unavailable(`cannot use the data folder: another process holds ${path}`, error);
   }
-  if (code === "SQLITE_READONLY" || code === "SQLITE_CANTOPEN") {
+  // A file that cannot be opened at all has no code of its own in what is thrown.
+  const unopened = asError(error).message.includes("Unable to open connection");
+  if (unopened || ["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"].includes(code)) {
     return new ConfigError([`DATA_DIR: cannot write ${path}: ${asError(error).message}`]);
   }
   const why = code === "SQLITE_FULL" ? "the disk is full" : asError(error).message;

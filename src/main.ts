@@ -31,6 +31,8 @@ function refuse(problem: string): void {
 }
 
 async function serveUntilStopped(signals: StopSignals): Promise<void> {
+  // What the service makes, databases and their logs among it, is for nobody else to read.
+  process.umask(0o077);
   let reload: (() => Promise<void>) | null = null;
   // Also before there is anything to reload: SIGHUP must not end the process.
   process.on("SIGHUP", () => void reload?.());

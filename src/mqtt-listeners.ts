@@ -2,6 +2,7 @@ import type { Meter } from "../ingest/meter.js";
 import { createProxies } from "../ingest/proxies.js";
 import { createEndpoint, type EndpointContext } from "../ingest/transports/mqtt/endpoint.js";
 import { listenMqtt, type MqttListener } from "../ingest/transports/mqtt/listener.js";
+import { packetBytesMaxOf } from "../ingest/transports/mqtt/packet-size.js";
 import type { TlsIdentity } from "../ingest/transports/mqtt/tls.js";
 import type { Clock } from "../store/clock.js";
 import { asError } from "../store/errors.js";
@@ -81,6 +82,7 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
   const { now, monotonic } = clock;
   const endpoint = createEndpoint(context, deps.connectionsMax);
   const proxies = createProxies(config.trustedProxies);
+  const frameBytesMax = packetBytesMaxOf(config.topics);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);
   const wantsTls = wanted.some((name) => kinds[name].tls);
@@ -136,7 +138,7 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       const port = portOf(config);
       if (port === null || (tls && identity === null)) continue;
       const offer = tls && identity !== null ? { identity, mutual, suites: config.tlsSuites } : null;
-      const told = { proxies, protocol: config.proxyProtocol };
+      const told = { proxies, protocol: config.proxyProtocol, frameBytesMax };
       const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic, ...told };
       open.set(
         name,

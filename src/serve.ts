@@ -12,6 +12,7 @@ import { readBrokerSettings } from "./broker.js";
 import { createClockWatch } from "./clock-watch.js";
 import type { Config } from "./config.js";
 import { openFilesMax, placesFor } from "./descriptors.js";
+import { createDiskSpace, spareBytes } from "./disk-space.js";
 import { createHistoryGate } from "./history/gate.js";
 import { localTimeIn } from "./history/local-time.js";
 import type { Logger } from "./log.js";
@@ -114,7 +115,9 @@ export async function serve(
   const { listeners, broker } = endpoints;
   const refs = createSeriesRefs();
   const { timezone } = config;
+  const space = createDiskSpace(join(dir, "tasks"), () => spareBytes(dir, config.freeBytesMin));
   const history = {
+    space,
     db,
     meter,
     series,
@@ -130,7 +133,7 @@ export async function serve(
     onFailed,
     isAside: (id: number) => aside.isAside("series", id),
   };
-  const control = await openControl({ ...parts, now, broker, history, zone: place });
+  const control = await openControl({ ...parts, now, broker, history, space, zone: place });
   const app = createApp({
     ...{
       config,

@@ -1,13 +1,14 @@
 import { brokerDevices } from "../store/broker-devices.js";
 import { systemClock } from "../store/clock.js";
 import type { Db } from "../store/db.js";
+import { asError } from "../store/errors.js";
 import { newSecret } from "../store/ids.js";
 import { createVault } from "../store/secrets.js";
 import { listTenants } from "../store/tenants.js";
 import { ownCredentials } from "./broker.js";
 import { dynamicSecurity, type Prepared } from "./brokers/mosquitto.js";
 import { writeMosquittoConfig } from "./brokers/mosquitto-file.js";
-import type { Config } from "./config.js";
+import { type Config, ConfigError } from "./config.js";
 import { createTenantWithAdmin } from "./first-start.js";
 import {
   exportTool,
@@ -144,8 +145,9 @@ export async function runTool(tool: Tool, args: readonly string[], config: Confi
     if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   } catch (error) {
-    process.stderr.write(`tidemark: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
+    const told = error instanceof ConfigError ? error.problems : [asError(error).message];
+    for (const line of told) process.stderr.write(`tidemark: ${line}\n`);
+    return error instanceof ConfigError ? 2 : 1;
   }
 }
 

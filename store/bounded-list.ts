@@ -1,6 +1,7 @@
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { type IDSpan, inSpan, spanOfTimes } from "./id-span.js";
 import { withinPage } from "./page-bytes.js";
+import { createSteps, type Steps } from "./steps.js";
 import {
   type Filter,
   type FilterColumn,
@@ -36,9 +37,9 @@ export interface ByteTest {
 
 /** Rows that one list may look at before it says so. */
 export const scanRowsMax = 100_000;
-/** Rows looked at in one step, so that a scan does not hold the loop; fewer where payloads are read. */
-const stepRows = 2000;
-const stepPayloads = 100;
+/** Rows looked at in one step, at first and at most; fewer where payloads are read. */
+const rowSteps = { first: 200, most: 2000 } as const;
+const payloadSteps = { first: 10, most: 100 } as const;
 /**
  * Newest first. `scope` is a condition that an index ending in the id serves. What lies beyond the newest
  * `scanRowsMax` rows of the scope, or of the part of it where a range of times can lie, is not looked at, and the page
@@ -124,28 +125,28 @@ async function scan(
 ): Promise<Page<number>> {
   const from = (page - 1) * limit;
   const device = among === null ? "0" : "r.deviceIntID";
-  const { sql, args, tests, step } = conditionOf(listing, filters);
+  const { sql, args, tests, steps } = conditionOf(listing, filters);
   const items: number[] = [];
   let count = 0;
   let before = Number.MAX_SAFE_INTEGER;
   for (let looked = 0; looked < scanRowsMax; ) {
-    const rows = await db.all<ScannedRow>(
-      `select r.id, ${device} device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
-       where ${scope.sql} and r.id < ? order by r.id desc limit ?`,
-      [...args, ...(scope.args ?? []), before, Math.min(step, scanRowsMax - looked)],
-    );
-    for (const row of rows) {
-      if (!isHit(row, tests) || among?.has(row.device) === false) continue;
-      if (count >= from && items.length < limit) items.push(row.id);
-      count++;
-    }
-    looked += rows.length;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < Math.min(step, scanRowsMax)) {
-      return { items, count, truncated: looked >= scanRowsMax };
-    }
+    const asked = Math.min(steps.rows, scanRowsMax - looked);
+    const last = await steps.run(async () => {
+      const rows = await db.all<ScannedRow>(
+        `select r.id, ${device} device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
+         where ${scope.sql} and r.id < ? order by r.id desc limit ?`,
+        [...args, ...(scope.args ?? []), before, asked],
+      );
+      for (const row of rows) {
+        if (!isHit(row, tests) || among?.has(row.device) === false) continue;
+        if (count >= from && items.length < limit) items.push(row.id);
+        count++;
+      }
+      looked += rows.length;
+      return rows.length < asked ? undefined : rows.at(-1);
+    });
+    if (last === undefined) return { items, count, truncated: looked >= scanRowsMax };
     before = last.id;
-    await nextTurn();
   }
   return { items, count, truncated: true };
 }
@@ -166,7 +167,7 @@ interface Tested {
 function conditionOf(
   listing: BoundedListing,
   filters: readonly Filter[],
-): { sql: string; args: SqlValue[]; tests: Tested[]; step: number } {
+): { sql: string; args: SqlValue[]; tests: Tested[]; steps: Steps } {
   const conditions = ["1"];
   const args: SqlValue[] = [];
   const tests: Tested[] = [];
@@ -180,7 +181,8 @@ function conditionOf(
       args.push(...(found.args ?? []));
     }
   }
-  return { sql: conditions.join(" and "), args, tests, step: tests.length > 0 ? stepPayloads : stepRows };
+  const { first, most } = tests.length > 0 ? payloadSteps : rowSteps;
+  return { sql: conditions.join(" and "), args, tests, steps: createSteps(first, most) };
 }
 
 function columnsOf(tests: readonly Tested[]): string {
@@ -202,16 +204,19 @@ async function matchingOf(
   ids: readonly number[],
   filters: readonly Filter[],
 ): Promise<number[]> {
-  const { sql, args, tests, step } = conditionOf(listing, filters);
+  const { sql, args, tests, steps } = conditionOf(listing, filters);
   const matching: number[] = [];
-  for (let at = 0; at < ids.length; at += step) {
-    const rows = await db.all<ScannedRow>(
-      `select r.id, 0 device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
-       where r.id in (select value from json_each(?)) order by r.id desc`,
-      [...args, ids.slice(at, at + step)],
-    );
-    for (const row of rows) if (isHit(row, tests)) matching.push(row.id);
-    await nextTurn();
+  for (let at = 0; at < ids.length; ) {
+    const some = ids.slice(at, at + steps.rows);
+    at += some.length;
+    await steps.run(async () => {
+      const rows = await db.all<ScannedRow>(
+        `select r.id, 0 device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
+         where r.id in (select value from json_each(?)) order by r.id desc`,
+        [...args, some],
+      );
+      for (const row of rows) if (isHit(row, tests)) matching.push(row.id);
+    });
   }
   return matching;
 }
@@ -255,7 +260,7 @@ async function rowsOf<Row>(
   listing: BoundedListing,
   ids: readonly number[],
 ): Promise<{ items: Row[]; cut: boolean }> {
-  const fitting = await withinPage(db, { from: `${listing.table} r`, bytes: listing.bytes }, ids);
+  const fitting = await withinPage(db, listing, ids);
   if (fitting.length === 0) return { items: [], cut: false };
   const items = await db.all<Row>(
     `select ${listing.select} from ${listing.from}

@@ -68,6 +68,14 @@ export function enabledCertsOf(
   );
 }
 
+/** Whether it is one of ours, of whatever tenant, that is switched off. */
+export async function isCertDisabled(db: Db, fingerprint: string): Promise<boolean> {
+  const cert = await db.first<{ enable: number }>("select enable from cert where fingerprint = ?", [
+    fingerprint,
+  ]);
+  return cert?.enable === 0;
+}
+
 /** By its common name, over all tenants: names are unique. */
 export function findCertByName(
   db: Db,

@@ -40,6 +40,9 @@ const logFilters = {
 
 /** A member's log stands without the payload that its group's log holds; those of before have their own. */
 const payloadColumn = "iif(r.groupLogIntID is null or length(r.payload) > 0, r.payload, l.payload)";
+/** The bytes of it, told without reading it. */
+const payloadBytes = `iif(r.groupLogIntID is null or octet_length(r.payload) > 0, octet_length(r.payload),
+  coalesce(octet_length(l.payload), 0))`;
 
 /** How a filter looks at a payload; given by whoever knows how payloads are shown. */
 export type PayloadTest = (payload: Uint8Array, like: boolean, value: string) => boolean;
@@ -73,7 +76,7 @@ const deviceListing: Omit<BoundedListing, "tests"> = {
     left join departed_device e on e.id = r.deviceIntID
     left join group_control_log l on l.id = r.groupLogIntID`,
   filters: controlLogFilters,
-  bytes: bytesOf("r.payload"),
+  bytes: payloadBytes,
   ascending: "createAt",
 };
 

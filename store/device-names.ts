@@ -1,5 +1,6 @@
 import { containing } from "./containing.js";
-import type { Db, Statement } from "./db.js";
+import type { Condition, Db, Statement } from "./db.js";
+import { createSteps, spansOf } from "./steps.js";
 
 /** Names of devices and gateways, also of those that are gone: logs outlive them. */
 
@@ -40,9 +41,41 @@ export async function deviceIDsByNames(
   const args = found.flatMap((one) => one.args ?? []);
   const part = (table: string) =>
     `select id from ${table} where tenant = ?${where.map((one) => ` and ${one}`).join("")}`;
+  if (conditions.some(({ like }) => like)) {
+    const ids: number[] = [];
+    for (const table of ["device", "departed_device"])
+      await searchIDs(db, table, tenant, { sql: where.join(" and "), args }, limit + 1, ids);
+    return ids;
+  }
   const rows = await db.all<{ id: number }>(
     `${part("device")} union all ${part("departed_device")} limit ?`,
     [tenant, ...args, tenant, ...args, limit + 1],
   );
   return rows.map((row) => row.id);
+}
+
+/** Rows of one step of a search, at first and at most. */
+const searchSteps = { first: 50, most: 5000 } as const;
+
+/** Adds the ids of a tenant's rows that a condition of text keeps, until there are `most`: in steps. */
+export async function searchIDs(
+  db: Db,
+  table: string,
+  tenant: number,
+  { sql, args }: Condition,
+  most: number,
+  ids: number[],
+): Promise<void> {
+  const steps = createSteps(searchSteps.first, searchSteps.most);
+  const own = { sql: "r.tenant = ?", args: [tenant] };
+  for await (const { from, before } of spansOf(db, table, own, steps)) {
+    if (ids.length >= most) return;
+    const rows = await steps.run(() =>
+      db.all<{ id: number }>(
+        `select id from ${table} where tenant = ? and id >= ? and id < ? and ${sql} order by id desc limit ?`,
+        [tenant, from, before, ...args, most - ids.length],
+      ),
+    );
+    for (const { id } of rows) ids.push(id);
+  }
 }

@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { decodeRecord, isIntact, type JournalRecord, recordSize } from "./journal-record.js";
 import { recordBytesLimit } from "./journal-scan.js";
 import type { Segment } from "./journal-segment.js";
+import { createTopicFinder } from "./journal-topics.js";
 
 /** Bytes read at once where records lie close together. */
 const spanBytesMax = 256 * 1024;
@@ -20,20 +21,22 @@ export async function* readAt(
   const file = await open(segment.path, "r").catch(() => null);
   if (file === null) return;
   try {
+    const finder = createTopicFinder(segment.salt);
     for (let at = 0; at < offsets.length; ) {
       const newest = offsets[at] as number;
       let last = at;
       while (last + 1 < offsets.length && newest - (offsets[last + 1] as number) < spanBytesMax) last++;
       const oldest = offsets[last] as number;
       const span = await readSpan(file, segment, oldest, newest);
-      const records: JournalRecord[] = [];
+      const intact: number[] = [];
       for (; at <= last; at++) {
         const start = (offsets[at] as number) - oldest;
         const size = recordSize(span, start, span.length);
-        if (size > 0 && isIntact(span, start, size, segment.salt)) records.push(decodeRecord(span, start));
+        if (size > 0 && isIntact(span, start, size, segment.salt)) intact.push(start);
         else onDamage();
       }
-      yield records;
+      const topics = await finder.find(file, span, oldest, intact);
+      yield intact.map((start) => decodeRecord(span, start, topics));
     }
   } finally {
     await file.close();

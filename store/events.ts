@@ -18,6 +18,7 @@ import type { Journal } from "./journal.js";
 import type { JournalRecord, RecordPeek } from "./journal-record.js";
 import type { Segment } from "./journal-segment.js";
 import { createPageBudget } from "./page-bytes.js";
+import { createSlice } from "./turns.js";
 
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
@@ -447,6 +448,7 @@ async function listMatching(
   const items: JournalRecord[] = [];
   let count = 0;
   let looked = 0;
+  const slice = createSlice();
   for (const source of query.received === undefined ? sources : reaching(sources, query.received)) {
     for (let skip = 0; skip < source.count; skip += readRows) {
       if (looked >= scanRowsMax) return { items, count, truncated: true };
@@ -454,6 +456,8 @@ async function listMatching(
       looked += offsets.length;
       for await (const records of source.read(offsets)) {
         for (const record of records) {
+          // A payload may be long, and one page hold a hundred thousand of them.
+          if (slice.isOver()) await slice.next();
           if (!matches(record)) continue;
           // Counted on when the page is full.
           if (count >= from && items.length < query.limit && page.fits(bytesOf(record))) {

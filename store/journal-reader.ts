@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { peekRecord } from "./journal-record.js";
 import { type Segment, segmentHeadBytes } from "./journal-segment.js";
+import { createTopicFinder, type Topics } from "./journal-topics.js";
 import { createSegmentWalk, type SegmentDamage, type SegmentWalk, walkBufferBytes } from "./journal-walk.js";
 
 export interface JournalBatch {
@@ -10,6 +11,8 @@ export interface JournalBatch {
   readonly offsets: readonly number[];
   /** Offset in the file of buffer byte 0. */
   readonly position: number;
+  /** For `decodeRecord`. */
+  readonly topics: Topics;
 }
 
 export interface JournalReader {
@@ -34,6 +37,7 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
   const { segments, committedID, onDamage } = source;
   let segment: Segment | undefined;
   let walk: SegmentWalk | undefined;
+  let finder = createTopicFinder(0);
   let file: FileHandle | null = null;
   let lastID = afterID;
   const buffer = Buffer.allocUnsafeSlow(walkBufferBytes);
@@ -56,6 +60,7 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
     segment = next;
     walk = createSegmentWalk(next, buffer, (damage) => onDamage(next, damage));
     file = await open(next.path, "r");
+    finder = createTopicFinder(next.salt);
     return true;
   }
 
@@ -65,7 +70,7 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
       // A later segment's first id voids what a failed commit left behind.
       const before = following()?.firstID ?? Number.POSITIVE_INFINITY;
       const read = file === null ? null : await walk?.next(file, before);
-      if (segment === undefined || walk === undefined || !read) {
+      if (segment === undefined || walk === undefined || file === null || !read) {
         if (await advance()) continue;
         // The end of the newest segment is damaged: there is nothing more to hand out up to here.
         walk?.end(committedID());
@@ -76,7 +81,8 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
       const last = offsets.at(-1);
       if (last === undefined) continue;
       lastID = peekRecord(buffer, last).id;
-      return { segment, buffer, offsets, position: read.position };
+      const topics = await finder.find(file, buffer, read.position, offsets);
+      return { segment, buffer, offsets, position: read.position, topics };
     }
   }
 

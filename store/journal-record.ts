@@ -66,9 +66,11 @@ export interface JournalRecord extends JournalInput {
 /*
  * Layout, little endian: length u32 (of the body), check u32, then the body: kind u8, flags u8, messageID u16,
  * session u32, id f64, receivedAt f64, stamp f64, device f64, connection f64, tenant u32, ip length u8, whether there
- * is an extra u8, topic length u16, [head check u32], ip, topic, (extra length u32, extra), payload.
+ * is an extra u8, topic length u16, [head check u32], ip, topic, (extra length u32, extra), payload. An entry whose
+ * topic another one of the same segment holds (format 3) has topic length 0 and, in place of the topic, u32: so many
+ * bytes before this record that one begins.
  *
- * With a salt (format 2) the head check is the CRC-32C of salt, length and head, and the check that of what follows,
+ * With a salt (since format 2) the head check is the CRC-32C of salt, length and head, and the check that of what follows,
  * begun with the head check: that a head is genuine is known without its payload. Format 1 has no head check; its
  * check is the CRC-32C of the body.
  */
@@ -78,19 +80,24 @@ const headCheckBytes = 4;
 /** The shortest record. */
 export const recordHeadBytes = prefixBytes + bodyHeadBytes;
 const extraLengthBytes = 4;
+const topicBackBytes = 4;
 
-const flagBits = { qos: 0b11, dup: 0b100, retain: 0b1000, flag: 0b10000, headCheck: 0b100000 } as const;
+const flagBits = {
+  ...{ qos: 0b11, dup: 0b100, retain: 0b1000, flag: 0b10000, headCheck: 0b100000 },
+  topicBack: 0b1000000,
+} as const;
 
 /** An upper bound of a record's encoded size in bytes. */
 export function recordBytesMax(input: JournalInput): number {
   const extraBytes = input.extra === null ? 0 : extraLengthBytes + input.extra.length;
-  const headBytes = recordHeadBytes + headCheckBytes;
+  const headBytes = recordHeadBytes + headCheckBytes + topicBackBytes;
   return headBytes + input.ip.length * 3 + input.topic.length * 3 + extraBytes + input.payload.length;
 }
 
 /**
  * Writes the record at `at`; the caller made room (recordBytesMax). `salt` is the segment's: what a sender cannot
- * know, so that no payload passes for a record; 0 in format 1. Returns the offset behind it.
+ * know, so that no payload passes for a record; 0 in format 1. `topicBack`: how many bytes before this one the record
+ * begins that holds its topic; 0: it does itself. Returns the offset behind it.
  */
 export function encodeRecord(
   buffer: Buffer,
@@ -100,12 +107,15 @@ export function encodeRecord(
   receivedAt: number,
   stamp: number,
   salt: number,
+  topicBack = 0,
 ): number {
   const body = at + prefixBytes;
   const tail = body + bodyHeadBytes + (salt === 0 ? 0 : headCheckBytes);
   const ipBytes = buffer.write(input.ip, tail, "latin1");
-  const topicBytes = buffer.write(input.topic, tail + ipBytes, "utf8");
-  const payloadAt = writeExtra(buffer, tail + ipBytes + topicBytes, input.extra);
+  const topicAt = tail + ipBytes;
+  const topicBytes = topicBack === 0 ? buffer.write(input.topic, topicAt, "utf8") : 0;
+  const topicEnd = topicBack === 0 ? topicAt + topicBytes : buffer.writeUInt32LE(topicBack, topicAt);
+  const payloadAt = writeExtra(buffer, topicEnd, input.extra);
   buffer.set(input.payload, payloadAt);
   const end = payloadAt + input.payload.length;
   buffer[body] = input.kind;
@@ -114,7 +124,8 @@ export function encodeRecord(
     (input.dup ? flagBits.dup : 0) |
     (input.retain ? flagBits.retain : 0) |
     (input.flag ? flagBits.flag : 0) |
-    (salt === 0 ? 0 : flagBits.headCheck);
+    (salt === 0 ? 0 : flagBits.headCheck) |
+    (topicBack === 0 ? 0 : flagBits.topicBack);
   buffer.writeUInt16LE(input.messageID, body + 2);
   buffer.writeUInt32LE(input.session, body + 4);
   buffer.writeDoubleLE(id, body + 8);
@@ -147,7 +158,7 @@ function headCheckOf(buffer: Buffer, at: number, salt: number): number {
   return crc32c(buffer, body, body + bodyHeadBytes, crc32c(buffer, at, at + 4, salt));
 }
 
-/** Moves the whole records of `buffer`, of format 2, to a segment of another salt. */
+/** Moves the whole records of `buffer`, of format 2 or 3, to a segment of another salt. */
 export function resealRecords(buffer: Buffer, salt: number): void {
   for (let at = 0; at < buffer.length; ) {
     const end = at + prefixBytes + buffer.readUInt32LE(at);
@@ -163,14 +174,49 @@ function writeExtra(buffer: Buffer, at: number, extra: Uint8Array | null): numbe
   return at + extraLengthBytes + extra.length;
 }
 
-/** The record at `at`; its payload and extra are views of `buffer`. */
-export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
+/** Where its topic begins, or the number that refers to it. */
+function topicAtOf(buffer: Buffer, at: number): number {
+  const body = at + prefixBytes;
+  const flags = buffer[body + 1] as number;
+  const ipAt = body + bodyHeadBytes + ((flags & flagBits.headCheck) === 0 ? 0 : headCheckBytes);
+  return ipAt + (buffer[body + 52] as number);
+}
+
+/** How many bytes before the record at `at` the one begins that holds its topic; 0: it does itself. */
+export function topicBackOf(buffer: Buffer, at: number): number {
+  const flags = buffer[at + prefixBytes + 1] as number;
+  return (flags & flagBits.topicBack) === 0 ? 0 : buffer.readUInt32LE(topicAtOf(buffer, at));
+}
+
+/** The topic that the record at `at` holds. */
+export function topicOf(buffer: Buffer, at: number): string {
+  const topicAt = topicAtOf(buffer, at);
+  return buffer.toString("utf8", topicAt, topicAt + buffer.readUInt16LE(at + prefixBytes + 54));
+}
+
+/** The envelope whose topic others of the segment may find in the record at `at`; null: none. */
+export function sharesTopicOf(buffer: Buffer, at: number): number | null {
+  const body = at + prefixBytes;
+  const holds = buffer[body] === recordKinds.entry && topicBackOf(buffer, at) === 0;
+  return holds ? buffer.readDoubleLE(body + 40) : null;
+}
+
+/**
+ * The record at `at`; its payload and extra are views of `buffer`. `topics`: by offset, of those records that refer to
+ * another one for theirs; without them it is empty.
+ */
+export function decodeRecord(
+  buffer: Buffer,
+  at: number,
+  topics?: ReadonlyMap<number, string>,
+): JournalRecord {
   const body = at + prefixBytes;
   const end = body + buffer.readUInt32LE(at);
   const flags = buffer[body + 1] as number;
-  const ipAt = body + bodyHeadBytes + ((flags & flagBits.headCheck) === 0 ? 0 : headCheckBytes);
-  const topicAt = ipAt + (buffer[body + 52] as number);
-  const topicEnd = topicAt + buffer.readUInt16LE(body + 54);
+  const refers = (flags & flagBits.topicBack) !== 0;
+  const topicAt = topicAtOf(buffer, at);
+  const ipAt = topicAt - (buffer[body + 52] as number);
+  const topicEnd = topicAt + (refers ? topicBackBytes : buffer.readUInt16LE(body + 54));
   const hasExtra = buffer[body + 53] === 1;
   const extraAt = topicEnd + extraLengthBytes;
   const payloadAt = hasExtra ? extraAt + buffer.readUInt32LE(topicEnd) : topicEnd;
@@ -189,7 +235,7 @@ export function decodeRecord(buffer: Buffer, at: number): JournalRecord {
     connection: buffer.readDoubleLE(body + 40),
     tenant: buffer.readUInt32LE(body + 48),
     ip: buffer.toString("latin1", ipAt, topicAt),
-    topic: buffer.toString("utf8", topicAt, topicEnd),
+    topic: refers ? (topics?.get(at) ?? "") : buffer.toString("utf8", topicAt, topicEnd),
     extra: hasExtra ? buffer.subarray(extraAt, payloadAt) : null,
     payload: buffer.subarray(payloadAt, end),
   };
@@ -230,7 +276,7 @@ export function isIntact(buffer: Buffer, at: number, size: number, salt: number)
 }
 
 /**
- * Format 2: whether length and head at `at` are what was written, whatever the payload is. Nobody who does not know
+ * Since format 2: whether length and head at `at` are what was written, whatever the payload is. Nobody who does not know
  * the salt can make such a head. Bytes up to `end` are there.
  */
 export function isGenuineHead(buffer: Buffer, at: number, end: number, salt: number): boolean {

@@ -3,8 +3,16 @@ import { basename, join } from "node:path";
 import type { Damage } from "./damage.js";
 import { asError, StoreError } from "./errors.js";
 import { walkSegment } from "./journal-reader.js";
-import { isIntact, peekRecord, type RecordPeek, recordHeadBytes, recordSize } from "./journal-record.js";
-import { cutTail, listSegments, type Segment } from "./journal-segment.js";
+import {
+  isIntact,
+  peekRecord,
+  type RecordPeek,
+  recordHeadBytes,
+  recordSize,
+  sharesTopicOf,
+} from "./journal-record.js";
+import { cutTail, listSegments, newestFormat, type Segment } from "./journal-segment.js";
+import { createSharedTopics, type SharedTopics } from "./journal-shared-topics.js";
 import { createStamps, type Stamps } from "./journal-stamps.js";
 import { readStampRuns, stampsFileName } from "./journal-stamps-file.js";
 import { describeDamage, type SegmentDamage, type SegmentWalk } from "./journal-walk.js";
@@ -27,6 +35,8 @@ export interface Recovered {
   readonly stamps: Stamps;
   /** An id that the records behind `lastID`, which are lost, do not go beyond; null where none are. */
   readonly lostThrough: number | null;
+  /** Of the newest segment. */
+  readonly topics: SharedTopics;
   /** The newest segment, open to be appended to; null where a new one must be begun. */
   readonly file: FileHandle | null;
 }
@@ -39,10 +49,11 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
     options.onDamage?.({ part: "journal", file, what, lostBytes }),
   );
   const stamps = await recoverStamps(options, segments);
+  const topics = createSharedTopics();
   const newest = segments.at(-1);
   tellMissing(options, segments);
   if (newest === undefined) {
-    return { segments, lastID: null, lastReceivedAt: 0, stamps, lostThrough: null, file: null };
+    return { segments, lastID: null, lastReceivedAt: 0, stamps, lostThrough: null, topics, file: null };
   }
   let lastReceivedAt = newest.createdAt * 1000;
   const walk = await walkSegment(
@@ -53,14 +64,16 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
       const record = peekRecord(buffer, at);
       lastReceivedAt = record.receivedAt;
       stamps.saw(record.stamp);
+      const envelope = sharesTopicOf(buffer, at);
+      if (envelope !== null) topics.add(envelope, position);
       options.onRecord?.(newest, position, record);
     },
   );
   const lostThrough = await lostAtEnd(newest, walk);
   const isWhole = await cutTailOf(newest, walk.intactBytes, lostThrough !== null, options);
-  // Segments of the first format are read on, never written on.
-  const file = isWhole && newest.salt !== 0 ? await open(newest.path, "r+") : null;
-  return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, file };
+  // Segments of earlier formats are read on, never written on.
+  const file = isWhole && newest.format === newestFormat ? await open(newest.path, "r+") : null;
+  return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, topics, file };
 }
 
 /** A segment says which one was before it. */

@@ -22,18 +22,21 @@ export interface SegmentHead {
   readonly createdAt: number;
   /** What every checksum of its records begins with; 0 in format 1, where none has a salt. */
   readonly salt: number;
+  /** What its records may be; new ones go to a segment of the newest format only. */
+  readonly format: number;
 }
 
 const magic = "TIDEJRNL";
-const format = 2;
+/** 2: salts and checks of heads. 3: entries that refer to another one of the segment for their topic. */
+export const newestFormat = 3;
 export const segmentHeadBytes = 64;
 const suffix = ".journal";
 
 /*
  * The head, little endian: magic, format u32, salt u32, firstID f64, createdAt f64, afterID f64, previousID f64, zeros,
- * crc32c u32. Format 1 has neither salt nor what follows createdAt. The name repeats what the records cannot be read without.
+ * crc32c u32. Format 1 has neither salt nor what follows createdAt; formats 2 and 3 have the same head. The name repeats what the records cannot be read without.
  */
-function encodeHead({ firstID, afterID, previousID, createdAt, salt }: SegmentHead): Buffer {
+function encodeHead({ firstID, afterID, previousID, createdAt, salt, format }: SegmentHead): Buffer {
   const head = Buffer.alloc(segmentHeadBytes);
   head.write(magic, 0, "latin1");
   head.writeUInt32LE(format, 8);
@@ -54,7 +57,8 @@ function decodeHead(head: Buffer, path: string): SegmentHead | null {
     head.readUInt32LE(segmentHeadBytes - 4) === crc32c(head, 0, segmentHeadBytes - 4);
   if (!whole) return null;
   const found = head.readUInt32LE(8);
-  if (found > format) throw new StoreError("INVALID", `cannot open the journal: ${path} has format ${found}`);
+  if (found > newestFormat)
+    throw new StoreError("INVALID", `cannot open the journal: ${path} has format ${found}`);
   const firstID = head.readDoubleLE(16);
   return {
     firstID,
@@ -62,6 +66,7 @@ function decodeHead(head: Buffer, path: string): SegmentHead | null {
     previousID: found === 1 ? null : head.readDoubleLE(40),
     createdAt: head.readDoubleLE(24),
     salt: found === 1 ? 0 : head.readUInt32LE(12),
+    format: found,
   };
 }
 
@@ -74,21 +79,24 @@ function headOfName(name: string): SegmentHead | null {
   const found = /^(\d{16})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,7}))?\.journal$/.exec(name);
   if (found === null) return null;
   const firstID = Number(found[1]);
+  const salt = Number.parseInt(found[3] ?? "0", 36);
   return {
     firstID,
     afterID: firstID - 1,
     previousID: null,
     createdAt: Number.parseInt(found[2] ?? "", 36),
-    salt: Number.parseInt(found[3] ?? "0", 36),
+    salt,
+    // The older one of those that it may be: it is read like the newer, and not written to.
+    format: salt === 0 ? 1 : 2,
   };
 }
 
 /** Makes a segment file and syncs it and its folder. The handle is open for writing. */
 export async function createSegment(
   dir: string,
-  of: Omit<SegmentHead, "salt">,
+  of: Omit<SegmentHead, "salt" | "format">,
 ): Promise<{ segment: Segment; file: FileHandle }> {
-  const head = { ...of, salt: randomInt(1, 2 ** 32) };
+  const head = { ...of, salt: randomInt(1, 2 ** 32), format: newestFormat };
   const path = join(dir, nameOf(head));
   const file = await open(path, "wx+", 0o600);
   try {

@@ -25,7 +25,7 @@ export interface JournalWriter {
 }
 
 export function createJournalWriter(options: JournalWriterOptions, recovered: Recovered): JournalWriter {
-  const { segments, stamps } = recovered;
+  const { segments, stamps, topics } = recovered;
   let { file } = recovered;
   /** When the newest segment was opened, by the monotonic clock. */
   let openedAt = performance.now();
@@ -57,6 +57,7 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
     const made = await createSegment(options.dir, { firstID, ...place, createdAt });
     await file?.close();
     file = made.file;
+    topics.clear();
     openedAt = performance.now();
     if (isReplaced) {
       // Its first commit failed: the new file takes its place, so that a sick disk does not fill with heads.
@@ -72,12 +73,13 @@ export function createJournalWriter(options: JournalWriterOptions, recovered: Re
   return {
     write: async (batch) => {
       const { segment, file: target } = await writable(batch.firstID);
-      if (batch.salt !== segment.salt) await batch.reseal(segment.salt);
       const position = segment.bytes;
+      await batch.fit({ salt: segment.salt, position, topics });
       await writeAll(target, batch.views(), position);
       await target.datasync();
       segment.bytes = position + batch.bytes;
       lastID = batch.lastID;
+      for (const [envelope, at] of batch.holders) topics.add(envelope, position + at);
       return { segment, position };
     },
     begin: async (firstID) => (await create(firstID)).segment,

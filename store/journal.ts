@@ -115,10 +115,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     while (pending !== null) {
       const batch = pending;
       pending = null;
+      // Where it stands it may take less.
+      const { bytes } = batch;
       const startedAt = performance.now();
       const { segment, position } = await writeUntilKept(batch);
       committedID = batch.lastID;
-      pendingBytes -= batch.bytes;
+      pendingBytes -= bytes;
       const records = batch.lastID - batch.firstID + 1;
       for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
       const { onRecord } = options;

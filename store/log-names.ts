@@ -1,5 +1,6 @@
 import { containing } from "./containing.js";
-import type { Db } from "./db.js";
+import type { Condition, Db } from "./db.js";
+import { searchIDs } from "./device-names.js";
 
 /** What log rows say of their device beside its own names. */
 
@@ -33,8 +34,8 @@ export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<nu
 }
 
 /**
- * Record ids of the devices and gateways, present or deleted, whose product the conditions name; at most `limit` + 1. `only`: of this
- * record alone, unless 0.
+ * Record ids of the devices and gateways, present or deleted, whose product the conditions name; at most `limit` + 1.
+ * `only`: of this record alone, unless 0.
  */
 export async function deviceIDsByProducts(
   db: Db,
@@ -43,29 +44,26 @@ export async function deviceIDsByProducts(
   only: number,
   limit: number,
 ): Promise<number[]> {
-  const of = (name: string) =>
-    conditions.map(({ like, value }) =>
-      like ? containing(name, value) : { sql: `${name} = ?`, args: [value] },
-    );
-  const parts = [
-    {
-      from: "product p join device d on d.productIntID = p.id",
-      tenant: "p.tenant",
-      where: of("p.productName"),
-    },
-    {
-      from: "departed_device d left join product p on p.id = d.productIntID",
-      tenant: "d.tenant",
-      where: of("coalesce(p.productName, d.productName)"),
-    },
-  ];
-  const selects = parts.map(
-    ({ from, tenant: owner, where }) =>
-      `select d.id from ${from} where ${owner} = ? and ? in (0, d.id) and ${where.map(({ sql }) => sql).join(" and ")}`,
+  const ofDevice = only === 0 ? { sql: "1", args: [] } : { sql: "id = ?", args: [only] };
+  const products: number[] = [];
+  await searchIDs(db, "product", tenant, named("productName", conditions), Number.MAX_SAFE_INTEGER, products);
+  const rows = await db.all<{ id: number }>(
+    `select id from device where tenant = ? and ${ofDevice.sql}
+       and productIntID in (select value from json_each(?)) limit ?`,
+    [tenant, ...ofDevice.args, products, limit + 1],
   );
-  const rows = await db.all<{ id: number }>(`${selects.join(" union all ")} limit ?`, [
-    ...parts.flatMap(({ where }) => [tenant, only, ...where.flatMap((one) => one.args ?? [])]),
-    limit + 1,
-  ]);
-  return rows.map((row) => row.id);
+  const ids = rows.map((row) => row.id);
+  // The product's present name, and the last one where it is gone.
+  const name = "coalesce((select p.productName from product p where p.id = productIntID), productName)";
+  const { sql, args } = named(name, conditions);
+  const departed = { sql: `${ofDevice.sql} and ${sql}`, args: [...ofDevice.args, ...args] };
+  await searchIDs(db, "departed_device", tenant, departed, limit + 1, ids);
+  return ids;
+}
+
+function named(name: string, conditions: readonly NameCondition[]): Condition {
+  const all = conditions.map(({ like, value }) =>
+    like ? containing(name, value) : { sql: `${name} = ?`, args: [value] },
+  );
+  return { sql: all.map(({ sql }) => sql).join(" and "), args: all.flatMap(({ args = [] }) => args) };
 }

@@ -18,11 +18,12 @@ export interface Shares<Holder> {
 }
 
 /**
- * @param max the bound, in any unit
+ * @param max the bound, in any unit; a function where it changes, such as the space of a disk
  * @param alpha a holder alone gets alpha ÷ (alpha + 1) of the bound: 7 leaves an eighth for the others
  */
-export function createShares<Holder>(max: number, alpha = 7): Shares<Holder> {
+export function createShares<Holder>(max: number | (() => number), alpha = 7): Shares<Holder> {
   const holders = new Map<Holder, number>();
+  const bound = typeof max === "function" ? max : () => max;
   let total = 0;
 
   function add(holder: Holder, amount: number): void {
@@ -35,7 +36,7 @@ export function createShares<Holder>(max: number, alpha = 7): Shares<Holder> {
   return {
     take: (holder, amount) => {
       const before = holders.get(holder) ?? 0;
-      const left = max - total - amount;
+      const left = bound() - total - amount;
       // Whoever has nothing yet may have what is free: of a bound of few places, the last one.
       if (left < 0 || (before > 0 && before + amount > alpha * left)) return false;
       add(holder, amount);

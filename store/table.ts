@@ -3,6 +3,7 @@ import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import { readInteger } from "./number-text.js";
 import { withinPage } from "./page-bytes.js";
+import { createSteps, spansOf } from "./steps.js";
 
 /** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 
@@ -88,6 +89,7 @@ export async function listRows<Row>(
   request: PageRequest,
   scope: Statement = { sql: "1" },
 ): Promise<Page<Row>> {
+  if (request.filters.some(({ like }) => like)) return searchRows(db, listing, tenant, request, scope);
   const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
   const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
   const offset = (request.page - 1) * request.limit;
@@ -101,6 +103,49 @@ export async function listRows<Row>(
   const ids = found.slice(0, request.limit).map((row) => row.id);
   const fitting = await withinPage(db, listing, ids);
   const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  return { items, count, truncated: fitting.length < ids.length };
+}
+
+/** Rows of one step of a search, at first and at most. */
+const searchSteps = { first: 50, most: 5000 } as const;
+
+/** `listRows` where text is looked for: in steps, for how long a row takes is up to what is asked and stored. */
+async function searchRows<Row>(
+  db: Db,
+  listing: Listing,
+  tenant: number,
+  request: PageRequest,
+  scope: Statement,
+): Promise<Page<Row>> {
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
+  const [table = ""] = listing.from.split(" ");
+  // A scope of the table's own columns leads to an index of its own.
+  const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
+  const spanned = {
+    sql: `r.tenant = ? and (${own.sql})`,
+    args: [tenant, ...(own.args ?? [])],
+  };
+  const steps = createSteps(searchSteps.first, searchSteps.most);
+  const offset = (request.page - 1) * request.limit;
+  const ids: number[] = [];
+  let count = 0;
+  for await (const span of spansOf(db, table, spanned, steps)) {
+    const found = await steps.run(() =>
+      db.all<{ id: number }>(
+        `select r.id from ${from} where ${where} and r.id >= ? and r.id < ? order by r.id desc`,
+        [...args, span.from, span.before],
+      ),
+    );
+    for (const { id } of found) if (count++ >= offset && ids.length < request.limit) ids.push(id);
+  }
+  const fitting = await withinPage(db, listing, ids);
+  const items: Row[] = [];
+  for (let at = 0; at < fitting.length; ) {
+    const some = fitting.slice(at, at + steps.rows);
+    at += some.length;
+    items.push(...(await steps.run(() => rowsOf<Row>(db, listing, where, args, some))));
+  }
   return { items, count, truncated: fitting.length < ids.length };
 }
 

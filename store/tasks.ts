@@ -94,12 +94,9 @@ export function taskEnded(now: number, id: string, msg: unknown): Statement {
   };
 }
 
-/** Names of the result files that a node keeps. */
-export async function taskFiles(db: Db, node: number): Promise<string[]> {
-  const rows = await db.all<{ file: string }>("select file from task where node = ? and file is not null", [
-    node,
-  ]);
-  return rows.map(({ file }) => file);
+/** The result files that a node keeps, by name, and whose they are. */
+export function taskFiles(db: Db, node: number): Promise<{ file: string; tenant: number }[]> {
+  return db.all("select file, tenant from task where node = ? and file is not null", [node]);
 }
 
 /** Tasks of a node that have not ended, oldest first. */

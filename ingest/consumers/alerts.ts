@@ -237,7 +237,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
         await patiently(() => states.loadAll(strangers)).catch(unlessInRecord);
         for (const at of batch.offsets) {
           if (stopper.stopped) return;
-          const record = decodeRecord(batch.buffer, at);
+          const record = decodeRecord(batch.buffer, at, batch.topics);
           const isAside = await isSetAside(record);
           if (stopper.stopped) return;
           await takeOrFail(record, isAside);
@@ -397,6 +397,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       clearInterval(watching);
       offline.close();
       stopper.stop();
+      envelopes.close();
       await following;
       await states.close();
       narrowing.close();

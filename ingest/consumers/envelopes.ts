@@ -2,7 +2,7 @@ import type { Change } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
 import type { Journal } from "../../store/journal.js";
 import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
-import { nextTurn } from "../../store/turns.js";
+import { createSlice } from "../../store/turns.js";
 import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
@@ -21,6 +21,8 @@ export interface Envelopes {
   /** Resolves when the entries of every envelope expanded so far are on disk. */
   written(): Promise<void>;
   forget(change: Change): void;
+  /** Nothing more is appended; the next start goes on from there. */
+  close(): void;
 }
 
 /** How far an envelope has been expanded. */
@@ -36,7 +38,6 @@ const openMax = 1000;
 const entriesMax = 65_536;
 /** What a record can say. */
 const refusedMax = 0xffff;
-const entriesPerTurn = 1000;
 
 /**
  * `afterID`: envelopes up to it have been expanded for certain. `carried` is told of each entry that is written:
@@ -53,6 +54,25 @@ export async function openEnvelopes(
   /** In the order of their ids, as the journal is followed. */
   const open = new Set<number>();
   const waiting = new Set<() => void>();
+  /** Entries on their way to the disk. */
+  let entries = 0;
+  let closed = false;
+
+  function wake(): void {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  }
+
+  function entryKept(): void {
+    entries--;
+    wake();
+  }
+
+  /** An envelope is as much as one message takes in: while the journal is full its entries come one by one. */
+  async function roomForMore(): Promise<void> {
+    while (journal.full && entries > 0 && !closed)
+      await new Promise<void>((resolve) => void waiting.add(resolve));
+  }
 
   /** What fails half way is left at that: its entries are events, and nothing says that they are all there. */
   async function expandOrForget(envelope: JournalRecord): Promise<void> {
@@ -73,24 +93,29 @@ export async function openEnvelopes(
     const devices = await carriers.below(envelope.device);
     progress.set(envelope.id, begun);
     let refused = 0;
+    const slice = createSlice();
     for (const [ordinal, entry] of entriesOf(envelope.payload).entries()) {
-      if (ordinal % entriesPerTurn === entriesPerTurn - 1) await nextTurn();
+      if (slice.isOver()) await slice.next();
       const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
       const payload = entry === null || device === undefined ? null : toPayload(entry.rest);
       if (device === undefined || payload === null) refused++;
       else if (ordinal >= begun.next) {
-        journal.append({ ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload });
+        await roomForMore();
+        if (closed) return;
+        const entryRecord = { ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload };
+        entries++;
+        journal.append(entryRecord, entryKept);
         begun.next = ordinal + 1;
         carried(device, envelope.device, envelope.receivedAt);
       }
     }
+    if (closed) return;
     progress.delete(envelope.id);
     open.add(envelope.id);
     const messageID = Math.min(refused, refusedMax);
     journal.append({ ...related(envelope, recordKinds.expanded), messageID }, () => {
       open.delete(envelope.id);
-      for (const wake of waiting) wake();
-      waiting.clear();
+      wake();
     });
     while (open.size > openMax || (journal.full && open.size > 0)) {
       await new Promise<void>((resolve) => void waiting.add(resolve));
@@ -107,6 +132,10 @@ export async function openEnvelopes(
       while (open.size > 0) await new Promise<void>((resolve) => void waiting.add(resolve));
     },
     forget: carriers.forget,
+    close: () => {
+      closed = true;
+      wake();
+    },
   };
 }
 

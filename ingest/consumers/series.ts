@@ -336,7 +336,7 @@ function createGathering(
     const rules = { ...options.rules(), asOfReceipt: how.asOfReceipt };
     const slice = createSlice();
     for (const at of batch.offsets) {
-      const record = decodeRecord(batch.buffer, at);
+      const record = decodeRecord(batch.buffer, at, batch.topics);
       const isAside = !how.pass(record.id) && !(await how.enter(record));
       // What waits for the store goes on after the restart.
       if (stopper.stopped) return;

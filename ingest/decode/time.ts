@@ -39,13 +39,15 @@ function fromNumber(value: number): number | null {
   return Math.abs(micros) < 2 ** 53 ? micros : null;
 }
 
-const decimalForm = /^(-?)0*(\d+)(?:\.(\d+))?$/;
+const decimalForm = /^(-?)(\d+)(?:\.(\d+))?$/;
 /** Longer ones are no times. */
 const digitsMax = 20;
 /** Further ones only tell whether a half is more than one. */
 const decimalsMax = 18;
 
-function fromDigits([, sign = "", whole = "", decimals = ""]: readonly string[]): number | null {
+function fromDigits([, sign = "", digits = "", decimals = ""]: readonly string[]): number | null {
+  const first = digits.search(/[1-9]/);
+  const whole = first < 0 ? "0" : digits.slice(first);
   if (whole.length > digitsMax) return null;
   const rest = /[1-9]/.test(decimals.slice(decimalsMax)) ? "1" : "";
   const fraction = decimals.slice(0, decimalsMax) + rest;

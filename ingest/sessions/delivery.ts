@@ -9,7 +9,10 @@ import type { Published, Reached } from "./transitions.js";
 export interface Delivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(space: Space, published: Published, settled?: Settled): Reached;
-  /** What is retained under a filter that has just been subscribed to, as its options ask. */
+  /**
+   * What is retained under a filter that has just been subscribed to, as its options ask: at QoS 1 and 2 into the queue at
+   * once, for a queue is a function of the journal; the rest as quickly as the client reads.
+   */
   handOver(space: Space, state: SessionState, wanted: Wanted): void;
 }
 
@@ -21,7 +24,7 @@ export interface Wanted {
   readonly at: number;
 }
 
-export function createDelivery(holdings: Pick<Holdings, "queue">): Delivery {
+export function createDelivery(holdings: Pick<Holdings, "queue" | "lastRetained">): Delivery {
   function send(space: Space, published: Published, settled?: Settled): Reached {
     let sent = 0;
     let awaited = 0;
@@ -49,20 +52,38 @@ export function createDelivery(holdings: Pick<Holdings, "queue">): Delivery {
     return { sent, awaited };
   }
 
-  function handOver({ retained: all }: Space, state: SessionState, wanted: Wanted): void {
-    const { filter, subscription, known, at } = wanted;
+  function handOver(space: Space, state: SessionState, wanted: Wanted): void {
+    const { subscription, known, at } = wanted;
+    const { link } = state;
+    if (space.retained.size === 0) return;
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
-    const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
-    for (const [topic, retained] of all) {
-      if (!covers(filter, topic) || isExpired(retained, at)) continue;
-      const qos = Math.min(retained.qos, subscription.qos) as 0 | 1 | 2;
-      const message: Message = { ...retained, topic, qos, retain: true, identifiers };
-      if (qos > 0) holdings.queue(state, message);
-      else state.link?.deliver(message);
+    if (subscription.qos > 0) {
+      for (const message of retainedFor(space, wanted, Number.POSITIVE_INFINITY)) {
+        if (message.qos > 0 && !isExpired(message, at)) holdings.queue(state, message);
+      }
     }
+    link?.handOver(atQos0(retainedFor(space, wanted, holdings.lastRetained)));
   }
 
   return { send, handOver };
+}
+
+/** What is retained when it is asked for, but for what has come behind `last`: the subscription has brought that. */
+function* retainedFor(
+  { retained: all }: Space,
+  { filter, subscription }: Wanted,
+  last: number,
+): Generator<Message, undefined> {
+  const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
+  for (const [topic, { order, ...retained }] of all) {
+    if (order > last || !covers(filter, topic)) continue;
+    const qos = Math.min(retained.qos, subscription.qos) as 0 | 1 | 2;
+    yield { ...retained, topic, qos, retain: true, identifiers };
+  }
+}
+
+function* atQos0(messages: Iterable<Message>): Generator<Message, undefined> {
+  for (const message of messages) if (message.qos === 0) yield message;
 }
 
 /** What came in belongs to a larger buffer; what does not is shared by all that hold it. */

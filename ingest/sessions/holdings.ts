@@ -20,6 +20,8 @@ export interface Holdings {
   /** An empty payload takes the retained message of its topic away [MQTT-3.3.1-6]. */
   retain(space: Space, published: Published): void;
   giveUpRetained(space: Space): void;
+  /** The `order` of what was retained last. */
+  readonly lastRetained: number;
 }
 
 export interface HoldingsDeps {
@@ -33,6 +35,8 @@ export interface HoldingsDeps {
 
 export function createHoldings(deps: HoldingsDeps): Holdings {
   const { changes, marking, meter, held, outgoingMessagesMax } = deps;
+  /** Of what was retained last. */
+  let order = 0;
 
   function queue(
     state: SessionState,
@@ -78,7 +82,10 @@ export function createHoldings(deps: HoldingsDeps): Holdings {
     if (grown < 0) held.give(space.tenant, -grown);
     const retained = ownMap(space.retained);
     if (bytes === 0) retained.delete(topic);
-    else retained.set(topic, { payload: Uint8Array.from(payload), qos: qos as 0 | 1 | 2, properties, at });
+    else {
+      const own = Uint8Array.from(payload);
+      retained.set(topic, { payload: own, qos: qos as 0 | 1 | 2, properties, at, order: ++order });
+    }
     space.retained = retained;
     space.retainedBytes += grown;
     changes.retained(space.device, topic);
@@ -114,6 +121,9 @@ export function createHoldings(deps: HoldingsDeps): Holdings {
     giveUpRetained: ({ tenant, device, retained, retainedBytes }) => {
       for (const topic of retained.keys()) changes.retained(device, topic);
       held.give(tenant, retainedBytes);
+    },
+    get lastRetained() {
+      return order;
     },
   };
 }

@@ -149,7 +149,7 @@ async function replayBehind(
   const rest = () => Promise.resolve();
   for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
     for (const at of batch.offsets) {
-      const record = decodeRecord(batch.buffer, at);
+      const record = decodeRecord(batch.buffer, at, batch.topics);
       if (narrowing.pass(record.id, record.id - 1) || (await narrowing.enter(record, rest))) apply(record);
     }
   }

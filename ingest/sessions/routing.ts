@@ -1,15 +1,11 @@
-import type { Subscription } from "../message.js";
-import { covers, inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "../topics.js";
+import { inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "../topics.js";
 import type { SessionState } from "./state.js";
+import type { Grant } from "./subscriptions.js";
 
-/** How a message on a topic reaches a client. */
-export interface Route {
+/** How a message on a topic reaches a client: at most at this QoS. */
+export interface Route extends Grant {
   /** The name under which the client gets it. */
   readonly topic: string;
-  /** At most this. */
-  readonly qos: 0 | 1 | 2;
-  readonly retainAsPublished: boolean;
-  readonly identifiers: readonly number[];
 }
 
 type Reader = Pick<SessionState, "subscriptions" | "hasInbox">;
@@ -38,23 +34,6 @@ export function isInboxOf(deviceID: string, filter: string): boolean {
 }
 
 function covered({ subscriptions }: Reader, topic: string, ofOwn: boolean): Route | null {
-  let route: Route | null = null;
-  for (const [filter, subscription] of subscriptions) {
-    if ((ofOwn && subscription.noLocal) || !covers(filter, topic)) continue;
-    route = route === null ? only(topic, subscription) : both(route, subscription);
-  }
-  return route;
-}
-
-function only(topic: string, { qos, retainAsPublished, identifier }: Subscription): Route {
-  return { topic, qos, retainAsPublished, identifiers: identifier === null ? [] : [identifier] };
-}
-
-function both(route: Route, { qos, retainAsPublished, identifier }: Subscription): Route {
-  return {
-    topic: route.topic,
-    qos: qos > route.qos ? qos : route.qos,
-    retainAsPublished: route.retainAsPublished || retainAsPublished,
-    identifiers: identifier === null ? route.identifiers : [...route.identifiers, identifier],
-  };
+  const grant = subscriptions.grant(topic, ofOwn);
+  return grant === null ? null : { topic, ...grant };
 }

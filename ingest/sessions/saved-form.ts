@@ -22,6 +22,7 @@ import {
   type SessionState,
   type Space,
 } from "./state.js";
+import { subscriptionsOf } from "./subscriptions.js";
 import { weightOfMessage } from "./weights.js";
 
 /** The state as rows, and back. */
@@ -124,7 +125,7 @@ function toSession(row: SessionRow): SessionState {
     ...{ ip: row.ip, keepAlive: row.keepAlive },
     ...{ lastMessageID: row.lastMessageID, hasInbox: row.hasInbox === 1 },
     will: row.will === null ? null : toWill(row.will, row.willPayload ?? new Uint8Array(0)),
-    subscriptions: new Map(JSON.parse(row.subscriptions) as [string, Subscription][]),
+    subscriptions: subscriptionsOf(JSON.parse(row.subscriptions) as [string, Subscription][]),
     platform: row.platform === null ? null : (new Map(JSON.parse(row.platform)) as PlatformPart),
     unreleased: new Set(JSON.parse(row.unreleased) as number[]),
   });
@@ -170,7 +171,13 @@ function retainedRow({
 }
 
 function toRetained({ payload, qos, properties, at }: RetainedRow): Retained {
-  return { payload: bytes(payload), qos: qos as 0 | 1 | 2, properties: toProperties(properties), at };
+  return {
+    payload: bytes(payload),
+    qos: qos as 0 | 1 | 2,
+    properties: toProperties(properties),
+    at,
+    order: 0,
+  };
 }
 
 function willRow({ will, ...due }: DueWill): Omit<WillRow, "tenant" | "device" | "deviceID"> {

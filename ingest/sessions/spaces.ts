@@ -7,7 +7,7 @@ import {
   type PlatformSubscription,
   platformSteps,
 } from "../platform-subscriptions.js";
-import { ownMap, ownSet } from "../shared-empty.js";
+import { ownSet } from "../shared-empty.js";
 import { sessionBounds, sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import { createDelivery } from "./delivery.js";
@@ -26,6 +26,7 @@ import {
   type Settled,
   type Space,
 } from "./state.js";
+import { ownSubscriptions } from "./subscriptions.js";
 import type { Connected, Disconnected, Published, Reached } from "./transitions.js";
 import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from "./weights.js";
 
@@ -47,6 +48,10 @@ export interface Spaces {
   differsFromPlatform(state: SessionState, wanted: readonly PlatformSubscription[]): boolean;
   subscribeByPlatform(state: SessionState, wanted: readonly PlatformSubscription[], at: number): void;
   publish(published: Published): void;
+  /** What it costs to publish there: characters of topic filters that are compared. */
+  publishCost(device: number, topic: string): number;
+  /** What it costs to subscribe to so many filters at QoS 1 or 2: each looks at what is retained. The same measure. */
+  subscribeCost(device: number, filters: number): number;
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(published: Published, settled?: Settled): Reached;
   /** A QoS 2 message has come up, or been released. */
@@ -130,7 +135,7 @@ export function createSpaces(
   }
 
   function unput(state: SessionState, filter: string): void {
-    if (ownMap(state.subscriptions).delete(filter)) held.grow(state, -weightOfFilter(filter));
+    if (ownSubscriptions(state.subscriptions).delete(filter)) held.grow(state, -weightOfFilter(filter));
   }
 
   function setWill(state: SessionState, will: Will | null): void {
@@ -141,7 +146,7 @@ export function createSpaces(
   /** Subscribes, and hands over the retained messages that are asked for. */
   function put(state: SessionState, filter: string, subscription: Subscription, at: number): void {
     const known = state.subscriptions.has(filter);
-    const subscriptions = ownMap(state.subscriptions);
+    const subscriptions = ownSubscriptions(state.subscriptions);
     subscriptions.set(filter, subscription);
     state.subscriptions = subscriptions;
     if (!known) held.grow(state, weightOfFilter(filter));
@@ -233,6 +238,14 @@ export function createSpaces(
       if (published.retain) holdings.retain(space, published);
       delivery.send(space, published);
     },
+    publishCost: (device, topic) => {
+      let cost = 0;
+      for (const { subscriptions } of spaces.get(device)?.sessions.values() ?? noSessions) {
+        cost += subscriptions.costOf(topic);
+      }
+      return cost;
+    },
+    subscribeCost: (device, filters) => filters * (spaces.get(device)?.retained.size ?? 0) * retainedCost,
     send,
     took: (state, messageID) => {
       const unreleased = ownSet(state.unreleased);
@@ -278,6 +291,10 @@ export function createSpaces(
   };
 }
 
+/** To look at a retained message and to queue it, beside a character of a filter. */
+const retainedCost = 100;
+
+const noSessions: readonly SessionState[] = [];
 const none = new Uint8Array(0);
 
 /** What a client gets of a subscription that it has not made; retained messages once. */

@@ -1,6 +1,7 @@
-import { type MessageProperties, neverExpires, type Subscription, type Will } from "../message.js";
+import { type MessageProperties, neverExpires, type Will } from "../message.js";
 import type { PlatformPart } from "../platform-subscriptions.js";
 import { emptyMap, emptySet } from "../shared-empty.js";
+import { noSubscriptions, type Subscriptions } from "./subscriptions.js";
 
 /**
  * What the endpoint remembers of a client (MQTT 5.0 §4.1). It is a function of the journal: whatever changes it is a
@@ -24,7 +25,7 @@ export interface SessionState {
   expiry: number;
   /** Published unless the client says goodbye. */
   will: Will | null;
-  subscriptions: ReadonlyMap<string, Subscription>;
+  subscriptions: Subscriptions;
   /** Which filters the platform wants of it; null: none, as nearly always. */
   platform: PlatformPart | null;
   /** Whether the subscription to the inbox that every session begins with still stands. */
@@ -79,6 +80,8 @@ export interface Link {
   deliver(message: Message): boolean;
   /** The message is in the state's `outgoing`. */
   send(message: Outgoing): void;
+  /** Retained messages at QoS 0, taken as quickly as the client reads. */
+  handOver(messages: Iterator<Message>): void;
   /** Bytes that the client has not taken. */
   readonly waitingBytes: number;
 }
@@ -89,6 +92,8 @@ export interface Retained {
   readonly qos: 0 | 1 | 2;
   readonly properties: MessageProperties | null;
   readonly at: number;
+  /** Of this run: each that is retained has a higher one; 0 where it was there before. */
+  readonly order: number;
 }
 
 /** A will whose connection has ended. */
@@ -135,7 +140,7 @@ export function createSessionState(
     endedAt: 0,
     expiry: 0,
     will: null,
-    subscriptions: emptyMap,
+    subscriptions: noSubscriptions,
     platform: null,
     hasInbox: true,
     lastMessageID: 0,

@@ -8,7 +8,8 @@ const messageBytes = 320;
 const propertiesBytes = 96;
 const userPropertyBytes = 112;
 const identifierBytes = 16;
-const entryBytes = 160;
+/** Of a topic filter: its entry, and its nodes of the trie. */
+const filterBytes = 480;
 /** Of the packet id of a QoS 2 message that is not released. */
 export const unreleasedBytes = 32;
 
@@ -40,7 +41,7 @@ export function weightOfWill(will: Will | null): number {
 }
 
 export function weightOfFilter(filter: string): number {
-  return entryBytes + textBytes(filter);
+  return filterBytes + textBytes(filter);
 }
 
 export function weightOfPlatform(part: PlatformPart | null): number {

@@ -1,4 +1,6 @@
 import { open } from "node:fs/promises";
+import type { DiskClaim } from "../disk-space.js";
+import { ApiError } from "../http/errors.js";
 import { guardFormula } from "../transfer/formula-guard.js";
 import type { BadRow } from "./batch-builder.js";
 import { errorsFileBytesMax, errorsToldMax } from "./bounds.js";
@@ -21,16 +23,37 @@ export interface ErrorList {
 
 const header = "line,column,error\r\n";
 
-/** Goes on where `from` stands; what an earlier run wrote behind it is cut off. */
-export async function openErrorList(path: string, from: ErrorListState): Promise<ErrorList> {
+/**
+ * Goes on where `from` stands; what an earlier run wrote behind it is cut off. Where `room` has none, the rows from there
+ * on are only counted.
+ */
+export async function openErrorList(
+  path: string,
+  from: ErrorListState,
+  room: Pick<DiskClaim, "grow"> | null,
+): Promise<ErrorList> {
   const file = await open(path, from.bytes === 0 ? "w" : "r+");
   let { count, bytes } = from;
   const told = [...from.told];
+  let full = false;
 
   async function append(text: string): Promise<void> {
     const data = Buffer.from(text);
+    full = !(await hasRoom(data.length));
+    if (full) return;
     await file.write(data, 0, data.length, bytes);
     bytes += data.length;
+  }
+
+  async function hasRoom(more: number): Promise<boolean> {
+    if (bytes + more > errorsFileBytesMax) return false;
+    try {
+      await room?.grow(more);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
   }
 
   await file.truncate(bytes);
@@ -44,7 +67,7 @@ export async function openErrorList(path: string, from: ErrorListState): Promise
       if (rows.length === 0) return;
       count += rows.length;
       told.push(...rows.slice(0, Math.max(0, errorsToldMax - told.length)));
-      if (bytes >= errorsFileBytesMax) return;
+      if (full) return;
       await append(
         rows.map(({ line, column, error }) => `${line},${cell(column)},${cell(error)}\r\n`).join(""),
       );

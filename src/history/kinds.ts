@@ -1,4 +1,4 @@
-import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { aheadMaxMicros } from "../../ingest/decode/points.js";
 import type { Task } from "../../store/tasks.js";
@@ -35,27 +35,31 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
     lane: "history",
     keeps: (task) => filesOf(task),
     run: async (context) => {
-      const { task, dir, signal } = context;
+      const { task, dir, space, signal } = context;
       const { upload, format } = task.input as HistoryImportInput;
-      const [, statePath = "", errorsFile = ""] = filesOf(task).map((file) => join(dir, file));
-      const path = join(dir, upload);
+      const [, stateName, errorsListName] = filesOf(task);
+      const [path, statePath] = [join(dir, upload), join(dir, stateName)];
+      const errorsPath = join(dir, errorsListName);
+      const errorsRoom = space.claim(task.tenant, errorsListName);
+      const removeAll = (...names: readonly string[]) => Promise.all(names.map(space.remove));
       const from = await readState(statePath);
       try {
         const { size } = await stat(path).catch(() => {
           throw new TaskFailure("the uploaded file is gone");
         });
         const last = await runImport(deps, {
-          ...{ file: { path, format }, tenant: task.tenant, errorsPath: errorsFile, from, signal },
+          ...{ file: { path, format }, tenant: task.tenant, errorsPath, errorsRoom, from, signal },
           ...{ timezone: deps.timezone, bounds: boundsOf(deps) },
           saved: (state) => save(context, statePath, state, size),
         });
-        await removeAll(path, statePath);
+        errorsRoom.settle();
+        await removeAll(upload, stateName);
         const file = last.errors.count === 0 ? undefined : errorsName(task);
-        if (file === undefined) await removeAll(errorsFile);
+        if (file === undefined) await removeAll(errorsListName);
         return { msg: messageOf(last), ...(file === undefined ? {} : { file }) };
       } catch (error) {
         // The next start needs them.
-        if (!signal.aborted) await removeAll(path, statePath, errorsFile);
+        if (!signal.aborted) await removeAll(upload, stateName, errorsListName);
         if (error instanceof FormatError) throw new TaskFailure(error.message);
         throw error;
       }
@@ -79,7 +83,7 @@ export function boundsOf({
 const errorsName = (task: Task): string => `import-errors-${task.id}.csv`;
 
 /** The upload, the state, the list of bad rows: names in the tasks' folder. */
-function filesOf(task: Task): string[] {
+function filesOf(task: Task): [upload: string, state: string, errors: string] {
   return [(task.input as HistoryImportInput).upload, `import-state-${task.id}.json`, errorsName(task)];
 }
 
@@ -107,8 +111,4 @@ export function messageOf({ stored, errors }: ImportState) {
     import_failure_num: errors.count,
     errors: errors.told.map(({ line, column, error }) => ({ line, column, error })),
   };
-}
-
-async function removeAll(...paths: readonly string[]): Promise<void> {
-  await Promise.all(paths.map((path) => rm(path, { force: true })));
 }

@@ -11,6 +11,7 @@ import type { EventLog } from "../../store/events.js";
 import { findDevicesByName } from "../../store/history-devices.js";
 import { quarantine } from "../../store/quarantine.js";
 import type { Point, SeriesStore } from "../../store/series.js";
+import type { DiskSpace } from "../disk-space.js";
 import { TaskFailure, type TaskKind } from "../tasks/runner.js";
 import type { HistoryGate } from "./gate.js";
 
@@ -29,6 +30,7 @@ export interface RedecodeKindDeps {
   readonly series: SeriesStore;
   readonly directory: Directory;
   readonly gate: HistoryGate;
+  readonly space: Pick<DiskSpace, "check">;
   readonly meter: Pick<Meter, "refused">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -77,6 +79,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           },
           guarded: (points, write) =>
             gate.run(async () => {
+              await deps.space.check();
               await check();
               await write(points.filter((point: Point) => fields.has(point.series.field)));
             }),

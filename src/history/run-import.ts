@@ -4,6 +4,7 @@ import type { Db } from "../../store/db.js";
 import { asError } from "../../store/errors.js";
 import type { SeriesStore } from "../../store/series.js";
 import { threadLimits } from "../../store/thread-limits.js";
+import type { DiskClaim, DiskSpace } from "../disk-space.js";
 import { untilServed } from "../tasks/until-served.js";
 import { FormatError } from "../transfer/table-file.js";
 import type { ReadBatch } from "./batch-builder.js";
@@ -26,11 +27,15 @@ export interface ImportDeps {
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
   readonly gate: HistoryGate;
+  /** Points are written while the disk has room for them beside the journal; null: as long as it takes any. */
+  readonly space: Pick<DiskSpace, "check"> | null;
 }
 
 export interface ImportRun extends Omit<ImportStart, "place"> {
   readonly tenant: number;
   readonly errorsPath: string;
+  /** For the list of errors; null: it is not counted. */
+  readonly errorsRoom: Pick<DiskClaim, "grow"> | null;
   /** Where an earlier run stood; null begins. */
   readonly from: ImportState | null;
   readonly signal: AbortSignal;
@@ -49,7 +54,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   const { series, gate } = deps;
   const { file, bounds, timezone, tenant, from, signal } = run;
   const targets = createTargets({ ...deps, tenant });
-  const errors = await openErrorList(run.errorsPath, from?.errors ?? noErrors);
+  const errors = await openErrorList(run.errorsPath, from?.errors ?? noErrors, run.errorsRoom);
   let { offset, line, stored } = from ?? { offset: 0, line: 1, stored: 0 };
   const state = (): ImportState => ({ offset, line, stored, errors: errors.state });
 
@@ -57,6 +62,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
     await errors.add(batch.bad);
     await untilServed(signal, () =>
       gate.run(async () => {
+        await deps.space?.check();
         const { points, lines, gone } = await toSeriesBatch(batch, targets);
         const refused = points.times.length === 0 ? [] : await series.writeBatch(points);
         const bad = refused.map(({ index, reason }) => ({

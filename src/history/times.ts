@@ -71,7 +71,9 @@ export function createTimeWriter(): (micros: number) => string {
     const minutes = Math.floor(seconds / 60);
     const text = `${date}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}`;
     if (fraction === 0) return `${text}Z`;
-    return `${text}.${String(fraction).padStart(6, "0").replace(/0+$/, "")}Z`;
+    return `${text}.${String(fraction)
+      .padStart(6, "0")
+      .replace(/0{1,5}$/, "")}Z`;
   };
 }
 

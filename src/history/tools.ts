@@ -149,7 +149,7 @@ async function importHere(
           ? 0
           : (systemClock.now() - config.pointRetentionDays * 86_400_000) * 1000;
       const last = await runImport(
-        { ...stores, gate: createHistoryGate() },
+        { ...stores, gate: createHistoryGate(), space: null },
         {
           ...{
             file: { path, format },
@@ -160,6 +160,7 @@ async function importHere(
           },
           ...{
             errorsPath: join(dir, "errors.csv"),
+            errorsRoom: null,
             bounds: boundsOf({ earliest: config.oldestTime, oldest, now: systemClock.now }),
           },
           saved: async ({ line }) => tell(`line ${line}`),

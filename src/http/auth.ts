@@ -232,8 +232,9 @@ export function bearerOf(authorization: string): string {
 
 /** `Basic base64(appID:appSecret)` or `Bearer appID:appSecret`; null for a session's bearer token. */
 function apiKeyOf(authorization: string): { appID: string; appSecret: string } | null {
-  const [, scheme = "", rest = ""] = /^(\S+)\s+(.*)$/.exec(authorization) ?? [];
-  const kind = scheme.toLowerCase();
+  const end = Math.max(0, authorization.search(/\s/));
+  const rest = authorization.slice(end).trimStart();
+  const kind = authorization.slice(0, end).toLowerCase();
   if (kind !== "basic" && kind !== "bearer") throw denied();
   const text = kind === "basic" ? Buffer.from(rest, "base64").toString("utf8") : rest;
   const at = text.indexOf(":");

@@ -124,8 +124,35 @@ function mapShape(shape: Shape, change: (schema: z.ZodType) => z.ZodType): Shape
 /** A body of wrong numbers alone would name a hundred thousand. */
 const wrongFieldsMax = 100;
 
+/**
+ * The fields of an object, up to a hundred, in which a text or a key is no Unicode: half of a surrogate pair. Stored as
+ * UTF-8 it would be another character, and a name that its owner never finds again.
+ */
+function brokenTexts(value: unknown): string[] {
+  const fields = new Set<string>();
+  const left: [field: string | null, value: unknown][] = [[null, value]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [field, found] = next;
+    if (typeof found === "string") {
+      if (!found.isWellFormed()) fields.add((field ?? "").toWellFormed());
+    } else if (typeof found === "object" && found !== null) {
+      for (const [key, member] of Object.entries(found)) {
+        const of = field ?? key;
+        if (!key.isWellFormed()) fields.add(of.toWellFormed());
+        left.push([of, member]);
+      }
+    }
+    if (fields.size >= wrongFieldsMax) break;
+  }
+  return [...fields];
+}
+
 /** Validates with every wrong field named, up to a hundred. @throws ApiError PARAMETER_INVALID, BAD_REQUEST for a body that is no object */
 export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const broken = brokenTexts(value);
+  if (broken.length > 0) {
+    throw invalid(Object.fromEntries(broken.map((field) => [field, "must not hold half a character"])));
+  }
   const parsed = schema.safeParse(value, { error: inWords });
   if (parsed.success) return parsed.data;
   const errors: Record<string, string> = {};

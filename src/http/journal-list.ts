@@ -7,6 +7,7 @@ import { productNames } from "../../store/log-names.js";
 import { type Filter, type Page, type PageRequest, stamps, time } from "../../store/table.js";
 import type { LogRow } from "../views/events.js";
 import { rowFilters, scopeOf } from "./log-scope.js";
+import { containsText } from "./text-search.js";
 
 /** Whether a record passes a filter, by the filter's field. */
 export type RecordTests = Readonly<Record<string, (record: JournalRecord, filter: Filter) => boolean>>;
@@ -89,5 +90,5 @@ export const textTest =
   (read: (record: JournalRecord) => string) =>
   (record: JournalRecord, { like, value }: Filter): boolean => {
     const text = read(record);
-    return like ? text.toLowerCase().includes(String(value).toLowerCase()) : text === value;
+    return like ? containsText(text, String(value)) : text === value;
   };

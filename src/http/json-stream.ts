@@ -3,12 +3,11 @@ import { inChunks } from "./chunks.js";
 
 /** JSON of answers that are too long for one turn of the loop: made in slices, as its reader takes it. */
 
-/** Arrays up to so many elements are made JSON at once. */
-const elementsMax = 200;
-/** Answers nest no long array deeper than this. */
-const depthMax = 4;
-/** Values of a column that are made JSON at once. */
-const columnStep = 1000;
+/** What may be made JSON at once: so many values, a text counting for one more with each 64 characters. */
+const weightMax = 1000;
+const charactersOfOne = 64;
+/** What lies deeper than this is made at once: nothing long does. */
+const depthMax = 8;
 
 /** A long array whose elements are made when they are asked for. */
 export class Column {
@@ -18,6 +17,8 @@ export class Column {
     readonly slice: (from: number, to: number) => readonly unknown[],
     /** What the elements follow from, where that is shorter to compare. */
     readonly key: Float64Array | null = null,
+    /** Elements that are made at once: fewer where they may be long. */
+    readonly atOnce = weightMax,
   ) {}
 
   /** So that a short answer can be made JSON at once. */
@@ -27,12 +28,19 @@ export class Column {
 }
 
 /** Whether a value is too long to be made JSON at once. */
-export function isLong(value: unknown, depth = depthMax): boolean {
-  if (typeof value !== "object" || value === null || depth === 0) return false;
-  if (value instanceof Column) return value.length > elementsMax;
-  if (Array.isArray(value)) return value.length > elementsMax || value.some((one) => isLong(one, depth - 1));
-  for (const key in value) if (isLong((value as Record<string, unknown>)[key], depth - 1)) return true;
-  return false;
+export const isLong = (value: unknown): boolean => leftOf(value, weightMax) < 0;
+
+/** What is left of a weight behind a value; below 0 once it is used up, and then no further is looked. */
+function leftOf(value: unknown, weight: number): number {
+  if (typeof value === "string") return weight - 1 - Math.floor(value.length / charactersOfOne);
+  if (typeof value !== "object" || value === null) return weight - 1;
+  if (value instanceof Column) return weight - value.length * (weightMax / value.atOnce);
+  let left = weight - 1;
+  for (const one of Array.isArray(value) ? value : Object.values(value)) {
+    if (left < 0) break;
+    left = leftOf(one, left);
+  }
+  return left;
 }
 
 /** The JSON of a plain value, piece by piece. */
@@ -48,16 +56,21 @@ export const keyPieces = (value: unknown): Generator<string | Uint8Array, void> 
 
 type OfColumn<Piece> = (column: Column) => Generator<Piece, void>;
 
-function* pieces<Piece>(value: unknown, ofColumn: OfColumn<Piece>): Generator<Piece | string, void> {
-  if (!isLong(value)) yield JSON.stringify(value);
-  else if (value instanceof Column) yield* ofColumn(value);
-  else if (Array.isArray(value)) yield* arrayPieces(value, ofColumn);
-  else yield* objectPieces(value as object, ofColumn);
+function* pieces<Piece>(
+  value: unknown,
+  ofColumn: OfColumn<Piece>,
+  depth = depthMax,
+): Generator<Piece | string, void> {
+  if (typeof value !== "object" || value === null || depth === 0 || !isLong(value)) {
+    yield JSON.stringify(value) ?? "null";
+  } else if (value instanceof Column) yield* ofColumn(value);
+  else if (Array.isArray(value)) yield* arrayPieces(value, ofColumn, depth - 1);
+  else yield* objectPieces(value, ofColumn, depth - 1);
 }
 
-function* columnTexts({ length, slice }: Column): Generator<string, void> {
-  for (let from = 0; from < length; from += columnStep) {
-    const some = JSON.stringify(slice(from, Math.min(length, from + columnStep))).slice(1, -1);
+function* columnTexts({ length, slice, atOnce }: Column): Generator<string, void> {
+  for (let from = 0; from < length; from += atOnce) {
+    const some = JSON.stringify(slice(from, Math.min(length, from + atOnce))).slice(1, -1);
     yield `${from === 0 ? "[" : ","}${some}`;
   }
   yield length === 0 ? "[]" : "]";
@@ -66,24 +79,27 @@ function* columnTexts({ length, slice }: Column): Generator<string, void> {
 function* arrayPieces<Piece>(
   array: readonly unknown[],
   ofColumn: OfColumn<Piece>,
+  depth: number,
 ): Generator<Piece | string, void> {
   let before = "[";
   for (const one of array) {
-    if (isLong(one)) {
-      yield before;
-      yield* pieces(one, ofColumn);
-    } else yield `${before}${JSON.stringify(one) ?? null}`;
+    yield before;
+    yield* pieces(one, ofColumn, depth);
     before = ",";
   }
   yield array.length === 0 ? "[]" : "]";
 }
 
-function* objectPieces<Piece>(object: object, ofColumn: OfColumn<Piece>): Generator<Piece | string, void> {
+function* objectPieces<Piece>(
+  object: object,
+  ofColumn: OfColumn<Piece>,
+  depth: number,
+): Generator<Piece | string, void> {
   let before = "{";
   for (const [key, value] of Object.entries(object)) {
     if (value === undefined) continue;
     yield `${before}${JSON.stringify(key)}:`;
-    yield* pieces(value, ofColumn);
+    yield* pieces(value, ofColumn, depth);
     before = ",";
   }
   yield before === "{" ? "{}" : "}";
@@ -91,8 +107,18 @@ function* objectPieces<Piece>(object: object, ofColumn: OfColumn<Piece>): Genera
 
 const encoder = new TextEncoder();
 
+/** Short texts are encoded together. */
+const gatheredMax = 4096;
+
 function* encoded(texts: Iterable<string>): Generator<Uint8Array, void> {
-  for (const text of texts) yield encoder.encode(text);
+  let gathered = "";
+  for (const text of texts) {
+    gathered += text;
+    if (gathered.length < gatheredMax) continue;
+    yield encoder.encode(gathered);
+    gathered = "";
+  }
+  yield encoder.encode(gathered);
 }
 
 /** Chunks of all answers are made in turn. */

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import { type Zone, zone } from "../../query/zone.js";
+import { patternCharactersMax } from "../../store/containing.js";
 import { StoreError } from "../../store/errors.js";
 import { readInteger, readNumber } from "../../store/number-text.js";
 import { createPageBudget } from "../../store/page-bytes.js";
@@ -86,11 +87,14 @@ export function pageRequest(
     const value = equal === undefined ? undefined : note(() => valuesOf(equal, type, field, times));
     if (value !== undefined) found.push({ field, like: false, ...value });
     const part = like ? read(`${field}_like`) : undefined;
-    if (part !== undefined) found.push({ field, like: true, value: part });
+    if (part !== undefined)
+      found.push({ field, like: true, value: patternOf(part, `${field}_like`, errors) });
   }
   for (const [alias, field] of Object.entries(fields.aliases ?? {})) {
     const value = read(alias);
-    if (value !== undefined) found.push({ field, like: alias.endsWith("_like"), value });
+    if (value === undefined) continue;
+    const like = alias.endsWith("_like");
+    found.push({ field, like, value: like ? patternOf(value, alias, errors) : value });
   }
   if (fields.range !== undefined) {
     const bounds = rangeNames.map((name) => {
@@ -105,6 +109,13 @@ export function pageRequest(
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   return { page, limit, filters: found };
+}
+
+/** What to look for, in characters as they are counted by whoever reads them. */
+function patternOf(text: string, name: string, errors: Record<string, string>): string {
+  if (text.length > patternCharactersMax && [...text].length > patternCharactersMax)
+    errors[name] = `must have ${patternCharactersMax} characters at most`;
+  return text;
 }
 
 /** What `action` answers; where it refuses its input, that is noted. */

@@ -194,11 +194,12 @@ async function frame(
 ): Promise<Response> {
   const requestID = deps.requestID();
   const startedAt = performance.now();
+  const isHead = context.req.method === "HEAD";
   let response: Response;
   let variant = deps.variant;
   try {
     variant = variantOf(context, deps.variant);
-    response = respond(await action(variant));
+    response = respond(await action(variant), isHead);
   } catch (error) {
     const known = toApiError(error);
     if (known.errorCode === "INTERNAL_ERROR") deps.log.error("request failed", { requestID, error });
@@ -218,11 +219,17 @@ async function frame(
 
 export const jsonType = "application/json; charset=utf-8";
 
-function respond(answer: Answer): Response {
-  const { body, status, headers = {} } = answer;
+function respond(answer: Answer, isHead: boolean): Response {
+  const { status, headers = {} } = answer;
+  let { body } = answer;
+  if (isHead && body instanceof ReadableStream) {
+    // Nobody reads it: what it has opened closes now.
+    void body.cancel().catch(() => undefined);
+    body = "";
+  }
   if (body === undefined) return new Response(null, { status, headers });
   const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
-  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : jsonOf(body);
+  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : jsonOf(body as object);
   return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
 }
 

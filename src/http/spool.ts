@@ -1,9 +1,8 @@
 import { createWriteStream } from "node:fs";
-import { statfs } from "node:fs/promises";
-import { dirname } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { type DiskClaim, diskFull } from "../disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 
@@ -13,23 +12,22 @@ export interface Spool {
   readonly types: readonly string[];
   /** Of the file, unpacked. */
   readonly bytesMax: number;
-  /** Below so many free bytes nothing more is taken: the journal needs them. */
-  readonly freeBytesMin: number;
+  /** For what it grows to. */
+  readonly room: DiskClaim;
   /** Where it goes; the caller removes it when this throws. */
   readonly path: string;
 }
 
 const form = "multipart/form-data";
-const lookBytes = 16 << 20;
 
 /**
  * Writes the body to disk, unpacked if it is gzip.
- * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, SERVICE_UNAVAILABLE when the disk is full
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, SERVICE_UNAVAILABLE, RESOURCE_LIMITED
  */
 export async function spoolBody(request: Request, spool: Spool): Promise<void> {
-  const { types, bytesMax, freeBytesMin, path } = spool;
+  const { types, bytesMax, room, path } = spool;
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-  const guard = diskGuard(dirname(path), freeBytesMin);
+  const guard = guarded(room);
   try {
     if (type === form) return await receiveFile(request, { field: "file", bytesMax, path, through: [guard] });
     if (!types.includes(type)) {
@@ -60,28 +58,15 @@ function unpackers(encoding: string | null): Transform[] {
   throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the Content-Encoding must be gzip or none");
 }
 
-const retryAfterSeconds = "60";
-
-const diskFull = () =>
-  new ApiError(
-    "SERVICE_UNAVAILABLE",
-    "the disk is too full for the file",
-    {},
-    { "Retry-After": retryAfterSeconds },
-  );
-
-/** Ends the stream while there is still room for what must not stop. */
-function diskGuard(dir: string, freeBytesMin: number): Transform {
-  let ahead = 0;
+/** Ends the stream where its sender's tenant, or the disk, has no more room. */
+export function guarded(room: DiskClaim): Transform {
   return new Transform({
     transform: (chunk: Buffer, _, done) => {
-      ahead -= chunk.length;
-      if (ahead > 0) return done(null, chunk);
-      statfs(dir).then(({ bavail, bsize }) => {
-        ahead = lookBytes;
-        if (bavail * bsize < freeBytesMin + lookBytes) done(diskFull());
-        else done(null, chunk);
-      }, done);
+      room.grow(chunk.length).then(() => done(null, chunk), done);
+    },
+    flush: (done) => {
+      room.settle();
+      done();
     },
   });
 }

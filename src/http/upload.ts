@@ -93,6 +93,10 @@ export function limited(bytesMax: number, tooLarge: () => Error): Transform {
   });
 }
 
+/** What a socket's end is called: its sender's doing, and no fault of the disk. */
+const senderCodes = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT"]);
+
 export function isDiskError(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
+  if (!(error instanceof Error) || !("syscall" in error)) return false;
+  return !senderCodes.has(String((error as NodeJS.ErrnoException).code));
 }

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { payloadBytesMax } from "../../ingest/accept.js";
-import { inboxTopic, isTopicName, topicBytesMax } from "../../ingest/topics.js";
+import { inboxTopic, isTopicName, isWithin, type TopicBounds } from "../../ingest/topics.js";
 import {
   type CommandTarget,
   findCommandTarget,
@@ -24,9 +24,7 @@ const payload = z
 
 const topic = z
   .string()
-  .refine((text) => isTopicName(text) && Buffer.byteLength(text) <= topicBytesMax, {
-    message: "must be a topic without wildcard",
-  })
+  .refine(isTopicName, "must be a topic without wildcard")
   .openapi({ description: `without wildcard; absent: ${inboxTopic}` });
 
 /** Optional fields may also be null. */
@@ -55,9 +53,19 @@ interface SentCommand {
   readonly ttl?: Nullish<number>;
 }
 
-/** The command's fields with their defaults. */
-export function commandOf(body: SentCommand): { topic: string; payload: string; qos: 0 | 1; ttl: number } {
+interface CommandSent {
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: 0 | 1;
+  readonly ttl: number;
+}
+
+/** The command's fields with their defaults. @throws ApiError PARAMETER_INVALID where the topic goes beyond the bounds */
+export function commandOf(body: SentCommand, bounds: TopicBounds): CommandSent {
   const { ttl, topic: named } = body;
+  if (named != null && !isWithin(named, bounds)) {
+    throw invalid({ topic: `may have ${bounds.bytesMax} bytes and ${bounds.levelsMax} levels` });
+  }
   const qos = body.qos === 0 ? 0 : 1;
   return { topic: named ?? inboxTopic, payload: body.payload, qos, ttl: ttl ?? ttlDefault };
 }

@@ -8,6 +8,7 @@ import { journalLists, type RecordTests, textTest } from "../http/journal-list.j
 import { type ListSpec, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
+import { containsText } from "../http/text-search.js";
 import { connectLogListed, connectStatuses } from "../views/connect-logs.js";
 import type { LogRow } from "../views/events.js";
 
@@ -24,7 +25,7 @@ const filters = {
 
 const hasStatus = (record: JournalRecord, { value }: Filter) => connectStatuses[record.kind] === value;
 const isTenant = (tenantID: string, { like, value }: Filter): boolean =>
-  like ? tenantID.toLowerCase().includes(String(value).toLowerCase()) : tenantID === value;
+  like ? containsText(tenantID, String(value)) : tenantID === value;
 const tests: RecordTests = {
   IP: textTest((record) => record.ip),
   keepAlive: (record, { value }) => record.messageID === value,

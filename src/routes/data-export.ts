@@ -1,4 +1,5 @@
 import { boundsOf, resolveRange } from "../../query/range.js";
+import { createShares, type Shares } from "../../store/shares.js";
 import type { AppDeps } from "../deps.js";
 import { type HistoryFormat, historyTypes } from "../history/bounds.js";
 import { type ExportedDevice, planExport } from "../history/export-plan.js";
@@ -16,7 +17,7 @@ export type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 
 /** Streams at once; each has a thread of its own. */
 export const streamsMax = 8;
-const streams = new WeakMap<AppDeps["series"], { open: number }>();
+const streams = new WeakMap<AppDeps["series"], Shares<number>>();
 
 /** The row format that the caller prefers over JSON; null when that is as welcome. */
 export function streamFormat(request: Request): HistoryFormat | null {
@@ -49,9 +50,9 @@ export async function streamOriginal(
   const gzip = acceptsGzip(request.headers.get("accept-encoding"));
   const form = { format, layout: asked.layout ?? "long", gzip };
   const { plan, series } = planExport(deps.refs, form, exported);
-  const body = await counted(deps, (closed) =>
-    openExport(deps.series.under(request.signal), { plan, series, range, closed }),
-  );
+  const open = (closed: () => void) => openExport(deps.series.under(request.signal), { plan, series, range, closed });
+  // A HEAD asks for nothing of what a GET would read.
+  const body = request.method === "HEAD" ? "" : await counted(deps, tenant, open);
   const name = devices.length === 1 ? (devices[0]?.deviceID ?? "") : "devices";
   return {
     status: 200,
@@ -67,19 +68,30 @@ export async function streamOriginal(
   };
 }
 
-async function counted<T>({ series }: ExportDeps, open: (closed: () => void) => Promise<T>): Promise<T> {
-  const count = streams.get(series) ?? { open: 0 };
-  streams.set(series, count);
-  if (count.open >= streamsMax) {
+async function counted<T>(
+  { series }: ExportDeps,
+  tenant: number,
+  open: (closed: () => void) => Promise<T>,
+): Promise<T> {
+  const places = streams.get(series) ?? createShares<number>(streamsMax);
+  streams.set(series, places);
+  if (!places.take(tenant, 1)) {
     throw new ApiError(
       "TOO_MANY_REQUESTS",
-      `at most ${streamsMax} exports may run at once`,
+      `at most ${streamsMax} exports may run at once, those of one tenant leave a place to others`,
       {},
       { "Retry-After": "5" },
     );
   }
-  count.open++;
-  return open(() => {
-    count.open--;
-  });
+  let closed = false;
+  const close = (): void => {
+    if (!closed) places.give(tenant, 1);
+    closed = true;
+  };
+  try {
+    return await open(close);
+  } catch (error) {
+    close();
+    throw error;
+  }
 }

@@ -41,6 +41,8 @@ const aggregateType = 2;
 const formulaData = 1;
 /** Series that one answer reads at once: as many as the engine has hands, and some that wait. */
 const questionsAtOnce = 4;
+/** Texts made JSON at once: each may have 64 KiB. */
+const textsAtOnce = 16;
 
 const timeAndValue = z.object({
   time: z.array(z.union([z.string(), z.number()])),
@@ -229,7 +231,12 @@ async function answerOriginal(
         dataPointName: points[i]?.dataPointName,
         originalData: {
           time: timeColumn(data.times, (time) => write(range.zone, time)),
-          value: new Column(data.times.length, data.values),
+          value: new Column(
+            data.times.length,
+            data.values,
+            null,
+            series[i]?.form === "text" ? textsAtOnce : undefined,
+          ),
         },
         ...ownerOf(device, asked),
       };

@@ -8,6 +8,7 @@ import type { AppDeps } from "../deps.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
+import { guarded } from "../http/spool.js";
 import { receiveFile } from "../http/upload.js";
 import { statusUrl } from "../tasks/runner.js";
 import { checkFile } from "../transfer/check-file.js";
@@ -78,16 +79,17 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
       summary: "Create the devices of a file, all or none, as a task",
       upload: { type: "multipart/form-data", schema: form },
       answer: { status: 202, schema: accepted },
-      errors: ["FORMAT_INVALID", "RESOURCE_LIMITED"],
+      errors: ["FORMAT_INVALID", "RESOURCE_LIMITED", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, request }) => {
         const upload = `upload-${randomUUID()}`;
         const path = join(tasks.dir, upload);
         try {
-          await receiveFile(request, { field: "file", bytesMax: importBytesMax, path });
+          const through = [guarded(tasks.space.claim(caller.tenant, upload))];
+          await receiveFile(request, { field: "file", bytesMax: importBytesMax, path, through });
           const input: ImportInput = { upload, format: await checkFile(path) };
           return watch(await tasks.start(caller, devicesImport, input));
         } catch (error) {
-          await rm(path, { force: true });
+          await tasks.space.remove(upload);
           throw error;
         }
       },

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { open, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
@@ -61,8 +61,8 @@ export function historyRoutes(deps: AppDeps): Route[] {
         const upload = `history-${randomUUID()}`;
         const path = join(tasks.dir, upload);
         try {
-          const { importBytesMax: bytesMax, freeBytesMin } = config;
-          await spoolBody(request, { types, bytesMax, freeBytesMin, path });
+          const room = tasks.space.claim(caller.tenant, upload);
+          await spoolBody(request, { types, bytesMax: config.importBytesMax, room, path });
           const input: HistoryImportInput = { upload, format: await formatOf(path, request) };
           await checkHistory({ path, format: input.format });
           return {
@@ -70,7 +70,7 @@ export function historyRoutes(deps: AppDeps): Route[] {
             body: { statusUrl: statusUrl(await tasks.start(caller, historyImport, input)) },
           };
         } catch (error) {
-          await rm(path, { force: true });
+          await tasks.space.remove(upload);
           if (error instanceof FormatError) throw new ApiError("FORMAT_INVALID", error.message);
           throw error;
         }

@@ -25,7 +25,7 @@ const begun = z
   .object({ statusUrl: z.string().openapi({ example: "/task_status/0f1e2d3c4b5a69788796a5b4c3d2e1f0" }) })
   .openapi("TaskBegun");
 
-export function publishRoutes({ db, commands, tasks }: AppDeps): Route[] {
+export function publishRoutes({ db, commands, tasks, config }: AppDeps): Route[] {
   return [
     route({
       method: "post",
@@ -38,7 +38,7 @@ export function publishRoutes({ db, commands, tasks }: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body }) => {
         const target = await deviceTarget(db, caller, body);
-        const command = commandOf(body);
+        const command = commandOf(body, config.topics);
         const payload = Buffer.from(command.payload);
         const done = await commands.publish(caller, target, { ...command, payload });
         return { status: 201, body: { publishStatus: done ? "successful" : "failed" } };
@@ -56,7 +56,7 @@ export function publishRoutes({ db, commands, tasks }: AppDeps): Route[] {
       handle: async ({ caller, body }) => {
         const { id, groupID, groupName } = await groupTarget(db, caller, body);
         const group = { groupIntID: id, groupID, groupName, needAck: body.needAck ?? 1 };
-        const input: GroupPublishInput = { ...group, ...commandOf(body) };
+        const input: GroupPublishInput = { ...group, ...commandOf(body, config.topics) };
         return {
           status: 201,
           body: { statusUrl: statusUrl(await tasks.start(caller, groupPublish, input)) },

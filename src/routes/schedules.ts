@@ -81,7 +81,7 @@ export function scheduleRoutes(deps: AppDeps): Route[] {
   return [...createRoutes(deps), ...listRoutes(deps), ...removeRoutes(deps)];
 }
 
-function createRoutes({ db, zone, now }: AppDeps): Route[] {
+function createRoutes({ db, zone, now, config }: AppDeps): Route[] {
   const answer = { status: 201 } as const;
   return [
     route({
@@ -97,7 +97,7 @@ function createRoutes({ db, zone, now }: AppDeps): Route[] {
         const at = now();
         const timing = timingOf(body, zone, at);
         const { id: deviceIntID } = await deviceTarget(db, caller, body);
-        const command = commandOf(body);
+        const command = commandOf(body, config.topics);
         const to = { publishType: publishTypes.device, deviceIntID, groupIntID: null, needAck: 1 };
         const payload = Buffer.from(command.payload);
         const { scheduleName } = body;
@@ -118,7 +118,7 @@ function createRoutes({ db, zone, now }: AppDeps): Route[] {
         const at = now();
         const timing = timingOf(body, zone, at);
         const { id: groupIntID, groupID } = await groupTarget(db, caller, body);
-        const command = commandOf(body);
+        const command = commandOf(body, config.topics);
         const acknowledged = body.needAck ?? 1;
         const to = { publishType: publishTypes.group, deviceIntID: null, groupIntID, needAck: acknowledged };
         const topic = acknowledged === 0 ? groupInbox(groupID) : command.topic;

@@ -4,6 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { getTask, type Task } from "../../store/tasks.js";
 import type { AppDeps } from "../deps.js";
 import { historyImport } from "../history/kinds.js";
+import { type Caller, mayCall } from "../http/auth.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";
@@ -24,7 +25,7 @@ const status = z
       .nullable()
       .optional()
       .openapi({
-        description: `exports and imports: where the result file is, relative to /api/v1, for ${linkLifeMs / 60_000} minutes; null without one`,
+        description: `exports and imports: where the result file is, relative to /api/v1, for ${linkLifeMs / 60_000} minutes; null without one, and for viewers, who may not begin such a task: exports hold tokens`,
       }),
   })
   .openapi("TaskStatus");
@@ -34,9 +35,11 @@ const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport, his
 
 export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);
-  const view = ({ id, kind, state, current, msg, file }: Task) => ({
+  const view = ({ id, kind, state, current, msg, file }: Task, { role }: Caller) => ({
     ...{ state, current, msg },
-    ...(withFile.has(kind) ? { excelPath: file === null ? null : links.link(id, file) } : {}),
+    ...(withFile.has(kind)
+      ? { excelPath: file === null || !mayCall(role, "write") ? null : links.link(id, file) }
+      : {}),
   });
 
   const statusAt = (path: string) =>
@@ -50,7 +53,7 @@ export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
       answer: { status: 200, schema: status },
       handle: async ({ caller, params }) => ({
         status: 200,
-        body: view(await getTask(db, caller.tenant, params.id)),
+        body: view(await getTask(db, caller.tenant, params.id), caller),
         headers: { "Cache-Control": "no-store" },
       }),
     });

@@ -7,6 +7,7 @@ import { type Commands, createCommands } from "../control/commands.js";
 import { settleIssued, startExpiry } from "../control/issued.js";
 import { startScheduler } from "../control/scheduler.js";
 import { elsewhereOf, throughBroker } from "../control/through-broker.js";
+import type { DiskSpace } from "../disk-space.js";
 import type { Logger } from "../log.js";
 import { type TaskKindsDeps, taskKinds } from "../tasks/kinds.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
@@ -29,6 +30,8 @@ export interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
   readonly accept: Accept;
   readonly broker: Broker | null;
   readonly zone: Zone;
+  /** Of the tasks' folder. */
+  readonly space: DiskSpace;
   readonly log: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -40,6 +43,7 @@ export async function openControl(deps: ControlDeps): Promise<Control> {
   const { db, directory } = base;
   const { spaces, records, sessions, receipts, saved } = kept;
   const node = config.nodeNumber;
+  const tasksDir = join(config.dataDir, "tasks");
   const here = createDownlinks({ spaces, records, directory, now });
   const commands = createCommands({
     ...{ db, node, sessions, directory, receipts, now },
@@ -51,7 +55,8 @@ export async function openControl(deps: ControlDeps): Promise<Control> {
   const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
     ...{ db, now, log, node },
-    dir: join(config.dataDir, "tasks"),
+    dir: tasksDir,
+    space: deps.space,
     kinds: taskKinds({ config, db, commands, history, now }),
   });
   const scheduler = startScheduler({ db, node, zone, commands, tasks, log, now });

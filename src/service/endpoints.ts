@@ -11,6 +11,8 @@ import { takenBefore } from "../../ingest/redelivery.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
+import { packetBytesMaxOf } from "../../ingest/transports/mqtt/packet-size.js";
+import { isCertDisabled } from "../../store/certs.js";
 import type { Clock } from "../../store/clock.js";
 import { trustedRoots } from "../authority.js";
 import { certificateNamed, connectBroker, ownCredentials } from "../broker.js";
@@ -72,6 +74,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
+    isDisabled: (fingerprint) => isCertDisabled(db, fingerprint),
   });
   return { listeners, broker, brokerAccess };
 }
@@ -100,10 +103,13 @@ function contextOf(
   const { journal, events, spaces, records, sessions, earlier } = kept;
   return {
     ...{ accept, sessions, presence, spaces, records, meter, ...clock, ...guards },
+    ...{ topics: config.topics, packetBytesMax: packetBytesMaxOf(config.topics) },
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
-        authenticate(directory, username, { token, certificate }, clock.now()),
+        authenticate(directory, username, { token, certificate }, clock.now(), (fingerprint) =>
+          isCertDisabled(base.db, fingerprint),
+        ),
       ),
     platformSubscriptions: directory.platformSubscriptions,
     takenBefore: async ({ device, session, connection }) => {
@@ -118,11 +124,11 @@ function contextOf(
 }
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, base, kept, accept, status, log, faults, clock } = deps;
+  const { brokerSettings, base, kept, accept, status, log, faults, clock, config } = deps;
   if (brokerSettings === null) return null;
   const { directory, meter } = base;
   return connectBroker(brokerSettings, kept.earlier, {
-    ...{ accept, meter, limits, directory, now: clock.now, log },
+    ...{ accept, meter, limits, directory, now: clock.now, log, topics: config.topics },
     ...{ spaces: kept.spaces, history: kept.events.history },
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),

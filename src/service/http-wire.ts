@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { canonicalAddress } from "../../ingest/address-block.js";
 import type { Admitted } from "../../ingest/admission.js";
 import { nextTurn } from "../../store/turns.js";
 
@@ -85,7 +86,7 @@ export class HttpWire extends Duplex implements Admitted {
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
     this.#deps = deps;
-    this.address = socket.remoteAddress ?? "";
+    this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;
     socket.on("data", (bytes: Buffer) => {

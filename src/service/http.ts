@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { createAdmission, crowdOf } from "../../ingest/admission.js";
+import { addressBlock } from "../../ingest/address-block.js";
+import { createAdmission } from "../../ingest/admission.js";
 import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
 import { createShares } from "../../store/shares.js";
 import type { Config } from "../config.js";
@@ -66,7 +67,7 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     onProven: admission.prove,
     onGivenWay: () => ended("gave_way"),
     hold: (address: string, bytes: number): boolean => {
-      const crowd = crowdOf(address);
+      const crowd = addressBlock(address);
       if (bytes < 0) held.give(crowd, -bytes);
       else if (!held.take(crowd, bytes)) {
         ended("held_bytes");

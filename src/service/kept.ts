@@ -182,7 +182,7 @@ async function recordsOf(
     for (const at of batch.offsets) {
       const peeked = peekRecord(batch.buffer, at);
       if (peeked.id >= id) break;
-      if (peeked.device === device) found.push(copyOf(decodeRecord(batch.buffer, at)));
+      if (peeked.device === device) found.push(copyOf(decodeRecord(batch.buffer, at, batch.topics)));
     }
     if (reader.lastID >= id) break;
   }

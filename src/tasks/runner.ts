@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, readdir } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
+import { createShares } from "../../store/shares.js";
 import {
   createTask,
   openTasks,
@@ -13,8 +13,10 @@ import {
   taskFiles,
   updateTask,
 } from "../../store/tasks.js";
+import type { DiskSpace } from "../disk-space.js";
 import { ApiError } from "../http/errors.js";
 import type { Logger } from "../log.js";
+import { createTaskQueue } from "./queue.js";
 import { untilServed } from "./until-served.js";
 
 /** What a task's work is given. */
@@ -24,6 +26,8 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** Where it may put its result file and what it needs meanwhile. */
   readonly dir: string;
+  /** Room for what it writes there. */
+  readonly space: DiskSpace;
   /** Tells how far it is, 0 to 100, and what the caller may see of it. */
   progress(current: number, msg?: unknown): Promise<void>;
 }
@@ -71,6 +75,7 @@ export interface Tasks {
   readonly room: number;
   /** Where result files lie. */
   readonly dir: string;
+  readonly space: DiskSpace;
   close(): Promise<void>;
 }
 
@@ -88,6 +93,8 @@ export interface TasksDeps {
   readonly db: Db;
   readonly node: number;
   readonly dir: string;
+  /** Of that folder. */
+  readonly space: DiskSpace;
   readonly now: () => number;
   readonly log: Logger;
   readonly kinds: Readonly<Record<string, TaskKind>>;
@@ -95,15 +102,15 @@ export interface TasksDeps {
 
 /** Opens the tasks and takes up what a restart has cut short. */
 export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
-  const { db, node, dir, now, log, kinds } = deps;
+  const { db, node, dir, space, now, log, kinds } = deps;
   await mkdir(dir, { recursive: true });
   // Exports and uploads hold the devices' tokens.
   await chmod(dir, 0o700);
   const closing = new AbortController();
-  const waiting: Task[] = [];
-  const running = new Map<Task, Promise<void>>();
-  /** Tenants of those that are being stored. */
-  const starting: number[] = [];
+  const queue = createTaskQueue<Task>(tasksRunningMax, ({ kind }) => kinds[kind] ?? {});
+  const running = new Set<Promise<void>>();
+  /** Places of those that callers have begun, waiting or running, and of those that are being stored. */
+  const places = createShares<number>(tasksWaitingMax);
 
   /** Whoever watches a task waits for its end, however long the store is away. */
   async function saveEnd(task: Task, end: Parameters<typeof updateTask>[3]): Promise<void> {
@@ -126,7 +133,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
       if (kind === undefined) throw new TaskFailure("this version does not know the task");
       await untilServed(signal, () => updateTask(db, now(), task.id, { state: "STARTED", current, msg }));
       const result = await kind.run({
-        ...{ task, dir, signal },
+        ...{ task, dir, space, signal },
         progress: async (reached, told = null) => {
           const whole = Math.max(0, Math.min(100, Math.floor(reached)));
           if (whole === current && isDeepStrictEqual(told, msg)) return;
@@ -138,6 +145,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
         },
       });
       const { msg: last = null, file = null } = result;
+      if (file !== null) await space.adopt(task.tenant, file);
       await saveEnd(task, { state: "SUCCESS", current: 100, msg: last, file });
     } catch (error) {
       // The next start takes it up.
@@ -146,62 +154,64 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
       if (!foreseen) log.error("task failed", { task: task.id, kind: task.kind, error });
       const told = error instanceof TaskFailure ? error.msg : foreseen ? error.message : "the service failed";
       const file = error instanceof TaskFailure ? error.file : null;
+      if (file !== null) await space.adopt(task.tenant, file);
       await saveEnd(task, { state: "FAILURE", current, msg: told, file });
     }
   }
 
-  function mayRun(task: Task): boolean {
-    const { apart, lane } = kinds[task.kind] ?? {};
-    const others = [...running.keys()];
-    if (apart !== undefined) {
-      const same = others.filter(({ kind }) => kind === task.kind);
-      return same.length < apart && same.every(({ tenant }) => tenant !== task.tenant);
-    }
-    const sharing = others.filter(({ kind }) => kinds[kind]?.apart === undefined);
-    if (sharing.length >= tasksRunningMax) return false;
-    return lane === undefined || sharing.every(({ kind }) => kinds[kind]?.lane !== lane);
-  }
-
   function next(): void {
-    if (closing.signal.aborted) return;
-    const at = waiting.findIndex(mayRun);
-    const [task] = at < 0 ? [] : waiting.splice(at, 1);
+    const task = closing.signal.aborted ? undefined : queue.next();
     if (task === undefined) return;
     const job = run(task)
       .catch((error: unknown) => log.error("task state not saved", { task: task.id, error }))
       .finally(() => {
-        running.delete(task);
+        running.delete(job);
+        queue.ended(task);
+        places.give(task.tenant, 1);
         next();
       });
-    running.set(task, job);
+    running.add(job);
     next();
   }
 
-  function checkRoom(tenant: number): void {
-    const tenants = [...waiting, ...running.keys()].map((task) => task.tenant).concat(starting);
-    if (tenants.filter((one) => one === tenant).length >= tasksPerTenantMax) {
+  function add(task: Task): void {
+    places.force(task.tenant, 1);
+    queue.add(task);
+  }
+
+  /** Takes a place that the task keeps to its end. */
+  function takePlace(tenant: number): void {
+    if (places.held(tenant) >= tasksPerTenantMax) {
       throw new ApiError("RESOURCE_LIMITED", `at most ${tasksPerTenantMax} tasks may be under way`);
     }
-    if (waiting.length + starting.length >= tasksWaitingMax) {
-      throw new ApiError("RESOURCE_LIMITED", `at most ${tasksWaitingMax} tasks may wait`);
+    if (!places.take(tenant, 1)) {
+      throw new ApiError(
+        "RESOURCE_LIMITED",
+        `at most ${tasksWaitingMax} tasks of all tenants may be under way`,
+      );
     }
   }
 
   /** Files of tasks that a kill has cut short, and of uploads that never became one. */
   async function removeStrayFiles(): Promise<void> {
-    const resumed = waiting.flatMap((task) => kinds[task.kind]?.keeps?.(task) ?? []);
-    const kept = new Set([...(await taskFiles(db, node)), ...resumed]);
-    const stray = (await readdir(dir)).filter((file) => !kept.has(file));
-    await Promise.all(stray.map((file) => rm(join(dir, file), { force: true, recursive: true })));
+    const resumed = queue.waiting.flatMap((task) =>
+      (kinds[task.kind]?.keeps?.(task) ?? []).map((file) => ({ tenant: task.tenant, file })),
+    );
+    const kept = new Map([...(await taskFiles(db, node)), ...resumed].map((one) => [one.file, one.tenant]));
+    for (const file of await readdir(dir)) {
+      const tenant = kept.get(file);
+      if (tenant === undefined) await space.remove(file);
+      else await space.adopt(tenant, file);
+    }
   }
 
   async function sweep(): Promise<void> {
     const files = await removeOldTasks(db, node, now() - keptMs);
-    await Promise.all(files.map((file) => rm(join(dir, file), { force: true })));
+    await Promise.all(files.map(space.remove));
   }
 
   for (const task of await openTasks(db, node)) {
-    if (kinds[task.kind]?.resumes === true) waiting.push(task);
+    if (kinds[task.kind]?.resumes === true) add(task);
     else {
       const clearing = kinds[task.kind]?.abandon?.(task);
       await clearing?.catch((error: unknown) =>
@@ -221,21 +231,22 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
 
   return {
     dir,
+    space,
     adopt: (task) => {
-      waiting.push(task);
+      add(task);
       next();
     },
     get room() {
-      return Math.max(0, tasksAdoptedMax - waiting.length);
+      return Math.max(0, tasksAdoptedMax - queue.waiting.length);
     },
     start: async (actor, kind, input) => {
-      checkRoom(actor.tenant);
+      takePlace(actor.tenant);
       const id = newTaskID();
-      starting.push(actor.tenant);
       try {
-        waiting.push(await createTask(db, actor, now(), { id, kind, input, node }));
-      } finally {
-        starting.splice(starting.indexOf(actor.tenant), 1);
+        queue.add(await createTask(db, actor, now(), { id, kind, input, node }));
+      } catch (error) {
+        places.give(actor.tenant, 1);
+        throw error;
       }
       next();
       return id;
@@ -243,7 +254,7 @@ export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
     close: async () => {
       clearInterval(timer);
       closing.abort();
-      await Promise.all(running.values());
+      await Promise.all(running);
     },
   };
 }

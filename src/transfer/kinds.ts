@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Actor } from "../../store/changes.js";
 import type { Db } from "../../store/db.js";
@@ -43,8 +42,15 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
       const { format, filters, codesB } = task.input as ExportInput;
       const file = `devices-${task.id}.${format}`;
       const selection = { tenant: task.tenant, filters, codesB };
-      const count = await run(deps, context, { kind: "export", selection, format, path: join(dir, file) });
-      return { msg: { export_success_num: count }, file };
+      const { freeBytesMin } = deps.config;
+      const job: TransferJob = { kind: "export", selection, format, path: join(dir, file), freeBytesMin };
+      try {
+        return { msg: { export_success_num: await run(deps, context, job) }, file };
+      } catch (error) {
+        if (!(error instanceof JobFailure)) throw error;
+        await context.space.remove(file);
+        throw new TaskFailure(error.message);
+      }
     },
   };
 }
@@ -67,7 +73,7 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
         if (!(error instanceof JobFailure)) throw error;
         throw new TaskFailure(error.message, error.listed ? errorsFile : null);
       } finally {
-        await rm(path, { force: true });
+        await context.space.remove(upload);
       }
     },
     abandon: async (task) => {

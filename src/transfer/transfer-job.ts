@@ -12,6 +12,8 @@ export interface ExportJob {
   readonly format: FormatName;
   /** Where the file goes. */
   readonly path: string;
+  /** What must stay free on its disk, bytes. */
+  readonly freeBytesMin: number;
 }
 
 export interface ImportJob {

@@ -49,6 +49,6 @@ export function dateText(days: number, since1904: boolean): string | null {
 /** Whether a number format shows dates: built in ones by number, own ones by the letters outside quotes. */
 export function isDateFormat(id: number, format: string | undefined): boolean {
   if (format === undefined) return (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
-  const bare = format.replaceAll(/"[^"]*"|\\.|\[(?!h|m|s)[^\]]*\]|_./gi, "");
+  const bare = format.replaceAll(/"[^"]*"|\\.|\[(?!h|m|s)[^[\]]*\]|_./gi, "");
   return /[dmyhs]/i.test(bare) && !/general/i.test(bare);
 }

@@ -38,17 +38,9 @@ async function* readSheet(path: string): AsyncGenerator<FileRow> {
       void _;
       yield* rows.splice(0);
     }
-  } catch (error) {
-    if (error instanceof FormatError || !isZipError(error)) throw error;
-    throw new FormatError(`the workbook's zip file is broken: ${error.message}`, { cause: error });
   } finally {
     zip.close();
   }
-}
-
-/** What unpacking throws: zlib's codes, and the zip reader's plain errors of sizes and checksums. */
-function isZipError(error: unknown): error is Error {
-  return error instanceof Error && (!("code" in error) || String(error.code).startsWith("Z_"));
 }
 
 /** Appends bounded pieces of a text. */

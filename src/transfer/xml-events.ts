@@ -44,6 +44,8 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
     handlers.close?.(bare(tag.name));
   });
   source.setEncoding("utf8");
+  const broken = new Set<unknown>();
+  source.once("error", (error) => broken.add(error));
   try {
     for await (const chunk of source) {
       const text = chunk as string;
@@ -55,9 +57,17 @@ export async function* xmlEvents(source: Readable, handlers: XmlHandlers): Async
     }
     parser.close();
     yield;
+  } catch (error) {
+    if (!broken.has(error) || error instanceof FormatError || !isZipError(error)) throw error;
+    throw new FormatError(`the workbook's zip file is broken: ${error.message}`, { cause: error });
   } finally {
     source.destroy();
   }
+}
+
+/** What unpacking throws: zlib's codes, and the zip reader's plain errors of sizes and checksums. */
+function isZipError(error: unknown): error is Error {
+  return error instanceof Error && (!("code" in error) || String(error.code).startsWith("Z_"));
 }
 
 /** Reads a small part whole. @throws FormatError */

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { JournalRecord } from "../../store/journal-record.js";
+import { containsText } from "../http/text-search.js";
 import type { ViewContext } from "./context.js";
 
 /** The text where it is valid UTF-8 without NUL, else `base64:` and base64. */
@@ -11,7 +12,7 @@ export function payloadText(payload: Uint8Array): string {
 /** Whether a payload, as it is shown, contains the text in any case, or is equal to it. */
 export function payloadContains(payload: Uint8Array, like: boolean, value: string): boolean {
   const text = payloadText(payload);
-  return like ? text.toLowerCase().includes(value.toLowerCase()) : text === value;
+  return like ? containsText(text, value) : text === value;
 }
 
 /** A journal record with what the metadata says of its device; null where that is gone. */

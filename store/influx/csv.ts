@@ -328,7 +328,26 @@ function unquote(cell: string): string {
 }
 
 function splitCells(line: string): string[] {
-  return (line.match(/("(?:[^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => unquote(cell.replace(/,$/, "")));
+  const cells: string[] = [];
+  for (let at = 0; at <= line.length; ) {
+    const quoted = line.charCodeAt(at) === quote;
+    const end = quoted ? endOfQuoted(line, at) : endOfPlain(line, at);
+    cells.push(unquote(line.slice(at, end)));
+    at = end + 1;
+  }
+  return cells;
+}
+
+function endOfPlain(line: string, from: number): number {
+  const comma = line.indexOf(",", from);
+  return comma < 0 ? line.length : comma;
+}
+
+/** Behind the quotation mark that closes a cell; two of them are one within it. */
+function endOfQuoted(line: string, from: number): number {
+  let at = line.indexOf('"', from + 1);
+  while (at >= 0 && line.charCodeAt(at + 1) === quote) at = line.indexOf('"', at + 2);
+  return at < 0 ? line.length : at + 1;
 }
 
 /** Flux, or the storage engine, knows no such aggregate of the type that it holds. */

@@ -130,7 +130,7 @@ worldSuite("connect logs", (test, world) => {
     refused(await list("device_connect_logs", "connectStatus=x"), "PARAMETER_INVALID", "connectStatus");
     const own = await list(`devices/${device.deviceID}/connect_logs`, "_limit=1&_page=2&connectStatus=");
     assert.equal([own.page.items[0]?.connectStatus, own.page.meta.count], [1, 2]);
-    for (const text of ["'--", "%F0%9F%A6%89", "x".repeat(60_000)]) {
+    for (const text of ["'--", "%F0%9F%A6%89", "x".repeat(256)]) {
       for (const field of ["deviceName", "deviceID", "IP"]) {
         assert.equal(await found(`${field}_like=${text}`), []);
       }

@@ -69,7 +69,7 @@ worldSuite("control logs", (test, world) => {
     assert.equal(await payloads(all, "deviceID=nobody"), []);
     assert.equal(await payloads(`devices/${one.id}/control_logs`, `deviceName=${other.deviceName}`), []);
     assert.equal(await payloads(`devices/${one.id}/control_logs`, "topic_like=room_"), ["beta"]);
-    for (const text of ["'--", "%F0%9F%A6%89", "%E0%A4%A", "%00", "x".repeat(60_000)]) {
+    for (const text of ["'--", "%F0%9F%A6%89", "%E0%A4%A", "%00", "x".repeat(256)]) {
       for (const field of ["deviceName", "deviceID", "topic", "payload", "publishUser"]) {
         assert.is((await list(all, `${field}_like=${text}`)).status, 200);
       }

@@ -1,6 +1,15 @@
 import { gunzipSync } from "node:zlib";
-import { makeDataPoint, makeDevice, makeGroup, makeMetric, makeProduct } from "../factories.js";
-import { assert } from "../suite.js";
+import {
+  dataPointBody,
+  deviceBody,
+  makeDataPoint,
+  makeDevice,
+  makeGroup,
+  makeMetric,
+  makeProduct,
+  productBody,
+} from "../factories.js";
+import { assert, until } from "../suite.js";
 import { type Rec, refused, worldSuite } from "../world.js";
 import { exportedText, imported, ndjsonType, pointsOf } from "./history.js";
 
@@ -178,6 +187,56 @@ worldSuite("export of history", (test, world) => {
       key: stranger,
     });
     refused(theirs, "DATA_NOT_FOUND");
+  });
+
+  test("a HEAD opens no stream, and one tenant's unread streams leave a place to others", async () => {
+    const large = await makeDevice(world, product);
+    const note = "x".repeat(60_000);
+    const rows = Array.from({ length: 500 }, (_, i) => `${large.deviceID},${1.6e9 + i},${note}`);
+    await imported(world, `deviceID,time,note\n${rows.join("\n")}`);
+    const path = `/api/v1/original_data?deviceID=${large.deviceID}`;
+    const csv = { headers: { Accept: "text/csv" } };
+    for (let i = 0; i < 20; i++) {
+      const head = await world.call("HEAD", path, undefined, csv);
+      assert.equal([head.status, head.headers.get("content-type")], [200, "text/csv; charset=utf-8"]);
+    }
+    const giveUp = new AbortController();
+    const headers = {
+      Authorization: `Bearer ${world.first.apiKey}`,
+      Accept: "text/csv",
+      "Accept-Encoding": "identity",
+    };
+    const unread: Response[] = [];
+    for (let i = 0; i < 9; i++) {
+      unread.push(await fetch(world.http + path, { headers, signal: giveUp.signal }));
+    }
+    const statuses = unread.map(({ status }) => status);
+    assert.equal(statuses, [200, 200, 200, 200, 200, 200, 200, 429, 429]);
+    const stranger = await world.stranger();
+    const own = await world.make("/api/v1/products", productBody(), { key: stranger });
+    await world.make("/api/v1/data_points", dataPointBody(own), { key: stranger });
+    const theirs = await world.make("/api/v1/devices", deviceBody(own), { key: stranger });
+    const asked = { ...csv, key: stranger };
+    const reply = await world.call(
+      "GET",
+      `/api/v1/original_data?deviceID=${theirs.deviceID}`,
+      undefined,
+      asked,
+    );
+    assert.is(reply.status, 200, reply.text);
+    giveUp.abort();
+    await until(
+      async () =>
+        (
+          await world.call(
+            "GET",
+            `${path}&startTime=2020-01-01T00:00:00Z&endTime=2020-01-02T00:00:00Z`,
+            undefined,
+            csv,
+          )
+        ).status === 200,
+      { what: "a place" },
+    );
   });
 
   test("a stream that is given up ends, and the next ones are served", async () => {

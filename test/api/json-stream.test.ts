@@ -11,11 +11,12 @@ const textOf = async (body: unknown) => new Response(body as ReadableStream).tex
 suite("JSON in slices", (test) => {
   test("what comes out piece by piece is what JSON.stringify makes", () => {
     const long = fc.array(fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(undefined)), {
-      minLength: 201,
+      minLength: 20,
       maxLength: 260,
     });
     const value = fc.oneof(
       fc.jsonValue(),
+      fc.constant({ text: ["x".repeat(70_000), "é\u0001".repeat(9_000)], none: undefined }),
       long,
       fc.record({ a: fc.jsonValue(), items: long, none: fc.constant(undefined) }),
       fc.array(fc.record({ time: long, value: long }), { maxLength: 3 }),
@@ -38,6 +39,13 @@ suite("JSON in slices", (test) => {
     assert.is([...jsonTexts([{ time: column }])].join(""), JSON.stringify([{ time: all }]));
     assert.equal(steps, [1000, 1000, 500]);
     assert.not(isLong({ a: new Column(3, () => [1, 2, 3]) }));
+    const short = Array.from({ length: 50 }, () => Array.from({ length: 15 }, () => 1));
+    assert.equal([short, [short, short], ["x".repeat(70_000)], [[["x".repeat(60_000)]]]].map(isLong), [
+      ...[false, true, true, false],
+    ]);
+    const texts = new Column(100, (from, to) => new Array(to - from).fill("x"), null, 16);
+    assert.ok(isLong(texts), "its elements may be long");
+    assert.is([...jsonTexts(texts)].join(""), JSON.stringify(new Array(100).fill("x")));
     assert.is(JSON.stringify({ a: new Column(3, () => [1, 2, 3]) }), '{"a":[1,2,3]}');
   });
 

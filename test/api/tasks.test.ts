@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createDiskSpace } from "../../src/disk-space.js";
 import { attachment } from "../../src/http/file-answer.js";
 import { createLogger } from "../../src/log.js";
 import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
@@ -43,7 +44,20 @@ async function withRunner(
     const tasks = join(dir, "tasks");
     await mkdir(tasks, { recursive: true });
     const log = createLogger("error", () => undefined, Date.now);
-    await use(() => openTasksRunner({ db, node: 0, dir: tasks, now: Date.now, log, kinds }), tasks, db);
+    await use(
+      () =>
+        openTasksRunner({
+          db,
+          node: 0,
+          dir: tasks,
+          space: createDiskSpace(tasks, async () => 2 ** 40),
+          now: Date.now,
+          log,
+          kinds,
+        }),
+      tasks,
+      db,
+    );
     db.close();
   });
 }

@@ -52,7 +52,7 @@ function openInbound({ before = [], find }: World = {}) {
       ...{ deny: () => undefined, allKept: async () => undefined, full: false, stopped: null },
     },
     spaces: { publish: ({ payload, at }) => void published.push({ text: String(payload), at }) },
-    ...{ meter: createMeter(), limits: null, session },
+    ...{ meter: createMeter(), limits: null, session, topics: { bytesMax: 1024, levelsMax: 32 } },
     peek: () => (find === undefined ? device : undefined),
     find: find ?? (async () => device),
     takenBefore: async () => taken,

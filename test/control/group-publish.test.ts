@@ -10,6 +10,7 @@ import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
 import { groupPublishKind, turnBytesMax } from "../../src/control/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/control/receipts.js";
+import { createDiskSpace } from "../../src/disk-space.js";
 import { createLogger } from "../../src/log.js";
 import type { TaskResult } from "../../src/tasks/runner.js";
 import { listControlLogs } from "../../store/control-logs.js";
@@ -83,6 +84,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
     state.link = {
       deliver: () => note(),
       send: ({ settled }) => note(settled),
+      handOver: () => undefined,
       get waitingBytes() {
         return slow.has(id) ? 1024 * 1024 : 0;
       },
@@ -172,7 +174,7 @@ async function run(
 ): Promise<TaskResult> {
   const { closing = new AbortController() } = rest;
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
-    ...{ task: task(needAck, payload), signal: closing.signal, dir: "" },
+    ...{ task: task(needAck, payload), signal: closing.signal, dir: "", space: createDiskSpace("", async () => 0) },
     progress: async (current) => {
       await onProgress?.(current, closing);
     },

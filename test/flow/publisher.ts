@@ -26,13 +26,15 @@ export interface PublisherOptions {
   readonly clientID: string;
   /** The message's payload; without a time in it the service stamps. */
   readonly payload: (n: number) => string;
+  /** Absent: `data`. */
+  readonly topic?: string;
   readonly mostInFlight: number;
   /** Between two sends of a full window; 0: as fast as acknowledgements come. */
   readonly pauseMs?: number;
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { device, qos, clientID, mostInFlight } = options;
+  const { device, qos, clientID, mostInFlight, topic = "data" } = options;
   const acknowledged = new Set<number>();
   const unanswered = new Map<number, Unanswered>();
   let sent = 0;
@@ -50,7 +52,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   /** What the connection before left open [MQTT-4.4.0-1]. */
   function again(): Packet[] {
     return [...unanswered].map(([messageId, { payload, received }]) =>
-      received ? pubrel(messageId) : publishPacket(payload, { qos, messageId, dup: true }),
+      received ? pubrel(messageId) : publishPacket(payload, { topic, qos, messageId, dup: true }),
     );
   }
 
@@ -61,7 +63,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const messageId = nextID();
       const payload = options.payload(n);
       unanswered.set(messageId, { n, payload, received: false });
-      packets.push(publishPacket(payload, { qos, messageId }));
+      packets.push(publishPacket(payload, { topic, qos, messageId }));
     }
     return packets;
   }

@@ -11,7 +11,17 @@ const perRound = 150;
 
 const kinds = { upper: "n超上限", rule: "always" } as const;
 
-async function provision(service: RunningService): Promise<{ device: Rec; gateway: Rec; child: Rec }> {
+/** Where the gateway publishes: long enough for its entries to refer to one another for it. */
+const envelopeTopic = "site/hall/telemetry";
+
+interface Devices {
+  readonly device: Rec;
+  readonly gateway: Rec;
+  readonly child: Rec;
+  readonly sibling: Rec;
+}
+
+async function provision(service: RunningService): Promise<Devices> {
   const product = await service.make("/api/v1/products", { productName: "watch", cloudProtocol: 1 });
   const point = await service.make("/api/v1/data_points", {
     ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id, pointDataType: 1, dataTransType: 1 },
@@ -29,7 +39,8 @@ async function provision(service: RunningService): Promise<{ device: Rec; gatewa
     ...{ gatewayName: "gateway", productID: product.productID, gatewayProtocol: 1, upLinkNetwork: 1 },
   });
   const child = await device("child", { upLinkSystem: 2, gateway: gateway.id });
-  return { device: await device("alone", {}), gateway, child };
+  const sibling = await device("sibling", { upLinkSystem: 2, gateway: gateway.id });
+  return { device: await device("alone", {}), gateway, child, sibling };
 }
 
 async function watched(service: RunningService): Promise<void> {
@@ -42,24 +53,26 @@ async function watched(service: RunningService): Promise<void> {
 
 async function check(
   service: RunningService,
-  { device, gateway, child }: Record<string, Rec>,
+  { device, gateway, child, sibling }: Devices,
 ): Promise<void> {
-  for (const one of [device, child]) {
-    const events = (await payloadsOf(service, one as Rec)).length;
-    const { body } = await service.call("GET", `/api/v1/current_alerts?deviceIntID=${one?.id}`);
+  for (const one of [device, child, sibling]) {
+    const events = (await payloadsOf(service, one)).length;
+    const { body } = await service.call("GET", `/api/v1/current_alerts?deviceIntID=${one.id}`);
     const alerts = body.items as readonly Rec[];
     const times = Object.fromEntries(alerts.map((alert) => [alert.alertName, alert.alertTimes]));
     assert.equal(times, { [kinds.upper]: events, [kinds.rule]: events });
-    const status = (await service.call("GET", `/api/v1/devices/${one?.id}/ingest_status`)).body;
+    const status = (await service.call("GET", `/api/v1/devices/${one.id}/ingest_status`)).body;
     assert.equal([status.messages, status.points], [events, events]);
   }
-  const sent = (await payloadsOf(service, gateway as Rec)).map(
+  const sent = (await payloadsOf(service, gateway)).map(
     (text) => (JSON.parse(text) as { Telemetry: { n: number }[] }).Telemetry[0]?.n,
   );
-  const entries = (await payloadsOf(service, child as Rec)).map(
-    (text) => (JSON.parse(text) as { n: number }).n,
-  );
-  assert.equal(entries, sent);
+  for (const one of [child, sibling]) {
+    const entries = (await payloadsOf(service, one)).map((text) => (JSON.parse(text) as { n: number }).n);
+    assert.equal(entries, sent);
+    const under = await service.call("GET", `/api/v1/devices/${one.id}/events?topic=${envelopeTopic}`);
+    assert.is((under.body.meta as { count: number }).count, sent.length);
+  }
 }
 
 suite("kill -9 and what messages mean", (test) => {
@@ -83,8 +96,10 @@ suite("kill -9 and what messages mean", (test) => {
                 Telemetry: [
                   { DeviceID: "child", n },
                   { DeviceID: "nobody", n },
+                  { DeviceID: "sibling", n },
                 ],
               }),
+            topic: envelopeTopic,
           }),
         ];
         const acknowledged = () => Math.min(...publishers.map((one) => one.acknowledged.size));

@@ -1,6 +1,6 @@
 /** Imports within their bounds of memory, whatever names a file holds. */
 import { createWriteStream } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -10,8 +10,9 @@ import { createSeriesRefs } from "../../query/series-refs.js";
 import { type HistoryFormat, targetsMax } from "../../src/history/bounds.js";
 import { createHistoryGate } from "../../src/history/gate.js";
 import { readState } from "../../src/history/kinds.js";
-import { type ImportState, runImport } from "../../src/history/run-import.js";
+import { type ImportRun, type ImportState, runImport } from "../../src/history/run-import.js";
 import { createTargets } from "../../src/history/targets.js";
+import { ApiError } from "../../src/http/errors.js";
 import { type Db, openDb } from "../../store/db.js";
 import type { SeriesStore } from "../../store/series.js";
 import { earliestTime } from "../../store/time-range.js";
@@ -43,16 +44,17 @@ suite("imports within their bounds", (test) => {
     format: HistoryFormat,
     lines: Iterable<string>,
     signal = new AbortController().signal,
+    errorsRoom: ImportRun["errorsRoom"] = null,
   ): Promise<ImportState> {
     const path = join(dir.path, "rows");
     await pipeline(Readable.from(lines), createWriteStream(path));
     const nothing = async () => assert.unreachable("no row is good");
     const series = { flush: async () => undefined, writeBatch: nothing } as unknown as SeriesStore;
     return runImport(
-      { db, series, refs: createSeriesRefs(), gate: createHistoryGate() },
+      { db, series, refs: createSeriesRefs(), gate: createHistoryGate(), space: null },
       {
         ...{ file: { path, format }, tenant: 1, timezone: "UTC", from: null },
-        ...{ errorsPath: join(dir.path, "errors.csv"), signal },
+        ...{ errorsPath: join(dir.path, "errors.csv"), errorsRoom, signal },
         bounds: { earliest: earliestTime, oldest: 0, newest: Number.MAX_SAFE_INTEGER },
         saved: async () => undefined,
       },
@@ -64,6 +66,21 @@ suite("imports within their bounds", (test) => {
     const stopping = new AbortController();
     stopping.abort();
     await rejects(() => importOf("csv", rows, stopping.signal), /abort/);
+  });
+
+  test("bad rows beyond the room of their list are counted", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `nobody${i},temp,${1.6e9 + i},1\n`);
+    let room = 200_000;
+    const state = await importOf("csv", ["deviceID,dataPointID,time,value\n", ...rows], undefined, {
+      grow: async (bytes) => {
+        if (bytes > room) throw new ApiError("SERVICE_UNAVAILABLE", "the disk is too full for the file");
+        room -= bytes;
+      },
+    });
+    assert.is(state.errors.count, 20_000);
+    const { size } = await stat(join(dir.path, "errors.csv"));
+    assert.is(size, state.errors.bytes);
+    assert.ok(size > 0 && size <= 200_000, `${size}`);
   });
 
   test("a state that is damaged, or gone, means from the beginning", async () => {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type Admitted, createAdmission, crowdOf } from "../../ingest/admission.js";
+import { type Admitted, createAdmission } from "../../ingest/admission.js";
 import { assert, suite } from "../suite.js";
 
 class Guest implements Admitted {
@@ -116,14 +116,20 @@ suite("admission", (test) => {
     );
   });
 
-  test("an IPv4 address counts by itself, however written, IPv6 by its /64", () => {
-    assert.is(crowdOf("::ffff:10.1.2.3"), "10.1.2.3");
-    assert.is(crowdOf("10.1.2.3"), "10.1.2.3");
-    assert.is(crowdOf("2001:db8:1:2:3:4:5:6"), crowdOf("2001:db8:1:2::9"));
-    assert.is(crowdOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
-    assert.is.not(crowdOf("2001:db8:1:2::9"), crowdOf("2001:db8:1:3::9"));
-    assert.is(crowdOf("::1"), "0:0:0:0");
-    assert.is(crowdOf("fe80::1%eth0"), "fe80:0:0:0");
-    assert.is(crowdOf(""), "");
+  test("an IPv6 subscriber is one address, whichever of its own it comes from", () => {
+    const admission = createAdmission<Guest>(4);
+    const addresses = [
+      "192.0.2.1",
+      "2001:db8:1:2::1",
+      "2001:db8:1:2:ffff::2",
+      "2001:db8:1:3::1",
+      "192.0.2.2",
+    ];
+    const guests = addresses.map((address) => new Guest(address));
+    for (const guest of guests) assert.ok(admission.enter(guest));
+    assert.equal(
+      guests.filter(({ gone }) => gone).map(({ address }) => address),
+      ["2001:db8:1:2::1"],
+    );
   });
 });

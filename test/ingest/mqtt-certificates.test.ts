@@ -120,6 +120,17 @@ worldSuite(
       assert.match(text, /"deviceStatus":2/);
     });
 
+    test("a disabled certificate lets nobody in, not even those who log in by token", async () => {
+      const device = await devices(1);
+      const pair = await issue();
+      const proof = { ca: plant.cert, cert: pair.cert, key: pair.key };
+      await (await connectTo(world.service.mqttss, device, proof)).endAsync();
+      await enable(pair.id, 0);
+      await rejects(() => connectTo(world.service.mqttss, device, proof), /Bad username or password/);
+      await enable(pair.id, 1);
+      await (await connectTo(world.service.mqttss, device, proof)).endAsync();
+    });
+
     test("its dates count: expired and not yet valid", async () => {
       const dates: Wanted[] = [
         { from: -86_400_000, to: -60_000 },

@@ -72,6 +72,11 @@ function begin() {
         session.got.push(text(message));
         session.waiting.push(message);
       },
+      handOver: (messages) => {
+        for (let next = messages.next(); next.done !== true; next = messages.next()) {
+          session.got.push(text(next.value));
+        }
+      },
       waitingBytes: 0,
     };
     return session;
@@ -225,7 +230,8 @@ suite("sessions", (test) => {
     const gone = { device: 1, connection: 1, at: 0, orderly: true, expiry: null, ofEarlierRun: false };
     spaces.disconnect(gone);
     const state = join("here", 2, 0);
-    state.link = { deliver: () => true, send: () => undefined, waitingBytes: 0 };
+    const nothing = () => undefined;
+    state.link = { deliver: () => true, send: nothing, handOver: nothing, waitingBytes: 0 };
     const send = (topic: string, qos: 0 | 1) =>
       downlinks.send(
         entry,

@@ -134,8 +134,10 @@ suite("MQTT, codec", (test) => {
       });
       assert.is(
         parser.parse(
-          accepted(one, { keepAlive: agreed, sessionExpiry: one.sessionExpiry, present: false }) ??
-            Buffer.alloc(0),
+          accepted(one, {
+            ...{ keepAlive: agreed, sessionExpiry: one.sessionExpiry, present: false },
+            packetBytesMax: 300_000,
+          }) ?? Buffer.alloc(0),
         ),
         0,
       );

@@ -22,6 +22,7 @@ suite("MQTT, deliveries", (test) => {
       mayReceive: () => true,
       isClosed: () => false,
       markDirty: () => undefined,
+      onHandOver: () => undefined,
       onFault: (error) => assert.unreachable(error.message),
       now: () => 0,
     });

@@ -10,6 +10,7 @@ import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/c
 import type { MqttContext } from "../../ingest/transports/mqtt/context.js";
 import { Inbound, type InboundContext } from "../../ingest/transports/mqtt/inbound.js";
 import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/packets.js";
+import { createReadingTurns } from "../../ingest/transports/mqtt/reading.js";
 import { systemClock } from "../../store/clock.js";
 import { createStillClock } from "../clock.js";
 import { assert, suite, until } from "../suite.js";
@@ -37,7 +38,9 @@ function guarded(version: Version) {
   const context = {
     accept,
     meter: createMeter(),
+    topics: { bytesMax: 1024, levelsMax: 32 },
     spaces: {
+      publishCost: () => 0,
       publish: () => undefined,
       held: { mayGrow: () => true },
       took: (_: unknown, id: number) => {
@@ -100,6 +103,7 @@ function connection(
   const context = {
     ...{ accept: { full: false }, meter: createMeter(), ...systemClock, authenticate },
     ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
+    turns: createReadingTurns(),
   } as unknown as MqttContext;
   const open = new MqttConnection(context, socket, "192.0.2.1", null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
@@ -165,6 +169,7 @@ suite("MQTT, refusals", (test) => {
       meter: createMeter(),
       ...clock,
       onClosed: nothing,
+      turns: createReadingTurns(),
     } as unknown as MqttContext;
     const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
     const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });

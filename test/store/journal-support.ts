@@ -54,7 +54,7 @@ export async function readAll(journal: Journal, afterID = 0): Promise<JournalRec
   try {
     for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
       for (const at of batch.offsets) {
-        const record = decodeRecord(batch.buffer, at);
+        const record = decodeRecord(batch.buffer, at, batch.topics);
         records.push({ ...record, payload: Buffer.from(record.payload) });
       }
     }

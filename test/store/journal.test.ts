@@ -290,10 +290,10 @@ suite("journal", (test) => {
       assert.not.ok((await readdir(dir)).some((name) => name.startsWith("0000000000000009-z")));
       const { crc32c } = await import("../../store/crc32c.js");
       const bytes = await readFile(path);
-      bytes.writeUInt32LE(3, 8);
+      bytes.writeUInt32LE(4, 8);
       bytes.writeUInt32LE(crc32c(bytes, 0, 60), 60);
       await writeFile(path, bytes);
-      await rejects(() => openTestJournal(dir), /format 3/);
+      await rejects(() => openTestJournal(dir), /format 4/);
     });
   });
 

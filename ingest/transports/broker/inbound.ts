@@ -5,6 +5,7 @@ import { type BrokerRefusal, count, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
 import type { Spaces } from "../../sessions/spaces.js";
+import { isWithin, type TopicBounds } from "../../topics.js";
 import type { Link } from "./link.js";
 import type { Delivery } from "./packets.js";
 import { createRecent, type Trace } from "./redelivery.js";
@@ -15,6 +16,7 @@ export interface InboundDeps {
   readonly spaces: Pick<Spaces, "publish">;
   readonly meter: Meter;
   readonly limits: Limits | null;
+  readonly topics: TopicBounds;
   /** Hash of our client id. */
   readonly session: number;
   /** By deviceID, from memory: null = nobody has it, undefined = it must be looked up. */
@@ -131,12 +133,13 @@ export function createInbound(deps: InboundDeps): Inbound {
     const trace = qos === 1 ? recent.add({ messageID, topic: delivery.topic ?? "", payload }) : null;
     const kept = awaitKept(turn, messageID);
     inFlight++;
-    inFlightBytes += payload.length;
+    const bytes = topic.length + payload.length;
+    inFlightBytes += bytes;
     const at = deps.now() * 1000;
     // Messages of a shared subscription are never retained ones [MQTT-3.3.1-13].
     accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
       inFlight--;
-      inFlightBytes -= payload.length;
+      inFlightBytes -= bytes;
       kept();
       trace?.keep();
       if (refused) return;
@@ -149,7 +152,7 @@ export function createInbound(deps: InboundDeps): Inbound {
     const { topic, flaw } = one.delivery;
     const named = topic === null ? null : readUplinkTopic(topic);
     if (flaw !== null) refuse(one, flaw);
-    else if (named === null) refuse(one, "topic");
+    else if (named === null || !isWithin(named.topic, deps.topics)) refuse(one, "topic");
     else return named;
     return null;
   }

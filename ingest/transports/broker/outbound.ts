@@ -73,7 +73,7 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
 
   function forget(one: Outgoing, acknowledged: boolean): void {
     outgoing.delete(one.messageID);
-    bytes -= one.message.payload.length;
+    bytes -= bytesOf(one);
     one.settled(acknowledged);
   }
 
@@ -131,11 +131,11 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
         onSent();
         return "sent";
       }
-      if (outgoing.size >= outgoingMessagesMax || bytes + message.payload.length > outgoingBytesMax)
+      if (outgoing.size >= outgoingMessagesMax || bytes + bytesOf({ topic, message }) > outgoingBytesMax)
         return "none";
       const one: Outgoing = { messageID: nextID(), topic, message, expiresAt, settled, sent: false };
       outgoing.set(one.messageID, one);
-      bytes += message.payload.length;
+      bytes += bytesOf(one);
       if (inFlight < current.accepted.receiveMaximum) write(one);
       return "awaited";
     },
@@ -157,6 +157,10 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
       for (const one of [...outgoing.values()]) if (one.sent) forget(one, false);
     },
   };
+}
+
+function bytesOf({ topic, message }: Pick<Outgoing, "topic" | "message">): number {
+  return topic.length + message.payload.length;
 }
 
 /** Null where the broker does not take so large a packet. */

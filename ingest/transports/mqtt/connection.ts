@@ -1,5 +1,5 @@
 import { asError } from "../../../store/errors.js";
-import { type Origin, packetBytesMax, sessionOf } from "../../accept.js";
+import { type Origin, sessionOf } from "../../accept.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../credentials.js";
 import type { DeviceEntry } from "../../directory-entries.js";
 import type { Limits } from "../../limits.js";
@@ -9,6 +9,7 @@ import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { Session, Sessions } from "../../sessions/live.js";
 import type { SessionState } from "../../sessions/state.js";
 import { weightOfWill } from "../../sessions/weights.js";
+import { isWithin } from "../../topics.js";
 import { readConnect, readProtocol } from "./connect.js";
 import type { MqttContext } from "./context.js";
 import { Conversation, type ConversationOwner } from "./conversation.js";
@@ -36,8 +37,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Of a connection on the mutual-TLS listener. */
   readonly certificate: ClientCertificate | null;
   readonly #ip: string;
-  /** Packets that wait for something asynchronous: a limit, or the history of a redelivery. */
-  #waiting: ClientPacket[] | null = null;
+  /** Nothing goes on until something asynchronous has ended: a limit, the history of a redelivery, CONNECT itself. */
+  #isHeld = false;
   #phase: "new" | "connecting" | "open" | "closed" = "new";
   #terms: Terms = strangersTerms(4);
   #request: ConnectRequest | null = null;
@@ -48,9 +49,12 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
-  /** What came in one read with CONNECT: nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0]. */
+  /**
+   * The end of what came in one read. Nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0], while the connection
+   * is held, or once this turn's time for reading is over.
+   */
   #unread: Buffer | null = null;
-  /** Why the wire has ended while packets were held back. */
+  /** Why the wire has ended while something was still to be read. */
   #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
   /** Monotonic: a clock that is set must not end a connection. */
@@ -64,7 +68,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
-    wire.on("drain", () => this.resumeIfRoom());
+    wire.on("drain", () => this.#drained());
     wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
     wire.on("close", () => this.#wireGone("lost"));
   }
@@ -94,7 +98,12 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   get takesNoMore(): boolean {
-    return this.#phase === "connecting" || this.#phase === "closed";
+    return (
+      this.#isHeld ||
+      this.#context.turns.isOver ||
+      this.#phase === "closed" ||
+      this.#conversation?.handingOver.isHandingOver === true
+    );
   }
 
   get isPaused(): boolean {
@@ -149,7 +158,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   /** Reads on when its own window, the journal and what the peer has not taken have room again. */
   resumeIfRoom(): void {
-    if (!this.#paused || this.#phase === "closed" || this.#isFull(0.5)) return;
+    if (!this.#paused || this.#phase === "closed" || this.#hasMore || this.#isFull(0.5)) return;
     this.#paused = false;
     this.#wire.resume();
   }
@@ -158,7 +167,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   checkSilence(wall: number, monotonic: number): void {
     if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, wall)) {
       this.end("thrown_out");
-    } else if (this.#waiting !== null || (this.#paused && this.#isBusy(0.5))) {
+    } else if (this.#isHeld || (this.#paused && (this.#isBusy(0.5) || this.#waitsForTurn))) {
       // It is not heard because we do not read. A peer that does not read either is silent.
       this.#heardAt = monotonic;
     } else if (this.#keepAliveMs > 0 && monotonic - this.#heardAt > this.#keepAliveMs) {
@@ -167,7 +176,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   get frameBytesMax(): number {
-    return this.#phase === "new" ? connectBytesMax : packetBytesMax;
+    return this.#phase === "new" ? connectBytesMax : this.#context.packetBytesMax;
   }
 
   get strictLengths(): boolean {
@@ -179,20 +188,68 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
     if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
-    this.#outbox.flush();
-    if (this.#isFull(1)) this.#pause();
+    this.#goOn();
   }
 
   #cut(bytes: Buffer): void {
     const read = this.#framer.read(bytes, this);
-    if (read < bytes.length && this.#phase === "connecting") this.#unread = bytes.subarray(read);
+    if (read < bytes.length && this.#phase !== "closed") this.#unread = bytes.subarray(read);
   }
 
-  /** CONNACK has gone. */
-  #cutUnread(): void {
-    const bytes = this.#unread;
-    this.#unread = null;
-    if (bytes !== null && this.#phase === "open") this.#cut(bytes);
+  /** Hands over what is retained, then reads on, as far as this turn goes. */
+  proceed(): void {
+    if (this.#phase === "closed" || this.#isHeld) return;
+    this.#guard(() => {
+      if (this.#gone !== null) this.#conversation?.handingOver.giveUpHandingOver();
+      this.#conversation?.handingOver.handOverSome(() => this.#isOver(1));
+      const bytes = this.#unread;
+      if (bytes === null || this.takesNoMore) return;
+      this.#unread = null;
+      if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
+      this.#cut(bytes);
+    });
+    this.#goOn();
+  }
+
+  #isOver(units: number): boolean {
+    const { turns } = this.#context;
+    turns.spend(units);
+    return turns.isOver;
+  }
+
+  /** Sends what has come of it, and sees when there is more to do. */
+  #goOn(): void {
+    this.#outbox.flush();
+    if (this.#phase === "closed") return;
+    if (this.#isHeld) return this.#pause();
+    if (this.#hasMore) {
+      this.#pause();
+      // One that has enough to read goes on when it has read it.
+      if (this.#conversation?.handingOver.isPaced !== true) this.#context.turns.later(this);
+    } else if (this.#gone !== null) this.#close(this.#gone);
+    else if (this.#isFull(1)) this.#pause();
+    else this.resumeIfRoom();
+  }
+
+  get #hasMore(): boolean {
+    return this.#unread !== null || this.#conversation?.handingOver.isHandingOver === true;
+  }
+
+  /** It has said more than we have come to; what it has not read itself is no excuse. */
+  get #waitsForTurn(): boolean {
+    const isKnown = this.#phase !== "new";
+    return isKnown && this.#unread !== null && this.#conversation?.handingOver.isHandingOver !== true;
+  }
+
+  handOver(): void {
+    this.#pause();
+    this.#context.turns.later(this);
+  }
+
+  /** The peer has taken all that it was sent. */
+  #drained(): void {
+    if (this.#hasMore) this.#context.turns.later(this);
+    else this.resumeIfRoom();
   }
 
   /** Ends the connection where the client has broken the rules, or where we cannot go on with what it says. */
@@ -213,13 +270,14 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
     const reader = new Reader(bytes, start, end);
+    this.#context.turns.spend(1 + ((end - start) >> 8));
     if (this.#phase === "new") return this.#connect(firstByte & 15, reader);
     const packet = decodePacket(firstByte, reader, this.#terms.version);
     this.#take(packet.cmd === "publish" && packet.alias > 0 ? this.#withTopic(packet) : packet);
   }
 
   #withTopic(packet: PublishPacket): PublishPacket {
-    this.#aliases ??= createTopicAliases();
+    this.#aliases ??= createTopicAliases(this.#context.topics.bytesMax);
     return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
   }
 
@@ -229,56 +287,46 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   #isBusy(share: number): boolean {
-    return this.#waiting !== null || this.#conversation?.isFull(share) === true || this.#context.accept.full;
+    return this.#isHeld || this.#conversation?.isFull(share) === true || this.#context.accept.full;
   }
 
   #pause(): void {
     if (this.#paused || this.#phase === "closed") return;
     this.#paused = true;
     this.#wire.pause();
-    // One that holds packets back reads on when it has taken them.
-    if (this.#waiting === null) this.#context.markPaused(this);
+    // One that is held reads on when it is no longer.
+    if (!this.#isHeld) this.#context.markPaused(this);
   }
 
   #take(packet: ClientPacket): void {
-    if (this.#waiting !== null) this.#waiting.push(packet);
-    else if (this.#phase === "open") this.#conversation?.handle(packet);
+    if (this.#phase === "open") this.#conversation?.handle(packet);
   }
 
   /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
   holdBack(action: () => Promise<void>, first?: ClientPacket): void {
-    const waiting: ClientPacket[] = first === undefined ? [] : [first];
-    this.#waiting = waiting;
+    this.#isHeld = true;
     this.#pause();
     action()
       .catch(() => this.end("unavailable"))
       .finally(() => {
-        this.#waiting = null;
-        this.#guard(() => {
-          this.#takeAll(waiting);
-          this.#cutUnread();
-        });
-        this.#outbox.flush();
-        this.resumeIfRoom();
-        if (this.#gone !== null && this.#waiting === null) this.#close(this.#gone);
-        if (this.isPaused && this.#waiting === null) this.#context.markPaused(this);
+        this.#isHeld = false;
+        if (first !== undefined) this.#guard(() => this.#take(first));
+        this.#reachedAgain();
       });
   }
 
-  /** What the client said before it went and is held back is still heard, a DISCONNECT above all. */
-  #wireGone(reason: EndReason): void {
-    if (this.#waiting === null) this.#close(reason);
-    else this.#gone ??= reason;
+  #reachedAgain(): void {
+    if (this.#isHeld) return this.#outbox.flush();
+    this.proceed();
+    if (this.isPaused && !this.#isHeld) this.#context.markPaused(this);
   }
 
-  #takeAll(packets: readonly ClientPacket[]): void {
-    for (const [i, packet] of packets.entries()) {
-      this.#take(packet);
-      const again = this.#waiting as ClientPacket[] | null;
-      if (again === null) continue;
-      again.push(...packets.slice(i + 1));
-      break;
-    }
+  /** What the client said before it went and is yet to be read is still heard, a DISCONNECT above all. */
+  #wireGone(reason: EndReason): void {
+    this.#conversation?.handingOver.giveUpHandingOver();
+    if (!this.#isHeld && this.#unread === null) return this.#close(reason);
+    this.#gone ??= reason;
+    if (!this.#isHeld) this.#context.turns.later(this);
   }
 
   #connect(flags: number, reader: Reader): void {
@@ -288,6 +336,9 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     if (!served) return this.end("version");
     checkFlags(packetTypes.connect, flags, version);
     const request = readConnect(reader, version);
+    if (request.will !== null && !isWithin(request.will.topic, this.#context.topics)) {
+      throw new Violation("topic_name", "the will's topic is too long");
+    }
     this.#request = request;
     this.#terms = request;
     this.holdBack(() => this.#enter(request));
@@ -347,7 +398,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
-    const { presence, meter, now, monotonic, platformSubscriptions } = this.#context;
+    const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = this.#context;
     const conversation = new Conversation(this.#context, this, this.#outbox, request, state);
     this.#conversation = conversation;
     this.#keepAliveMs = this.#keepAlive * 1500;
@@ -355,7 +406,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     presence.connected(this.entry.id, this.#ip, this.#keepAlive, now());
     meter.connections++;
     this.#phase = "open";
-    const connack = accepted(request, { keepAlive: this.#keepAlive, sessionExpiry: state.expiry, present });
+    const granted = { keepAlive: this.#keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
+    const connack = accepted(request, granted);
     // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
     this.#outbox.push(connack);

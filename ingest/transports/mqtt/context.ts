@@ -7,9 +7,10 @@ import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import type { Presence } from "../../presence.js";
 import type { Sessions } from "../../sessions/live.js";
 import type { InboundContext } from "./inbound.js";
+import type { Reading, ReadingTurns } from "./reading.js";
 
 /** A connection as the endpoint keeps it. */
-export interface Attended {
+export interface Attended extends Reading {
   readonly isPaused: boolean;
   flush(): void;
   /** Reads on where there is room again. */
@@ -28,6 +29,8 @@ export interface MqttContext extends InboundContext {
   readonly limits: Limits | null;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
+  /** Our Maximum Packet Size. */
+  readonly packetBytesMax: number;
   /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Null: its own stands. */
   readonly keepAliveMax: number | null;
   authenticate(
@@ -44,6 +47,7 @@ export interface MqttContext extends InboundContext {
   /** The connection has stopped reading until the journal has room. */
   markPaused(connection: Attended): void;
   onClosed(connection: Attended): void;
+  readonly turns: ReadingTurns;
   /** A fault of ours, which one connection or one message has paid for. */
   readonly onFault: (error: Error) => void;
 }

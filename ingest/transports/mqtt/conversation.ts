@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { nextTurn } from "../../../store/turns.js";
 import type { Origin } from "../../accept.js";
 import type { Limiter } from "../../limits.js";
 import { endsWithConnection, type Subscription } from "../../message.js";
@@ -6,7 +7,7 @@ import { count, type EndReason } from "../../meter.js";
 import type { PlatformSubscription } from "../../platform-subscriptions.js";
 import { mayReceive, maySubscribe } from "../../policies.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
-import type { Goodbye } from "../../sessions/records.js";
+import type { Filters, Goodbye } from "../../sessions/records.js";
 import type { SessionState } from "../../sessions/state.js";
 import { emptySet, ownSet } from "../../shared-empty.js";
 import * as answers from "./answers.js";
@@ -27,10 +28,13 @@ import { createPublishEncoder } from "./publish-packet.js";
 import { protocolError } from "./reader.js";
 import { code, failure } from "./reasons.js";
 import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
+import { lightWorkMax, workMax } from "./work-budget.js";
 
 /** The connection that a conversation goes over. */
 export interface ConversationOwner extends Omit<InboundOwner, "state"> {
   readonly origin: Origin;
+  /** Retained messages wait: nothing is read until they are handed over. */
+  handOver(): void;
   end(reason: EndReason, detail?: string): void;
   /** The client has said DISCONNECT. */
   leave(): void;
@@ -50,7 +54,7 @@ export class Conversation {
   readonly #deliveries: Deliveries;
   /** Null: nothing is limited. */
   readonly #limiter: Limiter | null;
-  /** The message that has waited for its limit. */
+  /** The message that is held back, or has waited for its limit. */
   #charged: ClientPacket | null = null;
   /** Filters on their way to the disk. */
   #granting: ReadonlySet<string> = emptySet;
@@ -82,6 +86,7 @@ export class Conversation {
       isClosed: () => owner.isClosed,
       markDirty: () => owner.markDirty(),
       onFault: context.onFault,
+      onHandOver: () => owner.handOver(),
     });
     state.link = this.#deliveries;
     this.#limiter = context.limits?.limiter(owner.origin.device) ?? null;
@@ -114,11 +119,15 @@ export class Conversation {
     return this.#inbound.isFull(share);
   }
 
+  /** What is retained and on its way to a client that has yet to read it. */
+  get handingOver(): Pick<Deliveries, "isHandingOver" | "isPaced" | "handOverSome" | "giveUpHandingOver"> {
+    return this.#deliveries;
+  }
+
   handle(packet: ClientPacket): void {
     switch (packet.cmd) {
       case "publish":
-        if (this.#limiter !== null && !this.#isWithin(this.#limiter, packet)) return;
-        return this.#inbound.publish(packet);
+        return this.#publish(packet);
       case "puback":
       case "pubcomp":
         return this.#deliveries.acknowledged(packet.messageID, packet.code);
@@ -137,9 +146,18 @@ export class Conversation {
     }
   }
 
+  #publish(packet: PublishPacket): void {
+    const limiter = this.#limiter;
+    if (limiter !== null && !this.#isWithin(limiter, packet)) return;
+    // One that is held back comes again, and has paid.
+    if (!this.#inbound.publish(packet) && limiter !== null) this.#charged = packet;
+  }
+
   /** Slows down what is over its limit, and ends the connection where that is not enough. */
   #isWithin(limiter: Limiter, packet: PublishPacket): boolean {
-    if (this.#charged === packet) return true;
+    const isCharged = this.#charged === packet;
+    this.#charged = null;
+    if (isCharged) return true;
     const waitMs = limiter.take(packet.topic.length + packet.payload.length);
     if (waitMs === 0) return true;
     if (waitMs === null) this.#owner.end("rate");
@@ -173,18 +191,52 @@ export class Conversation {
       return true;
     };
     const { tenant, ownBytes } = this.#state;
-    const hasRoom = (bytes: number) => this.#context.spaces.held.mayGrow(tenant, ownBytes, bytes);
-    const { codes, granted } = judge(this.#state, packet, refuses, this.#granting, hasRoom);
+    const { spaces, topics } = this.#context;
+    const hasRoom = (bytes: number) => spaces.held.mayGrow(tenant, ownBytes, bytes);
+    const { codes, granted } = judge(this.#state, packet, { refuses, hasRoom, topics }, this.#granting);
     const granting = ownSet(this.#granting);
     for (const [filter] of granted) granting.add(filter);
     this.#granting = granting;
-    this.#context.records.subscribe(this.#owner.origin, this.#state, granted, () => {
+    this.#keep(granted, () => {
       for (const [filter] of granted) granting.delete(filter);
       if (this.#owner.isClosed) return;
       this.#answer(answers.suback(this.#request, packet.messageID, codes, refusal(codes)));
       for (const [filter, subscription] of granted) if (filter === "$time") this.#tellTime(subscription);
       this.#owner.markDirty();
     });
+  }
+
+  /** What brings much with it is kept bit by bit, and what follows on the connection waits for it. */
+  #keep(granted: Filters, done: () => void): void {
+    const { spaces, records } = this.#context;
+    const { origin } = this.#owner;
+    const queued = granted.filter(([, { qos, retainHandling }]) => qos > 0 && retainHandling < 2).length;
+    if (spaces.subscribeCost(origin.device.id, queued) <= lightWorkMax) {
+      return records.subscribe(origin, this.#state, granted, done);
+    }
+    this.#owner.holdBack(() => this.#keepInPortions(granted, done));
+  }
+
+  async #keepInPortions(granted: Filters, done: () => void): Promise<void> {
+    const { spaces, records, work } = this.#context;
+    const { origin } = this.#owner;
+    for (let at = 0; at < granted.length && !this.#owner.isClosed; ) {
+      const each = Math.max(1, spaces.subscribeCost(origin.device.id, 1));
+      const portion = granted.slice(at, at + Math.max(1, Math.floor(workMax / 4 / each)));
+      const cost = each * portion.length;
+      while (!work.take(cost)) await work.room(cost);
+      at += portion.length;
+      const told = at === granted.length ? done : () => undefined;
+      await new Promise<void>((resolve) => {
+        records.subscribe(origin, this.#state, portion, () => {
+          told();
+          resolve();
+        });
+      });
+      // A session that ends with its connection waits for no commit.
+      await nextTurn();
+      work.give(cost);
+    }
   }
 
   #tellTime({ identifier }: Subscription): void {
@@ -198,7 +250,7 @@ export class Conversation {
   #unsubscribe({ messageID, filters }: UnsubscribePacket): void {
     const { origin } = this.#owner;
     const codes = unsubscribeCodes(this.#state, origin.device.device.deviceID, filters, this.#granting);
-    this.#context.records.unsubscribe(origin, this.#state, filters, () => {
+    this.#context.records.unsubscribe(origin, this.#state, [...new Set(filters)], () => {
       if (this.#owner.isClosed) return;
       this.#answer(answers.unsuback(this.#request, messageID, codes));
       this.#owner.markDirty();

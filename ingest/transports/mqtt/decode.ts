@@ -66,6 +66,13 @@ function packetID(reader: Reader): number {
 
 const noProperties: Properties = {};
 
+/** Of one SUBSCRIBE or UNSUBSCRIBE: twice what a session may have. */
+export const filtersPerPacketMax = 2000;
+
+function tooManyFilters(): Violation {
+  return new Violation("oversize", `a packet may name ${filtersPerPacketMax} topic filters`);
+}
+
 function decodePublish(reader: Reader, version: Version, flags: number): PublishPacket {
   const qos = (flags >> 1) & 3;
   const dup = (flags & dupFlag) !== 0;
@@ -121,7 +128,7 @@ function decodeSubscribe(reader: Reader, version: Version): SubscribePacket {
     if (options.noLocal && filter.startsWith("$share/")) {
       throw protocolError("No Local on a shared subscription");
     }
-    filters.push({ filter, options });
+    if (filters.push({ filter, options }) > filtersPerPacketMax) throw tooManyFilters();
   }
   if (filters.length === 0) throw protocolError("SUBSCRIBE names no topic filter");
   return { cmd: "subscribe", messageID, filters };
@@ -151,7 +158,7 @@ function decodeUnsubscribe(reader: Reader, version: Version): UnsubscribePacket 
   const messageID = packetID(reader);
   if (version === 5) readProperties(reader, "unsubscribe");
   const filters: string[] = [];
-  while (reader.left > 0) filters.push(reader.text());
+  while (reader.left > 0) if (filters.push(reader.text()) > filtersPerPacketMax) throw tooManyFilters();
   if (filters.length === 0) throw protocolError("UNSUBSCRIBE names no topic filter");
   return { cmd: "unsubscribe", messageID, filters };
 }

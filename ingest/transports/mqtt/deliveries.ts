@@ -20,6 +20,14 @@ export interface Deliveries extends Link {
   acknowledged(messageID: number, code: number): void;
   /** PUBREC moves it on; false for an id that is not in flight. */
   received(messageID: number, code: number): boolean;
+  /** Whether retained messages wait for the client to read. */
+  readonly isHandingOver: boolean;
+  /** Whether they wait for it now: it has enough to read. */
+  readonly isPaced: boolean;
+  /** Writes some of them, until `isOver` or the client has enough to read. */
+  handOverSome(isOver: () => boolean): void;
+  /** The client is gone. */
+  giveUpHandingOver(): void;
 }
 
 /** What becomes of a delivery, on record. */
@@ -38,6 +46,8 @@ export interface DeliveryOptions {
   readonly mayReceive: (topic: string) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
+  /** Retained messages wait. */
+  readonly onHandOver: () => void;
   /** A message that cannot be written as a packet: it alone is given up. */
   readonly onFault: (error: Error) => void;
   /** Milliseconds since 1970. */
@@ -48,6 +58,9 @@ export interface DeliveryOptions {
 export const inFlightMax = 100;
 /** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
 export const waitingBytesMax = 1024 * 1024;
+
+/** Retained messages go no further while the client has so much to read. */
+const pacedBytesMax = 64 * 1024;
 
 const pubrelFirstByte = 0x62;
 
@@ -67,6 +80,8 @@ class WindowedDeliveries implements Deliveries {
   /** Packet ids behind the window, those from `#next` on; null: none. */
   #waiting: number[] | null = null;
   #next = 0;
+  /** Retained messages of one subscription after the other; null: none. */
+  #retained: Iterator<Message>[] | null = null;
 
   constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
     this.#state = state;
@@ -86,6 +101,37 @@ class WindowedDeliveries implements Deliveries {
     const isWritten = this.#write(message, 0, false);
     if (isWritten) markDirty();
     return isWritten;
+  }
+
+  get isHandingOver(): boolean {
+    return this.#retained !== null;
+  }
+
+  get isPaced(): boolean {
+    return this.#retained !== null && this.#options.outbox.waitingBytes > pacedBytesMax;
+  }
+
+  handOver(messages: Iterator<Message>): void {
+    const isFirst = this.#retained === null;
+    this.#retained ??= [];
+    this.#retained.push(messages);
+    if (isFirst) this.#options.onHandOver();
+  }
+
+  handOverSome(isOver: () => boolean): void {
+    const retained = this.#retained;
+    if (retained === null) return;
+    let ended = 0;
+    while (ended < retained.length && !this.isPaced && !isOver()) {
+      const next = retained[ended]?.next();
+      if (next?.done === false) this.#write(next.value, 0, false);
+      else ended++;
+    }
+    this.#retained = ended === retained.length ? null : retained.slice(ended);
+  }
+
+  giveUpHandingOver(): void {
+    this.#retained = null;
   }
 
   send(message: Outgoing): void {

@@ -3,7 +3,9 @@ import type { ClientCertificate } from "../../credentials.js";
 import { count } from "../../meter.js";
 import { MqttConnection } from "./connection.js";
 import type { Attended, MqttContext } from "./context.js";
+import { createReadingTurns } from "./reading.js";
 import type { Wire } from "./wire.js";
+import { createWorkBudget } from "./work-budget.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -20,7 +22,7 @@ export interface MqttEndpoint {
   close(): void;
 }
 
-export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed">;
+export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns" | "work">;
 
 const sweepMs = 1000;
 
@@ -30,6 +32,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
   const open = new Set<Attended>();
   const dirty = new Set<Attended>();
   const paused = new Set<Attended>();
+  const turns = createReadingTurns();
   let flushPlanned = false;
 
   function flushDirty(): void {
@@ -40,6 +43,8 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
 
   const context: MqttContext = {
     ...base,
+    turns,
+    work: createWorkBudget(),
     markDirty: (connection) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together once what is running now has ended.
@@ -54,6 +59,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
       open.delete(connection);
       dirty.delete(connection);
       paused.delete(connection);
+      turns.forget(connection);
     },
   };
 

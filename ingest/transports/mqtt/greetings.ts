@@ -1,4 +1,3 @@
-import { packetBytesMax } from "../../accept.js";
 import type { EndReason } from "../../meter.js";
 import { type ConnackProperties, connack, connackBelow5, disconnect } from "./answers.js";
 import { receiveMaximum } from "./inbound.js";
@@ -31,12 +30,14 @@ export interface Granted {
   readonly sessionExpiry: number;
   /** It goes on with what it left. */
   readonly present: boolean;
+  /** Our Maximum Packet Size. */
+  readonly packetBytesMax: number;
 }
 
 /** CONNACK that lets the client in, or null where it takes no packet of that size. */
 export function accepted(request: ConnectRequest, granted: Granted): Buffer | null {
   const { version, assigned, clientID } = request;
-  const { keepAlive, sessionExpiry, present } = granted;
+  const { keepAlive, sessionExpiry, present, packetBytesMax } = granted;
   if (version < 5) return connackBelow5(version, code.success, present);
   const properties: ConnackProperties = {
     receiveMaximum,

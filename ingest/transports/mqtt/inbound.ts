@@ -7,13 +7,14 @@ import type { SessionRecords } from "../../sessions/records.js";
 import type { Spaces } from "../../sessions/spaces.js";
 import type { SessionState } from "../../sessions/state.js";
 import { unreleasedBytes } from "../../sessions/weights.js";
-import { isTopicName } from "../../topics.js";
+import { isTopicName, isWithin, type TopicBounds } from "../../topics.js";
 import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
 import type { ClientPacket, PublishPacket, Terms } from "./packets.js";
 import { propertiesBytesMax } from "./properties.js";
 import { Violation } from "./reader.js";
 import { code } from "./reasons.js";
+import { lightWorkMax, type WorkBudget } from "./work-budget.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
@@ -31,6 +32,8 @@ export interface InboundContext {
   readonly spaces: Spaces;
   readonly records: SessionRecords;
   readonly meter: Meter;
+  readonly topics: TopicBounds;
+  readonly work: WorkBudget;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   takenBefore(origin: Origin): Promise<Taken>;
@@ -77,6 +80,8 @@ export class Inbound {
   #inFlightBytes = 0;
   /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
   #unacknowledged = 0;
+  /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
+  #work = 0;
 
   constructor(context: InboundContext, outbox: Outbox, owner: InboundOwner, state: SessionState) {
     this.#context = context;
@@ -92,21 +97,46 @@ export class Inbound {
     );
   }
 
-  /** @throws Violation where the message is none */
-  publish(packet: PublishPacket): void {
-    const { topic, qos, dup, excess } = packet;
+  /** False where it is held back, and comes again. @throws Violation where the message is none */
+  publish(packet: PublishPacket): boolean {
+    const { topic, excess } = packet;
     if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
     // Before MQTT 5 the connection is all that there is to end a message that cannot be kept.
-    if (excess !== null && this.#owner.terms.version < 5)
-      throw new Violation("oversize", excessTexts[excess]);
-    if (qos === 2) return this.#publishExactlyOnce(packet);
-    const refusal = this.#refusalOf(packet);
-    if (refusal !== null) this.#refuse(packet, "puback", refusal);
-    else if (qos === 1 && dup) this.#publishRedelivered(packet);
+    if (this.#owner.terms.version < 5) {
+      if (excess !== null) throw new Violation("oversize", excessTexts[excess]);
+      if (!isWithin(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
+    }
+    const { work, spaces } = this.#context;
+    const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
+    if (cost <= lightWorkMax) return this.#take(packet);
+    if (!work.take(cost)) {
+      this.#owner.holdBack(() => work.room(cost), packet);
+      return false;
+    }
+    this.#work = cost;
+    try {
+      return this.#take(packet);
+    } finally {
+      this.#giveWork(this.#work);
+    }
+  }
+
+  #giveWork(cost: number): void {
+    if (cost > 0) this.#context.work.give(cost);
+    this.#work = 0;
+  }
+
+  #take(packet: PublishPacket): boolean {
+    const { qos, dup } = packet;
+    const refusal = qos === 2 ? null : this.#refusalOf(packet);
+    if (qos === 2) this.#publishExactlyOnce(packet);
+    else if (refusal !== null) this.#refuse(packet, "puback", refusal);
+    else if (qos === 1 && dup) return this.#publishRedelivered(packet);
     else {
       this.#countUnacknowledged(packet);
       this.#append(packet, qos === 1 ? "puback" : null);
     }
+    return true;
   }
 
   /** PUBREL: the id is free again once the journal has it. */
@@ -122,6 +152,7 @@ export class Inbound {
   #refusalOf({ topic, excess }: PublishPacket): Refusal | null {
     const { terms, origin } = this.#owner;
     if (terms.version < 5) return null;
+    if (!isWithin(topic, this.#context.topics)) return { reasonCode: code.topicName, text: tooLong };
     if (!mayPublish(origin.device, topic)) return { reasonCode: code.notAuthorized, text: notAllowed };
     // With a word for no the client need not send it again and again [MQTT-4.4.0-1].
     return excess === null ? null : { reasonCode: code.quota, text: excessTexts[excess] };
@@ -130,6 +161,7 @@ export class Inbound {
   #refuse(packet: PublishPacket, answer: Answer, refusal: Refusal): void {
     const { meter } = this.#context;
     if (refusal.reasonCode === code.quota) count(meter.messagesRefused, "oversize");
+    else if (refusal.reasonCode === code.topicName) count(meter.messagesRefused, "topic");
     else count(meter.policyRefused, "publish");
     if (packet.qos === 0) return;
     this.#countUnacknowledged(packet);
@@ -137,18 +169,21 @@ export class Inbound {
   }
 
   /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
-  #publishRedelivered(packet: PublishPacket): void {
+  #publishRedelivered(packet: PublishPacket): boolean {
     const taken = this.#taken;
     if (taken === null) {
       const recall = async () => {
         this.#taken = await this.#context.takenBefore(this.#owner.origin);
       };
-      return this.#owner.holdBack(recall, packet);
+      this.#owner.holdBack(recall, packet);
+      return false;
     }
     this.#countUnacknowledged(packet);
-    if (!taken.has(messageKey(packet))) return this.#append(packet, "puback");
-    this.#context.meter.redelivered++;
-    this.#answerInTurn("puback", packet.messageID);
+    if (taken.has(messageKey(packet))) {
+      this.#context.meter.redelivered++;
+      this.#answerInTurn("puback", packet.messageID);
+    } else this.#append(packet, "puback");
+    return true;
   }
 
   /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
@@ -178,14 +213,19 @@ export class Inbound {
     const { topic, payload, qos, retain, properties, messageID } = packet;
     this.#appended++;
     this.#inFlightMessages++;
-    this.#inFlightBytes += payload.length;
+    // An alias of a few bytes stands for a whole topic.
+    const bytes = topic.length + payload.length;
+    this.#inFlightBytes += bytes;
     // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
     const refused = !mayPublish(origin.device, topic);
     const at = this.#context.now() * 1000;
+    const cost = this.#work;
+    this.#work = 0;
     if (refused) count(this.#context.meter.policyRefused, "publish");
     this.#context.accept.uplink(origin, packet, refused, () => {
       this.#inFlightMessages--;
-      this.#inFlightBytes -= payload.length;
+      this.#inFlightBytes -= bytes;
+      if (cost > 0) this.#context.work.give(cost);
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
@@ -242,6 +282,7 @@ export class Inbound {
   }
 }
 
+const tooLong = "the topic has too many bytes or levels";
 const notAllowed = "the device may not publish to this topic";
 const unknownID: Refusal = {
   reasonCode: code.packetIDNotFound,

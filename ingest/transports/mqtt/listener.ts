@@ -23,6 +23,8 @@ export interface MqttListenerOptions {
   /** Null: without TLS. */
   readonly tls: Pick<TlsOffer, "identity" | "mutual" | "suites"> | null;
   readonly webSocket: boolean;
+  /** Of a WebSocket. */
+  readonly frameBytesMax: number;
   /** Who is believed about the addresses of others. */
   readonly proxies: Proxies;
   readonly protocol: ProxyProtocol;

@@ -3,7 +3,7 @@ import type { Filters } from "../../sessions/records.js";
 import { isInboxOf } from "../../sessions/routing.js";
 import type { SessionState } from "../../sessions/state.js";
 import { weightOfFilter } from "../../sessions/weights.js";
-import { isSharedFilter, isTopicFilter } from "../../topics.js";
+import { isSharedFilter, isTopicFilter, isWithin, type TopicBounds } from "../../topics.js";
 import type { SubscribePacket } from "./packets.js";
 import { code, failure } from "./reasons.js";
 
@@ -18,30 +18,39 @@ export interface Judged {
   readonly granted: Filters;
 }
 
+/** What a filter has to pass. */
+export interface SubscribeRules {
+  /** Who may not read what. */
+  readonly refuses: (filter: string) => boolean;
+  /** Whether so many bytes more may be held for the session. */
+  readonly hasRoom: (bytes: number) => boolean;
+  readonly topics: TopicBounds;
+}
+
 /**
- * `refuses` says who may not read what; a filter that is there twice counts once, as its last [MQTT-3.8.4-3].
- * `granting`: what earlier packets were granted that is on its way to the disk. `hasRoom`: whether so many bytes more
- * may be held for the session.
+ * A filter that is there twice counts once, as its last [MQTT-3.8.4-3]. `granting`: what earlier packets were granted that
+ * is on its way to the disk.
  */
 export function judge(
   { subscriptions }: Subscribed,
   { filters }: SubscribePacket,
-  refuses: (filter: string) => boolean,
+  { refuses, hasRoom, topics }: SubscribeRules,
   granting: ReadonlySet<string>,
-  hasRoom: (bytes: number) => boolean,
 ): Judged {
   const granted = new Map<string, Filters[number][1]>();
-  const held = granting.size === 0 ? subscriptions : new Set([...subscriptions.keys(), ...granting]);
-  let size = held.size;
-  let length = 0;
+  let { size, filtersLength: length } = subscriptions;
   let grown = 0;
-  for (const filter of held.keys()) length += filter.length;
+  for (const filter of granting) {
+    if (subscriptions.has(filter)) continue;
+    size++;
+    length += filter.length;
+  }
 
   const codes = filters.map(({ filter, options }) => {
     if (isSharedFilter(filter)) return code.sharedSubscriptions;
-    if (!isTopicFilter(filter)) return code.topicFilter;
+    if (!isTopicFilter(filter) || !isWithin(filter, topics)) return code.topicFilter;
     if (refuses(filter)) return code.notAuthorized;
-    if (!held.has(filter) && !granted.has(filter)) {
+    if (!subscriptions.has(filter) && !granting.has(filter) && !granted.has(filter)) {
       if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
       const bytes = grown + weightOfFilter(filter);
       if (!hasRoom(bytes)) return code.quota;
@@ -76,7 +85,7 @@ export function unsubscribeCodes(
 
 const words: Readonly<Record<number, string>> = {
   [code.sharedSubscriptions]: "shared subscriptions are not offered",
-  [code.topicFilter]: "a topic filter is malformed",
+  [code.topicFilter]: "a topic filter is malformed, or has too many bytes or levels",
   [code.notAuthorized]: "the device may not read what a topic filter covers",
   [code.quota]: "the session has too many subscriptions, or its tenant too much that is held",
 };

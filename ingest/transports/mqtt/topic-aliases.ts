@@ -1,6 +1,6 @@
 import { protocolError, Violation } from "./reader.js";
 
-/** Aliases that a client may use: each costs us a topic of up to 65,535 bytes. */
+/** Aliases that a client may use: each costs us a topic. */
 export const topicAliasMaximum = 16;
 
 /** What a client's topic aliases stand for, on one connection [MQTT-3.3.2-7]. */
@@ -9,7 +9,8 @@ export interface TopicAliases {
   resolve(topic: string, alias: number): string;
 }
 
-export function createTopicAliases(): TopicAliases {
+/** Of a topic that is longer than `bytesMax` no more is kept than shows that it is. */
+export function createTopicAliases(bytesMax: number): TopicAliases {
   const topics: string[] = [];
 
   return {
@@ -18,7 +19,7 @@ export function createTopicAliases(): TopicAliases {
         throw new Violation("topic_alias", `topic aliases go up to ${topicAliasMaximum}`);
       }
       if (topic !== "") {
-        topics[alias] = topic;
+        topics[alias] = topic.slice(0, bytesMax + 1);
         return topic;
       }
       const known = topics[alias];

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { packetBytesMax } from "../../accept.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import type { Proxies, ProxyHeaders } from "../../proxies.js";
 import { handshakeTimeoutMs } from "./tls.js";
@@ -19,8 +18,6 @@ export interface WebSocketLayer {
 /** By preference; the second is what clients of MQTT 3.1 may still offer. */
 const subprotocols = ["mqtt", "mqttv3.1"] as const;
 const headerBytesMax = 8 * 1024;
-/** A frame is collected before it is read; it may hold more than one packet, but need not hold more than this. */
-const frameBytesMax = packetBytesMax;
 const fragmentsMax = 1024;
 const closeTimeoutMs = 1000;
 /** Unsent bytes beyond which pings are not answered. */
@@ -38,10 +35,12 @@ export interface WebSocketLayerDeps {
   readonly meter: Meter;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
+  /** A frame is collected before it is read; it may hold more than one packet, but need not hold more than this. */
+  readonly frameBytesMax: number;
 }
 
 export function createWebSocketLayer(
-  { proxies, meter, monotonic }: WebSocketLayerDeps,
+  { proxies, meter, monotonic, frameBytesMax }: WebSocketLayerDeps,
   next: (wire: Wire, address: string) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();

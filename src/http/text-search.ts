@@ -1,0 +1,42 @@
+/** Looks for a text in others, whatever the case, in time that grows with the other's length alone. */
+type TextSearch = (text: string) => boolean;
+
+/** The search that was asked for last: one list asks it of a hundred thousand rows. */
+let last: { readonly pattern: string; readonly search: TextSearch } | undefined;
+
+/** Whether a text contains the pattern, whatever the case. */
+export function containsText(text: string, pattern: string): boolean {
+  if (last?.pattern !== pattern) last = { pattern, search: createTextSearch(pattern) };
+  return last.search(text);
+}
+
+/** Shorter patterns are found as fast by trying every place. */
+const shortPattern = 8;
+
+function createTextSearch(pattern: string): TextSearch {
+  const folded = pattern.toLowerCase();
+  if (folded.length <= shortPattern) return (text) => text.toLowerCase().includes(folded);
+  const borders = bordersOf(folded);
+  return (text) => occurs(folded, borders, text.toLowerCase());
+}
+
+/** Of each beginning of the pattern the length of its longest border (Knuth, Morris and Pratt, 1977). */
+function bordersOf(pattern: string): Uint32Array {
+  const borders = new Uint32Array(pattern.length);
+  for (let at = 1, length = 0; at < pattern.length; at++) {
+    while (length > 0 && pattern.charCodeAt(at) !== pattern.charCodeAt(length))
+      length = borders[length - 1] as number;
+    if (pattern.charCodeAt(at) === pattern.charCodeAt(length)) length++;
+    borders[at] = length;
+  }
+  return borders;
+}
+
+function occurs(pattern: string, borders: Uint32Array, text: string): boolean {
+  for (let at = 0, matched = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    while (matched > 0 && pattern.charCodeAt(matched) !== character) matched = borders[matched - 1] as number;
+    if (pattern.charCodeAt(matched) === character && ++matched === pattern.length) return true;
+  }
+  return false;
+}

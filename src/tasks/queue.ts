@@ -1,0 +1,76 @@
+import { createShares } from "../../store/shares.js";
+
+/** What waits for a place to run, and what runs. */
+export interface Queued {
+  readonly tenant: number;
+  readonly kind: string;
+}
+
+/** What tasks of a kind need beside a place. */
+export interface Needs {
+  /** Of one lane, one such task runs at a time. */
+  readonly lane?: string;
+  /** So many run beside the others, in places of their own, one of a tenant. */
+  readonly apart?: number;
+}
+
+/**
+ * Which task runs next. Of a lane one runs at a time; a tenant's running ones leave a place to others, and whose turn it
+ * is longest ago comes first, so that nobody waits for more than one task of each other tenant.
+ */
+export interface TaskQueue<Task extends Queued> {
+  add(task: Task): void;
+  /** The next one, which then runs until `ended`; undefined when none may begin. */
+  next(): Task | undefined;
+  ended(task: Task): void;
+  readonly waiting: readonly Task[];
+  /** Waiting and running ones of the tenant. */
+  countOf(tenant: number): number;
+}
+
+export function createTaskQueue<Task extends Queued>(
+  runningMax: number,
+  needsOf: (task: Task) => Needs,
+): TaskQueue<Task> {
+  const waiting: Task[] = [];
+  const running = new Set<Task>();
+  const places = createShares<number>(runningMax);
+  /** When each tenant's last task began, counted in beginnings. */
+  const begun = new Map<number, number>();
+  let beginnings = 0;
+
+  function mayRun(task: Task): boolean {
+    const { lane, apart } = needsOf(task);
+    if (apart !== undefined) {
+      const same = [...running].filter(({ kind }) => kind === task.kind);
+      return same.length < apart && same.every(({ tenant }) => tenant !== task.tenant);
+    }
+    return lane === undefined || ![...running].some((other) => needsOf(other).lane === lane);
+  }
+
+  /** Those apart have places of their own. */
+  const takesPlace = (task: Task): boolean =>
+    needsOf(task).apart !== undefined || places.take(task.tenant, 1);
+
+  return {
+    add: (task) => {
+      waiting.push(task);
+    },
+    next: () => {
+      const ready = waiting.filter(mayRun);
+      // Stable: of one tenant, the one that came first.
+      ready.sort((a, b) => (begun.get(a.tenant) ?? 0) - (begun.get(b.tenant) ?? 0));
+      const task = ready.find(takesPlace);
+      if (task === undefined) return undefined;
+      waiting.splice(waiting.indexOf(task), 1);
+      running.add(task);
+      begun.set(task.tenant, ++beginnings);
+      return task;
+    },
+    ended: (task) => {
+      if (running.delete(task) && needsOf(task).apart === undefined) places.give(task.tenant, 1);
+    },
+    waiting,
+    countOf: (tenant) => [...waiting, ...running].filter((task) => task.tenant === tenant).length,
+  };
+}
