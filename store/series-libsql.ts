@@ -25,6 +25,8 @@ export interface LibsqlSeriesOptions {
   /** Text held likewise, in UTF-16 units. */
   readonly memtableTextBytesMax?: number;
   readonly flushIntervalMs?: number;
+  /** A span of time gets a file of its own only where the one before it holds about so many bytes. */
+  readonly partBytesMin?: number;
   /** Reader threads. */
   readonly readers?: number;
   /**
@@ -43,6 +45,8 @@ export interface LibsqlSeriesOptions {
 
 const HOUR_MS = 3_600_000;
 const TEXT_BYTES_MAX = 64 << 20;
+/** Some million points. */
+const PART_BYTES_MIN = 16 << 20;
 
 /** The embedded series store. @throws StoreError CORRUPT when its files are of a newer version, UNAVAILABLE. */
 export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promise<SeriesStore> {
@@ -63,6 +67,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
       memtablePointsMax: options.memtablePointsMax ?? 1_000_000,
       memtableTextBytesMax: options.memtableTextBytesMax ?? TEXT_BYTES_MAX,
       flushIntervalMs: options.flushIntervalMs ?? HOUR_MS,
+      partBytesMin: options.partBytesMin ?? PART_BYTES_MIN,
     },
     {
       onParts: (now) => {
@@ -95,9 +100,6 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     return caller.call(name, args, { ...more, prelude: handles.fresh() });
   }
 
-  const partsIn = (start: number, stop: number): Part[] =>
-    parts.filter((part) => part.stop > start && part.start < stop);
-
   async function write(points: readonly Point[], through: number): Promise<RefusedPoint[]> {
     const { args, refused } = packBatch(points, through, handles);
     const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
@@ -112,7 +114,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     return refused;
   }
 
-  const deps = { handles, ask, readers, partsIn };
+  const deps = { handles, ask, readers };
 
   async function remove(scopes: readonly RemovedScope[]): Promise<void> {
     await ask("remove", scopes.filter(isStorable));
@@ -135,12 +137,13 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   }
 
   async function closeAll(): Promise<void> {
+    await ask("flush", null).catch(() => undefined);
+    // Whoever closes a file last moves its log into it: then the writer can say what the files are from now on.
+    await readers.close();
     try {
       await ask("close", null);
     } finally {
-      // Its files are let go of as the thread ends.
       await writer.stop();
-      await readers.close();
     }
   }
 

@@ -6,7 +6,7 @@ import type { Damage } from "../damage.js";
 import { isDamage } from "../database-faults.js";
 import { findFault, putAside } from "../database-file.js";
 import { asError } from "../errors.js";
-import { fillCatalog, monthFiles } from "./catalog-rebuild.js";
+import { fillCatalog, partFiles } from "./catalog-rebuild.js";
 import type { SeriesKey } from "./names.js";
 import { clearNamesLog, type NamesLog, openNamesLog } from "./names-log.js";
 import { openFile, type Pragmas } from "./sqlite.js";
@@ -30,7 +30,7 @@ export async function whyUnusable(dir: string): Promise<string | null> {
   const path = pathOf(dir);
   if (existsSync(suspectOf(dir))) return "the last run could not read it";
   const fault = await findFault(path);
-  if (fault !== null || monthFiles(dir).length === 0) return fault;
+  if (fault !== null || partFiles(dir).length === 0) return fault;
   if (!existsSync(path) || statSync(path).size === 0) return "it is missing or empty";
   const client = await openFile(path, CATALOG_PRAGMAS);
   try {
@@ -40,7 +40,7 @@ export async function whyUnusable(dir: string): Promise<string | null> {
   }
 }
 
-/** Makes the catalog again from names.log and the month files; what was there is put aside. */
+/** Makes the catalog again from names.log and the files of points; what was there is put aside. */
 export async function remakeCatalog(
   dir: string,
   fault: string,
@@ -52,7 +52,8 @@ export async function remakeCatalog(
   try {
     const made = await fillCatalog(client, dir, join(dir, "names.log"));
     const lost = `, ${made.nameless} series have lost their names: their points are left out`;
-    const what = `${fault}${aside}; made again from names.log and the month files: ${made.series} series in ${made.months} months${made.nameless === 0 ? "" : lost}`;
+    const left = `; left out, for another file holds the same time: ${made.unplaced.join(", ")}`;
+    const what = `${fault}${aside}; made again from names.log and the files of points: ${made.series} series in ${made.files} files${made.nameless === 0 ? "" : lost}${made.unplaced.length === 0 ? "" : left}`;
     onDamage({ part: "series", file: path, what, lostBytes: 0 });
   } finally {
     client.close();
@@ -63,7 +64,7 @@ export async function remakeCatalog(
 /** Has the next start make it again: what still works goes on until then. */
 export function markSuspect(dir: string, fault: string, onDamage: (damage: Damage) => void): void {
   writeFileSync(suspectOf(dir), fault);
-  const what = `${fault}; the next start makes it again from names.log and the month files`;
+  const what = `${fault}; the next start makes it again from names.log and the files of points`;
   onDamage({ part: "series", file: pathOf(dir), what, lostBytes: 0 });
 }
 

@@ -2,50 +2,64 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { isDamage } from "../database-faults.js";
-import { CATALOG_FORMAT, CATALOG_SCHEMA, MONTH_FORMAT, type Part, removalsOf } from "./catalog-schema.js";
-import { monthOf } from "./months.js";
+import { CATALOG_FORMAT, CATALOG_SCHEMA, PART_FORMAT, removalsOf } from "./catalog-schema.js";
+import { storedSeries, storedTimes } from "./files.js";
+import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
+import { type FoundFile, placeFiles } from "./spans.js";
 import { inTransaction, openFile } from "./sqlite.js";
 
-const monthFile = /^points-(\d{4,})-(\d{2})(?:\.(\d+))?\.db$/;
+const partFile = /^points-(\d{4,})-(\d{2})(?:\.(\d+))?\.db$/;
 
-/** Month files of a folder; of a month that was moved, the newest. */
-export function monthFiles(dir: string): Part[] {
-  const newest = new Map<number, Part & { readonly generation: number }>();
-  for (const path of readdirSync(dir)) {
-    const [, year, month, generation = "1"] = monthFile.exec(path) ?? [];
-    if (year === undefined) continue;
-    const { start, stop } = monthOf(Date.UTC(Number(year), Number(month) - 1) * 1000);
-    const found = { start, stop, path, generation: Number(generation) };
-    if ((newest.get(start)?.generation ?? 0) < found.generation) newest.set(start, found);
-  }
-  return [...newest.values()];
+/** The files of points in a folder, by their names. */
+export function partFiles(dir: string): { path: string; month: Month; generation: number }[] {
+  return readdirSync(dir).flatMap((path) => {
+    const [, year, month, generation = "1"] = partFile.exec(path) ?? [];
+    if (year === undefined) return [];
+    const of = monthOf(Date.UTC(Number(year), Number(month) - 1) * 1000);
+    return [{ path, month: of, generation: Number(generation) }];
+  });
 }
 
 export interface Made {
   readonly series: number;
-  readonly months: number;
+  readonly files: number;
+  /** Files that hold times of another one, and are left out. */
+  readonly unplaced: readonly string[];
   /** Series that have chunks and no name. */
   readonly nameless: number;
 }
 
 const ROWS_AT_ONCE_MAX = 200;
 
-/** Fills a new catalog from names.log and the month files, in one transaction with its schema. */
+/** Fills a new catalog from names.log and the files of points, in one transaction with its schema. */
 export async function fillCatalog(client: Client, dir: string, log: string): Promise<Made> {
-  const parts = monthFiles(dir);
   const inFiles = new Set<number>();
-  for (const part of parts) for (const id of await seriesOf(join(dir, part.path))) inFiles.add(id);
+  const found: FoundFile[] = [];
+  for (const { path, month, generation } of partFiles(dir)) {
+    const content = await contentOf(join(dir, path));
+    for (const id of content?.series ?? []) inFiles.add(id);
+    const held = content === null ? { low: month.start, high: month.stop - 1 } : content.held;
+    found.push({ path, generation, held, isReadable: content !== null });
+  }
+  const { placed: parts, unplaced } = placeFiles(found);
   return inTransaction(client, async (tx) => {
     // Its first transaction stamps the format: a file without it holds nothing yet.
     for (const sql of [...CATALOG_SCHEMA, `pragma user_version = ${CATALOG_FORMAT}`]) await tx.execute(sql);
     const named = await takeLog(tx, log);
-    for (const { start, stop, path } of parts) {
+    for (const { start, stop, path, held } of parts) {
       // Formats are looked at as the files are opened.
       await tx.execute({
-        sql: "insert into part(start, stop, path, format, loose) values (?, ?, ?, ?, 1)",
-        args: [BigInt(start), BigInt(stop), path, BigInt(MONTH_FORMAT - 1)],
+        sql: "insert into part(start, stop, path, format, low, high, loose) values (?, ?, ?, ?, ?, ?, 1)",
+        args: [
+          BigInt(start),
+          BigInt(stop),
+          path,
+          BigInt(PART_FORMAT - 1),
+          BigInt(held.low),
+          BigInt(held.high),
+        ],
       });
     }
     const nameless = [...inFiles].filter((id) => !named.has(id));
@@ -67,7 +81,10 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
         args: [BigInt(start), BigInt(stop)],
       });
     }
-    return { series: named.size, months: parts.length, nameless: nameless.length };
+    return {
+      ...{ series: named.size, files: parts.length, nameless: nameless.length },
+      unplaced: unplaced.map(({ path }) => path),
+    };
   });
 }
 
@@ -106,18 +123,18 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
   return named;
 }
 
-/** Ids of the series that have chunks in a file, as far as it can be read. */
-async function seriesOf(path: string): Promise<number[]> {
+/** What is in a file; null where it cannot be read. */
+async function contentOf(path: string): Promise<{ series: number[]; held: FoundFile["held"] } | null> {
   try {
     const client = await openFile(path, { query_only: 1 });
     try {
-      const { rows } = await client.execute("select distinct series from chunk where series > 0");
-      return rows.map((row) => Number(row[0]));
+      const held = await storedTimes(client);
+      return { series: await storedSeries(client, 0, Number.MAX_SAFE_INTEGER), held };
     } finally {
       client.close();
     }
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return [];
+    return null;
   }
 }

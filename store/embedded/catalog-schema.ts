@@ -3,9 +3,9 @@ import { StoreError } from "../errors.js";
 import type { RemovedScope } from "./names.js";
 
 /** Of catalog.db. */
-export const CATALOG_FORMAT = 1;
-/** Of the month files: since 2 chunks have checksums. */
-export const MONTH_FORMAT = 2;
+export const CATALOG_FORMAT = 2;
+/** Of the files of points: since 2 chunks have checksums. */
+export const PART_FORMAT = 2;
 
 export const CATALOG_SCHEMA = [
   "create table if not exists meta(key text primary key, value integer not null) strict, without rowid",
@@ -15,17 +15,28 @@ export const CATALOG_SCHEMA = [
     field text not null, kind text not null, removed integer not null default 0,
     unique(tenant, product, device, field, kind, removed)) strict`,
   "create index if not exists series_removed on series(id) where removed <> 0",
-  // loose: flushes since the month was last compacted; dropped: 1 from the decision to the unlink
+  // loose: flushes since the part was last compacted; dropped: 1 from the decision to the unlink; held: the series
+  // that it may hold (held.ts) as of the file's version `file`; low, high: first and last time that flushes have
+  // brought to their end; null where that is not known
   `create table if not exists part(
     start integer primary key, stop integer not null, path text not null unique, format integer not null,
-    loose integer not null default 0, dropped integer not null default 0) strict`,
+    loose integer not null default 0, dropped integer not null default 0, held blob, file text,
+    low integer, high integer) strict`,
   // stretches of time whose points were lost and are to be written again from elsewhere; series 0: of all series
   `create table if not exists gap(
     id integer primary key autoincrement, start integer not null, stop integer not null,
     series integer not null) strict`,
 ];
 
-/** A month file: start taken, stop not (microseconds); `path` is a name in the store's folder. */
+/** In format 1 a part was a calendar month, and nothing told what it held. */
+export const CATALOG_TO_FORMAT_2 = [
+  "alter table part add column held blob",
+  "alter table part add column file text",
+  "alter table part add column low integer",
+  "alter table part add column high integer",
+];
+
+/** A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the store's folder. */
 export interface Part {
   readonly start: number;
   readonly stop: number;

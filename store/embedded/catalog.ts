@@ -17,13 +17,15 @@ import {
 import {
   CATALOG_FORMAT,
   CATALOG_SCHEMA,
-  MONTH_FORMAT,
+  CATALOG_TO_FORMAT_2,
   newerFormat,
+  PART_FORMAT,
   type Part,
   removalsOf,
 } from "./catalog-schema.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
 import type { NamesLog } from "./names-log.js";
+import type { Times } from "./parts.js";
 import { inTransaction, openFile } from "./sqlite.js";
 
 /** Of its file in the store's folder. */
@@ -34,6 +36,11 @@ export interface PartState extends Part {
   readonly dropped: boolean;
   /** Of the file. */
   readonly format: number;
+  /** The series that it may hold (held.ts) as of the version `file` of its file; null: not known. */
+  readonly held: ArrayBuffer | null;
+  readonly file: string | null;
+  /** First and last time that flushes have brought to their end; null: not known. */
+  readonly flushed: Times | null;
 }
 
 /** A gap as it is kept: `series` is an id, 0 for all. */
@@ -59,20 +66,27 @@ export interface Catalog {
   isText(id: number): Promise<boolean>;
   parts(): Promise<PartState[]>;
   addPart(part: Part): Promise<void>;
-  /** The month now lies in another file, or in one that has been brought to this format. */
+  /** The part stands for what is left of its span, and a new one for the rest, in one step. */
+  cutPart(part: Part, left: Pick<Part, "start" | "stop">, made: Part): Promise<void>;
+  /** The series that a part may hold, as of a version of its file. */
+  setHeld(part: Part, held: Uint8Array, file: string): Promise<void>;
+  /** The part now lies in another file, or in one that has been brought to this format. */
   replacePart(part: Part): Promise<void>;
   /** The name of a series; undefined when it has none, or is removed. */
   nameOf(id: number): Promise<SeriesKey | undefined>;
   addGap(gap: Omit<GapRow, "id">): Promise<GapRow>;
   gaps(): Promise<GapRow[]>;
   removeGap(id: number): Promise<void>;
-  /** The last step of a flush: its months count one flush more, and the checkpoint moves. */
-  finishFlush(starts: readonly number[], checkpoint: number): Promise<void>;
+  /** The last step of a flush: its parts count one flush more, and the checkpoint moves. */
+  finishFlush(
+    parts: readonly { readonly start: number; readonly flushed: Times | null }[],
+    checkpoint: number,
+  ): Promise<void>;
   /** Takes back the flushes that a compaction has dealt with. */
   tighten(start: number, flushes: number): Promise<void>;
   /** Marks every part that ends at or before `time` and keeps `time` as the floor, in one step. */
   dropBefore(time: number): Promise<void>;
-  removePart(start: number): Promise<void>;
+  removePart(part: Pick<Part, "start" | "path">): Promise<void>;
   number(key: "checkpoint" | "floor"): Promise<number | undefined>;
   clearFloor(): Promise<void>;
   /** A check has found its file damaged: the next start makes it again. */
@@ -81,7 +95,7 @@ export interface Catalog {
 }
 
 /**
- * As a double: a month, or a limit of retention, may begin where whole microseconds are no longer safe integers,
+ * As a double: a part, or a limit of retention, may begin where whole microseconds are no longer safe integers,
  * which the client refuses to give. Such edges are whole milliseconds, exact in a double.
  */
 const edge = (column: string): string => `cast(${column} as real)`;
@@ -94,8 +108,14 @@ const keyArgs = (key: SeriesKey): InValue[] => [
   key.kind,
 ];
 
+/** In place of one that is on its way out, should it begin at the same time. */
+const insertPart = ({ start, stop, path }: Part) => ({
+  sql: "insert or replace into part(start, stop, path, format) values (?, ?, ?, ?)",
+  args: [BigInt(start), BigInt(stop), path, BigInt(PART_FORMAT)],
+});
+
 /**
- * Opens the catalog; one that is damaged, or missing where there are month files, is made again from names.log and
+ * Opens the catalog; one that is damaged, or missing where there are files of points, is made again from names.log and
  * those files. @throws StoreError UNAVAILABLE when the folder was written by a newer version
  */
 export async function openCatalog(dir: string, listeners: CatalogListeners): Promise<Catalog> {
@@ -118,7 +138,8 @@ export async function openCatalog(dir: string, listeners: CatalogListeners): Pro
 async function checkFormat(client: Client): Promise<void> {
   const version = await formatOf(client);
   if (version > CATALOG_FORMAT) throw newerFormat("catalog.db", version, CATALOG_FORMAT);
-  await client.batch([...CATALOG_SCHEMA, `pragma user_version = ${CATALOG_FORMAT}`], "write");
+  const steps = version === 1 ? CATALOG_TO_FORMAT_2 : [];
+  await client.batch([...CATALOG_SCHEMA, ...steps, `pragma user_version = ${CATALOG_FORMAT}`], "write");
 }
 
 function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: string) => void): Catalog {
@@ -204,10 +225,11 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
     },
     parts: async () => {
       const { rows } = await client.execute(
-        `select ${edge("start")}, ${edge("stop")}, path, format, loose, dropped from part order by start`,
+        `select ${edge("start")}, ${edge("stop")}, path, format, loose, dropped, held, file, low, high
+          from part order by start`,
       );
-      const newer = rows.find((row) => Number(row[3]) > MONTH_FORMAT);
-      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), MONTH_FORMAT);
+      const newer = rows.find((row) => Number(row[3]) > PART_FORMAT);
+      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), PART_FORMAT);
       return rows.map((row) => ({
         start: Number(row[0]),
         stop: Number(row[1]),
@@ -215,20 +237,26 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
         loose: Number(row[4]),
         dropped: row[5] === 1,
         format: Number(row[3]),
+        held: row[6] as ArrayBuffer | null,
+        file: row[7] as string | null,
+        flushed: row[8] === null ? null : { low: Number(row[8]), high: Number(row[9]) },
       }));
     },
-    addPart: ({ start, stop, path }) =>
-      run("insert into part(start, stop, path, format) values (?, ?, ?, ?) on conflict do nothing", [
-        BigInt(start),
-        BigInt(stop),
-        path,
-        BigInt(MONTH_FORMAT),
-      ]),
+    addPart: async (part) => {
+      await client.execute(insertPart(part));
+    },
+    cutPart: async (part, left, made) => {
+      const sql = "update part set start = ?2, stop = ?3 where start = ?1";
+      const args = [part.start, left.start, left.stop].map(BigInt);
+      await client.batch([{ sql, args }, insertPart(made)], "write");
+    },
+    setHeld: ({ start }, held, file) =>
+      run("update part set held = ?2, file = ?3 where start = ?1", [BigInt(start), held, file]),
     replacePart: ({ start, path }) =>
       run("update part set path = ?2, format = ?3 where start = ?1", [
         BigInt(start),
         path,
-        BigInt(MONTH_FORMAT),
+        BigInt(PART_FORMAT),
       ]),
     nameOf: async (id) => {
       const { rows } = await client.execute({
@@ -253,12 +281,13 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
       }));
     },
     removeGap: (id) => run("delete from gap where id = ?", [BigInt(id)]),
-    finishFlush: async (starts, checkpoint) => {
+    finishFlush: async (parts, checkpoint) => {
       await inTransaction(client, async (tx) => {
-        for (const start of starts) {
+        for (const { start, flushed } of parts) {
+          const [low, high] = flushed === null ? [null, null] : [BigInt(flushed.low), BigInt(flushed.high)];
           await tx.execute({
-            sql: "update part set loose = loose + 1 where start = ?",
-            args: [BigInt(start)],
+            sql: "update part set loose = loose + 1, low = ?2, high = ?3 where start = ?1",
+            args: [BigInt(start), low, high],
           });
         }
         await tx.execute({
@@ -276,7 +305,8 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
         await tx.execute({ sql: "update part set dropped = 1 where stop <= ?", args: [BigInt(time)] });
         await tx.execute({ sql: "insert or replace into meta values ('floor', ?)", args: [BigInt(time)] });
       }),
-    removePart: (start) => run("delete from part where start = ?", [BigInt(start)]),
+    removePart: ({ start, path }) =>
+      run("delete from part where start = ? and path = ?", [BigInt(start), path]),
     number: async (key) => {
       const { rows } = await client.execute({
         sql: `select ${edge("value")} from meta where key = ?`,

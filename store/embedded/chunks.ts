@@ -109,7 +109,7 @@ const SMALL_POINTS = CHUNK_POINTS_MAX / 2;
 const COMPACTED_POINTS_MAX = CHUNK_POINTS_MAX * 8;
 
 /**
- * The chunks, neighbours in id order, that are worth rewriting as fewer; empty when none are. While a month is
+ * The chunks, neighbours in id order, that are worth rewriting as fewer; empty when none are. While a part is
  * still written (`settled` false) only many of one size are, so that a point is rewritten a few times at most.
  * The result may take the ids of what it replaces: nothing of the series lies between them, so the order in
  * which chunks win over one another stays.

@@ -6,7 +6,7 @@ import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
 import { type ChunkFault, deleteChunks, insertChunks, listChunks, loadChunks } from "./files.js";
 import { newChunk } from "./flush.js";
 import type { Mender } from "./mender.js";
-import type { MonthPart, Parts } from "./parts.js";
+import type { Parts, StoredPart } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 
 export const LOOSE_FLUSHES_MAX = 32;
@@ -15,12 +15,12 @@ const MICROSECONDS = 1000;
 const ALL_TIME = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
 
 export interface Compaction {
-  /** Looks at one series of one month and rewrites at most 8 chunks' worth of points. False when all is in order. */
+  /** Looks at one series of one part and rewrites at most 8 chunks' worth of points. False when all is in order. */
   step(): Promise<boolean>;
 }
 
 /**
- * Walks the series of months that many flushes have left in pieces: open months after 32 flushes, closed ones
+ * Walks the series of parts that many flushes have left in pieces: the open one after 32 flushes, closed ones
  * once nothing has been written to them for ten minutes.
  */
 export function createCompaction(deps: {
@@ -30,12 +30,12 @@ export function createCompaction(deps: {
   clock: Clock;
 }): Compaction {
   const { catalog, parts, mender, clock } = deps;
-  let walk: { part: MonthPart; looseAtStart: number; settled: boolean; series: number } | undefined;
+  let walk: { part: StoredPart; looseAtStart: number; settled: boolean; series: number } | undefined;
 
-  const isClosed = (part: MonthPart): boolean =>
+  const isClosed = (part: StoredPart): boolean =>
     part.stop <= clock.now() * MICROSECONDS && clock.monotonic() - part.writtenAt >= IDLE_MS;
 
-  function choose(): MonthPart | undefined {
+  function choose(): StoredPart | undefined {
     return parts.list().find((part) => part.loose >= LOOSE_FLUSHES_MAX || (part.loose > 0 && isClosed(part)));
   }
 

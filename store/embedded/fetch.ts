@@ -8,12 +8,12 @@ import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run 
 import { type ChunkFault, listChunks, loadChunks, type StoredChunk, type Verifying } from "./files.js";
 import { checkLeft, type Left } from "./leaving.js";
 
-/** The month files as a reader meets them. */
+/** The files of points as a reader meets them. */
 export interface PartFiles {
   open(part: Part): Promise<Client>;
-  /** Told of what is left out of an answer: a chunk of the month, or (null) all that could not be read of it. */
+  /** Told of what is left out of an answer: a chunk of the part, or (null) all that could not be read of it. */
   onFault(part: Part, fault: ChunkFault | null, what: string): void;
-  /** Chunks of a month that need not be verified again. */
+  /** Chunks of a part that need not be verified again. */
   verified?(part: Part): Verified;
 }
 
@@ -44,7 +44,7 @@ export async function* fetchRuns(
     try {
       yield* runsOf(files, part, range, newestFirst);
     } catch (error) {
-      // A month that is damaged does not hide the others.
+      // A part that is damaged does not hide the others.
       if (!isDamage(error)) throw error;
       files.onFault(part, null, asError(error).message);
     }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Client, InStatement, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../database-faults.js";
 import { asError, StoreError } from "../errors.js";
-import { MONTH_FORMAT, newerFormat } from "./catalog-schema.js";
+import { newerFormat, PART_FORMAT } from "./catalog-schema.js";
 import { type ChunkHead, chunkSum, sealLast, type Verified } from "./checksums.js";
 import { type ChunkSpan, decodeChunk } from "./chunks.js";
 import type { Run } from "./columns.js";
@@ -55,17 +55,17 @@ export interface Executor {
 }
 
 /**
- * Opens a month file for writing, brought to this format; made if `isNew`. @throws StoreError CORRUPT when it is
+ * Opens a file of points for writing, brought to this format; made if `isNew`. @throws StoreError CORRUPT when it is
  * damaged, or empty and not new, UNAVAILABLE for a newer format.
  */
-export async function openMonthFile(path: string, isNew: boolean): Promise<Client> {
+export async function openPartFile(path: string, isNew: boolean): Promise<Client> {
   const client = await openFile(path, WRITER_PRAGMAS);
   try {
     const version = await formatOf(client, path);
     if (version === 0 && !isNew) throw lostFormat(path);
-    if (version < MONTH_FORMAT) {
+    if (version < PART_FORMAT) {
       const steps = version === 0 ? DDL : TO_FORMAT_2;
-      await client.batch([...steps, `pragma user_version = ${MONTH_FORMAT}`], "write");
+      await client.batch([...steps, `pragma user_version = ${PART_FORMAT}`], "write");
     }
     return client;
   } catch (error) {
@@ -75,13 +75,13 @@ export async function openMonthFile(path: string, isNew: boolean): Promise<Clien
 }
 
 /** @throws StoreError CORRUPT when it is not there or damaged, UNAVAILABLE for a newer format. */
-export async function openMonthFileToRead(path: string): Promise<Client> {
+export async function openPartFileToRead(path: string): Promise<Client> {
   // Opening it would make an empty one.
   if (!existsSync(path)) throw new StoreError("CORRUPT", `cannot open ${path}: it is missing`);
   const client = await openFile(path, READER_PRAGMAS);
   try {
     const version = await whileBusy(() => formatOf(client, path));
-    if (version < MONTH_FORMAT) throw lostFormat(path);
+    if (version < PART_FORMAT) throw lostFormat(path);
     return client;
   } catch (error) {
     client.close();
@@ -94,7 +94,7 @@ const lostFormat = (path: string): StoreError =>
 
 async function formatOf(client: Client, path: string): Promise<number> {
   const version = Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
-  if (version > MONTH_FORMAT) throw newerFormat(path, version, MONTH_FORMAT);
+  if (version > PART_FORMAT) throw newerFormat(path, version, PART_FORMAT);
   return version;
 }
 
@@ -111,6 +111,22 @@ export async function listChunks(
     }),
   );
   return rows.map(asStored);
+}
+
+/** First and last time that a file holds; null where it holds none. Looks through its index. */
+export async function storedTimes(db: Executor): Promise<{ low: number; high: number } | null> {
+  const { rows } = await db.execute("select min(start), max(stop) from chunk where series > 0");
+  const [low = null, high = null] = [rows[0]?.[0], rows[0]?.[1]];
+  return low === null || high === null ? null : { low: Number(low), high: Number(high) };
+}
+
+/** Ids of series that have chunks in a file, ascending: the first `limit` above `after`. */
+export async function storedSeries(db: Executor, after: number, limit: number): Promise<number[]> {
+  const { rows } = await db.execute({
+    sql: "select distinct series from chunk where series > ? order by series limit ?",
+    args: [BigInt(after), BigInt(limit)],
+  });
+  return rows.map((row) => Number(row[0]));
 }
 
 /** How chunks are verified as they are loaded. */

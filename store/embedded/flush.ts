@@ -16,7 +16,7 @@ import {
 import type { Memtable } from "./memtable.js";
 import type { Mender } from "./mender.js";
 import { keyOf } from "./names.js";
-import { DamagedPart, type MonthPart, type Parts } from "./parts.js";
+import { both, DamagedPart, type Parts, type StoredPart } from "./parts.js";
 import type { Registry, SeriesEntry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
 
@@ -25,8 +25,8 @@ export interface Piece {
   readonly run: Run;
 }
 
-interface MonthBuffer {
-  readonly part: MonthPart;
+interface PartBuffer {
+  readonly part: StoredPart;
   pieces: Piece[];
   bytes: number;
 }
@@ -56,7 +56,7 @@ export const newChunk = ({ series, run }: Piece): NewChunk => ({
 });
 
 /**
- * One memtable on its way into the files, in series order. Commits of a month may come in several transactions
+ * One memtable on its way into the files, in series order. Commits of a part may come in several transactions
  * and before the checkpoint: after a kill the journal brings the same points again, and equal times are one.
  */
 export function createFlush(deps: {
@@ -71,7 +71,7 @@ export function createFlush(deps: {
 }): Flush {
   const { memtable, registry, catalog, parts, mender, checkpoint, floor } = deps;
   const breathe = createBreather();
-  const buffers = new Map<number, MonthBuffer>();
+  const buffers = new Map<StoredPart, PartBuffer>();
   let queue: SeriesEntry[] | undefined;
   let next = 0;
   let topUp = false;
@@ -92,42 +92,61 @@ export function createFlush(deps: {
   async function take(entry: SeriesEntry): Promise<void> {
     const all = memtable.read(entry.slot, { start: floor() });
     if (all === null) return;
-    const taken: [MonthPart, Run][] = [];
+    const taken: [StoredPart, Run][] = [];
     for (let from = 0; from < all.times.length; ) {
-      const part = await parts.ensure(all.times[from] ?? 0);
-      const to = lowerBound(all.times, part.stop);
-      taken.push([part, sliceRun(all, from, to)]);
+      const first = all.times[from] ?? 0;
+      const { part, until } = parts.standing(first) ?? (await ensured(first));
+      const to = lowerBound(all.times, until);
+      const run = sliceRun(all, from, to);
+      parts.expect(part, firstTime(run), lastTime(run));
+      taken.push([part, run]);
       from = to;
     }
     for (const [part, run] of taken) buffer(part, entry.id, run);
   }
 
-  function buffer(part: MonthPart, series: number, month: Run): void {
-    const target = buffers.get(part.start) ?? { part, pieces: [], bytes: 0 };
-    buffers.set(part.start, target);
-    for (const run of cutIntoChunks(month)) {
+  async function ensured(time: number): ReturnType<Parts["ensure"]> {
+    try {
+      return await parts.ensure(time);
+    } catch (error) {
+      if (!(error instanceof DamagedPart)) throw error;
+      await mender.move(error.part, error.fault);
+      return parts.ensure(time);
+    }
+  }
+
+  function buffer(part: StoredPart, series: number, points: Run): void {
+    const target = buffers.get(part) ?? { part, pieces: [], bytes: 0 };
+    buffers.set(part, target);
+    for (const run of cutIntoChunks(points)) {
       target.pieces.push({ series, run });
       target.bytes += bytesOf(run);
     }
   }
 
-  async function writeOut(target: MonthBuffer): Promise<void> {
+  async function writeOut(target: PartBuffer): Promise<void> {
     if (target.pieces.length === 0) return;
+    const { part, pieces } = target;
+    await parts.hold(
+      part,
+      pieces.map(({ series }) => series),
+    );
     try {
       await insertInto(target);
     } catch (error) {
       if (!(error instanceof DamagedPart)) throw error;
-      // What can be read of the month moves to a new file, and so do these.
+      // What can be read of the part moves to a new file, and so do these.
       await mender.move(error.part, error.fault);
       await insertInto(target);
     }
-    target.part.writtenAt = systemClock.monotonic();
+    part.writtenAt = systemClock.monotonic();
+    part.bytes += target.bytes;
     target.pieces = [];
     target.bytes = 0;
     await breathe();
   }
 
-  function insertInto({ part, pieces }: MonthBuffer): Promise<void> {
+  function insertInto({ part, pieces }: PartBuffer): Promise<void> {
     const onFault = (fault: ChunkFault): void => mender.note(part, fault);
     return parts.use(part, (client) => inTransaction(client, (tx) => insertPieces(tx, pieces, onFault)));
   }
@@ -169,8 +188,14 @@ export function createFlush(deps: {
       await breathe();
     }
     await writeFull(0);
-    await catalog.finishFlush([...buffers.keys()], checkpoint);
-    for (const { part } of buffers.values()) part.loose++;
+    const touched = [...buffers.keys()];
+    for (const part of touched)
+      if (part.flushed !== undefined) part.flushed = both(part.flushed, part.coming);
+    await catalog.finishFlush(
+      touched.map(({ start, flushed = null }) => ({ start, flushed })),
+      checkpoint,
+    );
+    for (const part of touched) part.loose++;
   }
 
   return { run };

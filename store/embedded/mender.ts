@@ -6,23 +6,22 @@ import type { Damage } from "../damage.js";
 import { isDamage } from "../database-faults.js";
 import { putAside } from "../database-file.js";
 import type { Catalog, GapRow } from "./catalog.js";
-import { type ChunkFault, loadChunks, openMonthFile, setChunkAside } from "./files.js";
+import { type ChunkFault, loadChunks, openPartFile, setChunkAside } from "./files.js";
 import type { Gap } from "./gaps.js";
-import { monthOf } from "./months.js";
-import type { MonthPart, Parts } from "./parts.js";
+import type { Parts, StoredPart } from "./parts.js";
 import { type Salvaged, salvage } from "./salvage.js";
 import { openFile } from "./sqlite.js";
 
 /** Takes damaged chunks and files out of the way, tells of them, and notes what has to be written again. */
 export interface Mender {
   /** A chunk that could not be read, to be put aside at the next step. */
-  note(part: MonthPart, fault: ChunkFault): void;
-  /** What a reader left out: a chunk, or (null) something of a whole month. */
+  note(part: StoredPart, fault: ChunkFault): void;
+  /** What a reader left out: a chunk, or (null) something of a whole part. */
   suspect(path: string, chunk: ChunkFault | null, fault: string): void;
-  /** Puts aside what was noted, and moves months whose files have gone; false when there was nothing. */
+  /** Puts aside what was noted, and moves parts whose files have gone; false when there was nothing. */
   step(): Promise<boolean>;
-  /** Moves what can be read of a month into a new file. */
-  move(part: MonthPart, fault: string): Promise<void>;
+  /** Moves what can be read of a part into a new file. */
+  move(part: StoredPart, fault: string): Promise<void>;
 }
 
 const nothing: Salvaged = { chunks: 0, bytes: 0 };
@@ -35,8 +34,8 @@ export function createMender(deps: {
   onGap: (gap: Gap) => void;
 }): Mender {
   const { dir, catalog, parts, onDamage, onGap } = deps;
-  const chunks = new Map<string, { part: MonthPart; fault: ChunkFault }>();
-  const months = new Map<MonthPart, string>();
+  const chunks = new Map<string, { part: StoredPart; fault: ChunkFault }>();
+  const givenUp = new Map<StoredPart, string>();
 
   /** On record before anything is moved, so that a kill in between forgets nothing; told once it is. */
   async function withGap(gap: Omit<GapRow, "id">, work: () => Promise<void>): Promise<void> {
@@ -47,7 +46,7 @@ export function createMender(deps: {
     else onGap(named);
   }
 
-  async function putChunkAside(part: MonthPart, chunk: ChunkFault): Promise<void> {
+  async function putChunkAside(part: StoredPart, chunk: ChunkFault): Promise<void> {
     const { id, series, start, stop, fault } = chunk;
     const text = await catalog.isText(series);
     const size = await parts.use(part, (client) => chunkBytes(client, id));
@@ -70,25 +69,26 @@ export function createMender(deps: {
     );
   }
 
-  async function move(part: MonthPart, fault: string): Promise<void> {
-    months.delete(part);
+  async function move(part: StoredPart, fault: string): Promise<void> {
+    givenUp.delete(part);
     const old = part.path;
     const sizeBefore = existsSync(join(dir, old)) ? statSync(join(dir, old)).size : 0;
-    const path = freePath(part);
+    const path = freePath(old);
     const saved = await copySound(part, path);
-    const { start, stop } = part;
+    const { start, stop } = parts.lost(part);
     await withGap({ start, stop, series: 0 }, () => parts.replace(part, path));
     const aside = existsSync(join(dir, old)) ? await putAside(join(dir, old)) : null;
     const where = aside === null ? "" : `; put aside as ${aside}`;
-    const what = `${fault}${where}; ${saved.chunks} sound chunks of ${monthOf(start).name} now lie in ${path}, other points of that month are left out`;
+    const span = `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;
+    const what = `${fault}${where}; ${saved.chunks} sound chunks now lie in ${path}, its other points of ${span} are left out`;
     const lostBytes = Math.max(0, sizeBefore - saved.bytes);
     onDamage({ part: "series", file: join(dir, old), what, lostBytes });
   }
 
   /** Into a file of another name, which takes its place once it is whole. */
-  async function copySound(part: MonthPart, path: string): Promise<Salvaged> {
+  async function copySound(part: StoredPart, path: string): Promise<Salvaged> {
     for (const suffix of ["", "-wal", "-shm"]) await rm(join(dir, path + suffix), { force: true });
-    const to = await openMonthFile(join(dir, path), true);
+    const to = await openPartFile(join(dir, path), true);
     try {
       const open = parts.connected(part);
       if (open !== undefined) return await salvage(open, to, catalog.isText);
@@ -104,10 +104,11 @@ export function createMender(deps: {
     }
   }
 
-  function freePath({ start }: MonthPart): string {
-    const { name } = monthOf(start);
-    for (let n = 2; ; n++) {
-      const path = `points-${name}.${n}.db`;
+  /** Of the next generation: where both are found without a catalog, it is the one that counts. */
+  function freePath(old: string): string {
+    const [, name, generation = "1"] = /^(points-\d+-\d+)(?:\.(\d+))?\.db$/.exec(old) ?? [];
+    for (let n = Number(generation) + 1; ; n++) {
+      const path = `${name}.${n}.db`;
       if (!existsSync(join(dir, path))) return path;
     }
   }
@@ -115,11 +116,11 @@ export function createMender(deps: {
   async function step(): Promise<boolean> {
     for (const part of parts.list()) {
       const gone = parts.missing(part);
-      if (gone !== null) months.set(part, gone);
+      if (gone !== null) givenUp.set(part, gone);
     }
-    const [month] = months;
-    if (month !== undefined) {
-      await move(...month);
+    const [lost] = givenUp;
+    if (lost !== undefined) {
+      await move(...lost);
       return true;
     }
     const [chunk] = chunks;
@@ -139,7 +140,7 @@ export function createMender(deps: {
       // Of a file that is no longer used everything has been told.
       if (part === undefined) return;
       if (chunk !== null) chunks.set(`${path} ${chunk.id}`, { part, fault: chunk });
-      else months.set(part, fault);
+      else givenUp.set(part, fault);
     },
     step,
     move,

@@ -39,6 +39,13 @@ export interface FindAnswer {
   readonly before: LastPoint | null;
   /** Points below are being removed and must not be answered. */
   readonly floor: number;
+  /** The parts of the range that may hold the series, ascending; with `before` also those behind which it begins. */
+  readonly parts: readonly Part[];
+}
+
+/** A part that may hold some of the series that are asked for: bit i % 8 of byte i / 8 stands for the i-th. */
+export interface PartOfSome extends Part {
+  readonly has: Uint8Array;
 }
 
 export type WriterCalls = {
@@ -48,7 +55,13 @@ export type WriterCalls = {
   find: { args: { handle: number; range: ReadRange; before: boolean }; answer: FindAnswer };
   findLast: {
     args: Int32Array;
-    answer: { ids: number[]; memory: (LastPoint | null)[]; floor: number };
+    answer: {
+      ids: number[];
+      memory: (LastPoint | null)[];
+      floor: number;
+      /** Ascending. */
+      parts: PartOfSome[];
+    };
   };
   /** Indexes of the devices that may have points. */
   havePoints: { args: readonly DeviceKey[]; answer: number[] };
@@ -57,9 +70,9 @@ export type WriterCalls = {
   suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
   /** The points of a gap have been written again as far as they can be. */
   endGap: { args: number; answer: null };
-  /** Hides points older than the time and takes whole months off the list: readers must let go of these. */
+  /** Hides points older than the time and takes whole parts off the list: readers must let go of these. */
   retire: { args: number; answer: readonly Part[] };
-  /** Unlinks the retired months and trims the month that reaches over the time. */
+  /** Unlinks the retired parts and trims the part that reaches over the time. */
   dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };
   close: { args: null; answer: null };
 };
@@ -69,7 +82,7 @@ export interface SeriesInFiles {
   readonly text: boolean;
   readonly memory: Run | null;
   readonly floor: number;
-  /** The months that the range touches, ascending. */
+  /** The parts that the range touches, ascending. */
   readonly parts: readonly Part[];
   /** Null where the asker stays. */
   readonly left: Left | null;
@@ -84,7 +97,7 @@ export type ReaderCalls = {
       /** Null: over the values as they are. */
       arithmetic: Arithmetic | null;
       before: LastPoint | null;
-      /** Months before the range, ascending: where the point before it may lie. */
+      /** Parts before the range, ascending: where the point before it may lie. */
       earlier: readonly Part[];
     };
     /** Null where the point before the range has no result, so that an increase cannot begin from it. */
@@ -95,7 +108,7 @@ export type ReaderCalls = {
     args: {
       ids: readonly number[];
       texts: readonly boolean[];
-      parts: readonly Part[];
+      parts: readonly PartOfSome[];
       floor: number;
       left: Left | null;
     };
@@ -116,6 +129,8 @@ export interface WriterOptions {
   readonly memtablePointsMax: number;
   readonly memtableTextBytesMax: number;
   readonly flushIntervalMs: number;
+  /** A span of time is cut only where its file has about so many bytes. */
+  readonly partBytesMin: number;
 }
 
 export type WriterEvent =
@@ -128,7 +143,7 @@ export type WriterEvent =
   /** The catalog is damaged: the next start makes it again. The thread ends. */
   | { readonly event: "ended"; readonly message: string };
 
-/** A reader has left something out of an answer: one chunk, or (null) what else it could not read of a month. */
+/** A reader has left something out of an answer: one chunk, or (null) what else it could not read of a part. */
 export interface ReaderEvent {
   readonly event: "fault";
   readonly path: string;

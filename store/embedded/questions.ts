@@ -11,7 +11,7 @@ import type {
   SeriesRef,
 } from "../series.js";
 import type { Part } from "./catalog-schema.js";
-import { emptyRun, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { emptyRun, type Run } from "./columns.js";
 import type { Handles } from "./handles.js";
 import { checkLeft, type Left } from "./leaving.js";
 import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
@@ -25,8 +25,6 @@ export interface QuestionsDeps {
     args: WriterCalls[N]["args"],
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Pick<Readers, "call">;
-  /** The parts that hold times of [start, stop), ascending. */
-  partsIn(start: number, stop: number): Part[];
 }
 
 /** Of one asker: whoever asks beside it does not wait for more. */
@@ -34,7 +32,7 @@ const readsAtOnce = 4;
 
 /** @param left is set once nobody waits any more: no question begins then; null: the asker stays */
 export function createQuestions(
-  { handles, ask, readers, partsIn }: QuestionsDeps,
+  { handles, ask, readers }: QuestionsDeps,
   left: Left | null,
 ): SeriesQuestions {
   const describe = (
@@ -54,11 +52,9 @@ export function createQuestions(
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
     const found = await find({ handle, range, before: false });
-    const { id, memory, floor } = found;
-    const touched =
-      id === 0 ? [] : partsIn(Math.max(range.start ?? NO_TIME_BELOW, floor), range.stop ?? NO_TIME_ABOVE);
-    const inFiles = describe(series, found, touched);
-    if (touched.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
+    const { memory } = found;
+    const inFiles = describe(series, found, found.parts);
+    if (found.parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
     return asColumns(
       series,
       await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
@@ -100,16 +96,19 @@ export function createQuestions(
     }
     if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
     const found = await find({ handle, range: { start, stop }, before: name === "increase" });
-    const known = found.id === 0 ? () => [] : partsIn;
     return readers.call(
       "aggregate",
       {
-        ...describe(series, found, known(start, stop)),
+        ...describe(
+          series,
+          found,
+          found.parts.filter((part) => part.stop > start),
+        ),
         edges: Float64Array.from(edges),
         aggregate: name,
         arithmetic,
         before: found.before,
-        earlier: name === "increase" ? known(NO_TIME_BELOW, start) : [],
+        earlier: name === "increase" ? found.parts.filter((part) => part.start < start) : [],
       },
       { transfer: buffersOf(found.memory) },
     );
@@ -119,23 +118,20 @@ export function createQuestions(
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(false));
     const found = await find({ handle, range: { start, stop }, before: false });
-    const touched = found.id === 0 ? [] : partsIn(start, stop);
-    const asked = { ...describe(series, found, touched), start, stop, width };
+    const asked = { ...describe(series, found, found.parts), start, stop, width };
     return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
   }
 
   async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
     checkLeft(left);
     const asked = series.map((ref) => ({ ref, handle: handles.of(ref) })).filter(({ handle }) => handle >= 0);
-    const { ids, memory, floor } = await ask(
+    const { ids, memory, floor, parts } = await ask(
       "findLast",
       Int32Array.from(asked, ({ handle }) => handle),
     );
     checkLeft(left);
     const texts = asked.map(({ ref }) => ref.kind === "text");
-    const stored = ids.some((id) => id !== 0)
-      ? await readers.call("latest", { ids, texts, parts: partsIn(floor, NO_TIME_ABOVE), floor, left })
-      : [];
+    const stored = parts.length > 0 ? await readers.call("latest", { ids, texts, parts, floor, left }) : [];
     const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
     return series.map((ref) => points.get(ref) ?? null);
   }

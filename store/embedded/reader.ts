@@ -13,23 +13,27 @@ import type { Part } from "./catalog-schema.js";
 import { createVerified, openLast, type Verified } from "./checksums.js";
 import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 import { fetchMerged, fetchOverlaid, type PartFiles } from "./fetch.js";
-import { openMonthFileToRead } from "./files.js";
+import { openPartFileToRead } from "./files.js";
 import { checkLeft } from "./leaving.js";
+import { createOpenFiles } from "./open-files.js";
 import type { LastPoint, ReaderCalls, SeriesInFiles } from "./protocol.js";
 import { whileBusy } from "./sqlite.js";
 
-const CLIENTS_MAX = 32;
 const LATEST_AT_ONCE_MAX = 256;
 
 /** What one reader thread answers, one call after the other; `onFault` is told of what is left out of answers. */
 export function createReader({
   dir,
+  filesMax,
   onFault,
-}: { dir: string } & Pick<PartFiles, "onFault">): Handlers<ReaderCalls> {
-  // least recently used first
-  const clients = new Map<string, Client>();
+}: {
+  dir: string;
+  /** Files open at once. */
+  filesMax: number;
+} & Pick<PartFiles, "onFault">): Handlers<ReaderCalls> {
   const inTurn = createLock();
   const verified = new Map<string, Verified>();
+  const opened = createOpenFiles<{ readonly client: Client }>(filesMax, (path) => verified.delete(path));
   const files: PartFiles = { open, onFault, verified: verifiedOf };
 
   function verifiedOf({ path }: Part): Verified {
@@ -39,17 +43,11 @@ export function createReader({
   }
 
   async function open(part: Part): Promise<Client> {
-    const client = clients.get(part.path) ?? (await openMonthFileToRead(join(dir, part.path)));
-    clients.delete(part.path);
-    clients.set(part.path, client);
-    for (const path of clients.keys()) if (clients.size > CLIENTS_MAX) close(path);
+    const known = opened.get(part.path);
+    if (known !== undefined) return known.client;
+    const client = await openPartFileToRead(join(dir, part.path));
+    await opened.add(part.path, { client });
     return client;
-  }
-
-  function close(path: string): void {
-    clients.get(path)?.close();
-    clients.delete(path);
-    verified.delete(path);
   }
 
   const rangeOf = (args: SeriesInFiles, start = NO_TIME_BELOW, stop = NO_TIME_ABOVE) => ({
@@ -121,15 +119,15 @@ export function createReader({
   }: ReaderCalls["latest"]["args"]): Promise<(LastPoint | null)[]> {
     const isText = new Map(ids.map((id, i) => [id, texts[i] === true]));
     const found = new Map<number, LastPoint>();
-    let open = [...new Set(ids)].filter((id) => id !== 0);
     for (const part of parts.toReversed()) {
+      const mayHold = (_: number, i: number) => ((part.has[i >> 3] ?? 0) & (1 << (i & 7))) !== 0;
+      const open = [...new Set(ids.filter(mayHold))].filter((id) => !found.has(id));
       for (let i = 0; i < open.length; i += LATEST_AT_ONCE_MAX) {
         const some = open.slice(i, i + LATEST_AT_ONCE_MAX);
         checkLeft(left);
         for (const [id, point] of await latestFound(part, some, isText)) found.set(id, point);
       }
-      open = open.filter((id) => !found.has(id));
-      if (open.length === 0) break;
+      if (found.size === ids.length) break;
     }
     return ids.map((id) => {
       const point = found.get(id);
@@ -137,7 +135,7 @@ export function createReader({
     });
   }
 
-  /** As `latestInPart`; a month that is damaged does not hide the others. */
+  /** As `latestInPart`; a part that is damaged does not hide the others. */
   async function latestFound(
     part: Part,
     ids: readonly number[],
@@ -195,12 +193,12 @@ export function createReader({
     latest: (args) => inTurn(() => latest(args)),
     forget: (paths) =>
       inTurn(async () => {
-        for (const path of paths) close(path);
+        for (const path of paths) opened.close(path);
         return null;
       }),
     close: () =>
       inTurn(async () => {
-        for (const path of [...clients.keys()]) close(path);
+        await opened.closeAll();
         return null;
       }),
   };

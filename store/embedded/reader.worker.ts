@@ -10,7 +10,7 @@ const tell = (event: ReaderEvent): void => port.postMessage(event);
 serveCalls<ReaderCalls>(
   port,
   createReader({
-    ...(workerData as { dir: string }),
+    ...(workerData as { dir: string; filesMax: number }),
     onFault: ({ path }, chunk, fault) => tell({ event: "fault", path, chunk, fault }),
   }),
 );

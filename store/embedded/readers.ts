@@ -3,6 +3,7 @@ import { StoreError } from "../errors.js";
 import { threadLimits } from "../thread-limits.js";
 import { type Caller, createCaller } from "./calls.js";
 import { asStoreError } from "./failures.js";
+import { readerFilesMax } from "./open-files.js";
 import type { ReaderCalls, ReaderEvent } from "./protocol.js";
 
 export interface Readers {
@@ -37,7 +38,7 @@ export function createReaders({
   function start(place: number): void {
     if (closed) return;
     const worker = new Worker(new URL("./reader.worker.js", import.meta.url), {
-      workerData: { dir },
+      workerData: { dir, filesMax: readerFilesMax(threads) },
       resourceLimits: threadLimits,
     });
     const caller = createCaller<ReaderCalls>(worker, (event) => onFault(event as ReaderEvent));

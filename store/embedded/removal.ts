@@ -1,15 +1,16 @@
 import type { Row, Transaction } from "@libsql/client/sqlite3";
 import type { Catalog } from "./catalog.js";
+import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
 import { type ChunkFault, deleteChunks } from "./files.js";
 import { trimChunk } from "./flush.js";
 import type { Mender } from "./mender.js";
-import type { MonthPart, Parts } from "./parts.js";
+import type { Parts, StoredPart } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 
 export interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */
   sweepStep(): Promise<boolean>;
-  /** Deletes or trims some chunks older than `time` in the months that reach over it; false when done. */
+  /** Deletes or trims some chunks older than `time` in the part that reaches over it; false when done. */
   trimStep(time: number): Promise<boolean>;
 }
 
@@ -28,12 +29,12 @@ export function createRemoval({
   parts: Parts;
   mender: Pick<Mender, "note">;
 }): Removal {
-  let trim: { time: number; part: MonthPart; after: number } | undefined;
+  let trim: { time: number; part: StoredPart; after: number } | undefined;
 
   async function sweepStep(): Promise<boolean> {
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
-    for (const part of parts.list()) {
+    for (const part of parts.holding(series, NO_TIME_BELOW, NO_TIME_ABOVE)) {
       // What of it was put aside goes as well.
       const { rowsAffected } = await parts.use(part, (client) =>
         client.execute({
@@ -60,7 +61,7 @@ export function createRemoval({
   }
 
   /** One stretch of ids behind `after`; answers the last id seen, undefined at the end. */
-  function trimSome(part: MonthPart, after: number, time: number): Promise<number | undefined> {
+  function trimSome(part: StoredPart, after: number, time: number): Promise<number | undefined> {
     const onFault = (fault: ChunkFault): void => mender.note(part, fault);
     return parts.use(part, async (client) => {
       const { rows } = await client.execute({

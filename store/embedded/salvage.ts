@@ -14,7 +14,7 @@ const CHUNKS_AT_ONCE_MAX = 32;
 const ID_MAX = 2 ** 50;
 
 /**
- * Copies every chunk that can be read and is what was written from a damaged month file into a new one; ids stay,
+ * Copies every chunk that can be read and is what was written from a damaged file of points into a new one; ids stay,
  * for they tell which of two chunks wins.
  */
 export async function salvage(

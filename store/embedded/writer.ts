@@ -8,16 +8,24 @@ import { createLock, pause } from "../turns.js";
 import type { Handlers } from "./calls.js";
 import { catalogName, openCatalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { limitRun, mergeRuns, NO_TIME_BELOW, type Run } from "./columns.js";
+import { limitRun, mergeRuns, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
 import type { Gap } from "./gaps.js";
 import { createIntake } from "./intake.js";
+import { createLooking } from "./looking.js";
 import { createMender, gapOf } from "./mender.js";
 import { keyOf, type RemovedScope } from "./names.js";
 import { DamagedPart, openParts } from "./parts.js";
 import { createProgress } from "./progress.js";
-import type { Definitions, FindAnswer, LastPoint, WriterCalls, WriterOptions } from "./protocol.js";
+import type {
+  Definitions,
+  FindAnswer,
+  LastPoint,
+  PartOfSome,
+  WriterCalls,
+  WriterOptions,
+} from "./protocol.js";
 import { createRegistry, type SeriesEntry } from "./registry.js";
 import { createRemoval } from "./removal.js";
 
@@ -39,6 +47,8 @@ const HOUSEKEEPING_IDLE_MS = 30_000;
 /** Housekeeping rests three times as long as it works. */
 const HOUSEKEEPING_REST = 3;
 
+const plain = ({ start, stop, path }: Part): Part => ({ start, stop, path });
+
 /** The thread that holds the newest points and is alone in writing files. */
 export async function openWriter(options: WriterOptions, listeners: WriterListeners): Promise<Writer> {
   const registry = createRegistry();
@@ -46,7 +56,8 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const { dir } = options;
   const { onParts, onDamage, onGap } = listeners;
   const catalog = await openCatalog(dir, listeners);
-  const parts = await openParts({ dir, catalog, onChange: onParts });
+  const { partBytesMin } = options;
+  const parts = await openParts({ dir, catalog, partBytesMin, onChange: onParts });
   const mender = createMender({ dir, catalog, parts, onDamage, onGap });
   await tellGaps();
   await mendAll();
@@ -58,6 +69,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   });
   const intake = createIntake({ registry, flusher, progress });
   const removal = createRemoval({ catalog, parts, mender });
+  const looking = createLooking(parts);
   const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
   let closing = false;
   let wake: () => void = () => undefined;
@@ -90,12 +102,14 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   async function find(args: WriterCalls["find"]["args"]): Promise<FindAnswer> {
     const entry = registry.byHandle(args.handle);
     const id = await idOf(entry);
-    const { start } = args.range;
+    const { start, stop } = args.range;
+    const from = args.before ? floor : Math.max(start ?? NO_TIME_BELOW, floor);
     return {
       id,
       memory: memoryOf(entry, args.range),
       before: args.before && start !== undefined ? lastOf(entry, start) : null,
       floor,
+      parts: id === 0 ? [] : parts.holding(id, from, stop ?? NO_TIME_ABOVE).map(plain),
     };
   }
 
@@ -103,7 +117,22 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     const entries = Array.from(handles, (handle) => registry.byHandle(handle));
     for (const entry of entries) await idOf(entry);
     // a flush may have named a series in between: only now do id and memory belong together
-    return { ids: entries.map((entry) => entry.id), memory: entries.map((entry) => lastOf(entry)), floor };
+    const ids = entries.map((entry) => entry.id);
+    return { ids, memory: entries.map((entry) => lastOf(entry)), floor, parts: partsOfSome(ids) };
+  }
+
+  function partsOfSome(ids: readonly number[]): PartOfSome[] {
+    return parts.list().flatMap((part) => {
+      if (part.stop <= floor) return [];
+      const has = new Uint8Array(Math.ceil(ids.length / 8));
+      let isAny = false;
+      for (const [i, id] of ids.entries()) {
+        if (id === 0 || part.held?.has(id) === false) continue;
+        has[i >> 3] = (has[i >> 3] ?? 0) | (1 << (i & 7));
+        isAny = true;
+      }
+      return isAny ? [{ ...plain(part), has }] : [];
+    });
   }
 
   const isInMemory = ({ slot }: SeriesEntry): boolean => flusher.tables().some((table) => table.has(slot));
@@ -175,7 +204,10 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     if (floor !== NO_TIME_BELOW) await dropOld({ time: floor, retired: [] });
     while (!closing) {
       const more =
-        (await rested(mender.step)) || (await rested(removal.sweepStep)) || (await rested(compaction.step));
+        (await rested(mender.step)) ||
+        (await rested(removal.sweepStep)) ||
+        (await rested(looking.step)) ||
+        (await rested(compaction.step));
       if (!more) await idle();
     }
   }
@@ -200,7 +232,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     }
   }
 
-  /** Before the first answer: months whose files have gone, or are no databases, are told of at once. */
+  /** Before the first answer: parts whose files have gone, or are no databases, are told of at once. */
   async function mendAll(): Promise<void> {
     for (const part of parts.list()) {
       const fault = parts.missing(part) ?? (await headFault(join(dir, part.path)));
@@ -232,7 +264,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
       intake.stop();
       await housekeeping;
       await lock(async () => {
-        parts.close();
+        await parts.close();
         catalog.close();
       });
     }

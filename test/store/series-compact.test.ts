@@ -4,7 +4,7 @@ import { encodeChunk } from "../../store/embedded/chunks.js";
 import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "../../store/embedded/columns.js";
 import { compactSeries } from "../../store/embedded/compact.js";
 import { fetchMerged } from "../../store/embedded/fetch.js";
-import { insertChunks, listChunks, openMonthFile } from "../../store/embedded/files.js";
+import { insertChunks, listChunks, openPartFile } from "../../store/embedded/files.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const ALL = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
@@ -19,7 +19,7 @@ const onFault = (): void => assert.unreachable();
 suite("series compaction", (test) => {
   test("leaves fewer chunks and the same points, the later chunk still winning", async () => {
     await withTempDir(async (dir) => {
-      const client = await openMonthFile(join(dir, PART.path), true);
+      const client = await openPartFile(join(dir, PART.path), true);
       let series = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(chunk, { minLength: 1, maxLength: 30 }), async (chunks) => {

@@ -9,9 +9,11 @@ export const KILL_BATCHES = 120;
 export const KILL_REMOVED_AT = 60;
 const SERIES = 24;
 const POINTS = 300;
+const DAY = 86_400_000_000;
 const FEBRUARY = Date.UTC(2024, 1, 1) * 1000;
 
-export const KILL_OPTIONS = { memtablePointsMax: 2000, readers: 1 };
+/** Flushes of some batches, and files that are cut at every month. */
+export const KILL_OPTIONS = { memtablePointsMax: 2000, readers: 1, partBytesMin: 0 };
 
 export const killSeries: readonly SeriesRef[] = Array.from({ length: SERIES }, (_, i) => ({
   tenant: 1,
@@ -21,12 +23,12 @@ export const killSeries: readonly SeriesRef[] = Array.from({ length: SERIES }, (
   kind: "number",
 }));
 
-/** Batch n: mostly new times over a month's end, some rewritten, some late; the value is n. */
+/** Batch n: mostly new times, a day on, some rewritten, some up to seven weeks late; the value is n. */
 export function killBatch(n: number): Point[] {
   return Array.from({ length: POINTS }, (_, i) => {
     const late = i % 7 === 0 ? (n * 13) % 50 : 0;
     const which = n > KILL_REMOVED_AT ? 1 + (i % (SERIES - 1)) : i % SERIES;
-    const time = FEBRUARY + (n - 60 - late) * 1_000_000 + Math.floor(i / SERIES);
+    const time = FEBRUARY + (n - 60 - late) * DAY + Math.floor(i / SERIES);
     return {
       series: killSeries[which] ?? (killSeries[0] as SeriesRef),
       time,

@@ -11,7 +11,8 @@ import { monthFolderPoints, monthFolderRefs, writeMonthFolder } from "./month-fo
 const JANUARY = Date.UTC(2024, 0, 31, 23, 59) * 1000;
 const FEBRUARY = Date.UTC(2024, 1, 1) * 1000;
 const SECOND = 1_000_000;
-const SMALL = { memtablePointsMax: 50, readers: 1 };
+/** A file a month, and a flush every 50 points. */
+const SMALL = { memtablePointsMax: 50, readers: 1, partBytesMin: 0 };
 
 const ref = (deviceID: string, field: string, kind: Kind = "number"): SeriesRef => ({
   tenant: 1,

@@ -11,7 +11,7 @@ import {
   overlapGroups,
 } from "../../store/embedded/chunks.js";
 import { concatRuns, limitRun, mergeAll, mergeRuns, type Run } from "../../store/embedded/columns.js";
-import { openMonthFileToRead } from "../../store/embedded/files.js";
+import { openPartFileToRead } from "../../store/embedded/files.js";
 import { createMemtable } from "../../store/embedded/memtable.js";
 import { monthOf } from "../../store/embedded/months.js";
 import { openParts } from "../../store/embedded/parts.js";
@@ -239,17 +239,23 @@ suite("series months and progress", (test) => {
   test("a month file is listed only with its tables in it", async () => {
     await withTempDir(async (dir) => {
       const listed: number[] = [];
-      const catalog: Pick<Catalog, "parts" | "addPart"> = {
+      const catalog: Pick<Catalog, "parts" | "addPart" | "setHeld"> = {
+        setHeld: async () => undefined,
         parts: async () => [],
         addPart: async ({ path }) => {
-          const reader = await openMonthFileToRead(join(dir, path));
+          const reader = await openPartFileToRead(join(dir, path));
           listed.push(Number((await reader.execute("select count(*) from chunk")).rows[0]?.[0]));
           reader.close();
         },
       };
-      const parts = await openParts({ dir, catalog: catalog as Catalog, onChange: () => undefined });
+      const parts = await openParts({
+        dir,
+        catalog: catalog as Catalog,
+        partBytesMin: 0,
+        onChange: () => undefined,
+      });
       await parts.ensure(0);
-      parts.close();
+      await parts.close();
       assert.equal(listed, [0]);
     });
   });

@@ -1,0 +1,35 @@
+import { storedSeries } from "./files.js";
+import { createHeld } from "./held.js";
+import type { Parts, StoredPart } from "./parts.js";
+
+/** Looks through parts of which it is not known what they hold: those of an older format, of a backup, of a kill. */
+export interface Looking {
+  /** Looks at some series of one part; false when all parts are known. */
+  step(): Promise<boolean>;
+}
+
+const seriesAStepMax = 4096;
+
+export function createLooking(parts: Parts): Looking {
+  let look: { part: StoredPart; after: number } | undefined;
+
+  return {
+    step: async () => {
+      if (look === undefined || !parts.list().includes(look.part)) {
+        const part = parts.list().find(({ held }) => held === null);
+        if (part === undefined) return false;
+        part.looking = createHeld();
+        look = { part, after: 0 };
+      }
+      const { part, after } = look;
+      const series = await parts.use(part, (client) => storedSeries(client, after, seriesAStepMax));
+      part.looking?.add(series);
+      look.after = series.at(-1) ?? after;
+      if (series.length < seriesAStepMax) {
+        await parts.looked(part);
+        look = undefined;
+      }
+      return true;
+    },
+  };
+}
