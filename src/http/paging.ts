@@ -186,7 +186,10 @@ export function refusedParameters(
 
 /** @throws ApiError PARAMETER_INVALID naming each parameter that cannot be a filter */
 export function refuseParameters(url: string, refused: ReadonlySet<string>): void {
-  const wrong = [...new URL(url).searchParams].filter(([name, value]) => value !== "" && refused.has(name));
+  // Of the text: an address that is found by its path need not be a URL as a whole.
+  const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
+  const given = [...new URLSearchParams(query)];
+  const wrong = given.filter(([name, value]) => value !== "" && refused.has(name));
   if (wrong.length > 0) throw invalid(Object.fromEntries(wrong.map(([name]) => [name, refusal(name)])));
 }
 

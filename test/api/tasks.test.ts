@@ -195,7 +195,9 @@ suite("task runner, places apart", (test) => {
       const begin = (tenant: number, kind: string) => runner.start({ ...actor, tenant }, kind, {});
       const first = await begin(1, "send");
       for (let i = 0; i < 3; i++) await begin(1, "send");
-      for (let i = 0; i < tasksRunningMax; i++) await begin(2, "export");
+      // One tenant leaves a place to others.
+      for (let i = 1; i < tasksRunningMax; i++) await begin(2, "export");
+      await begin(4, "export");
       await begun(1 + tasksRunningMax);
       assert.is(running.filter((one) => one === "send 1").length, 1, "one of the tenant");
       await begin(3, "send");
@@ -206,7 +208,7 @@ suite("task runner, places apart", (test) => {
       assert.is(running.length, 2 + tasksRunningMax, "both kinds of places are taken");
       ends.get(first)?.();
       await begun(3 + tasksRunningMax);
-      assert.is(running.at(-1), "send 1", "the next in its order");
+      assert.is(running.at(-1), "send 1", "whose turn is longest ago");
       const closing = runner.close();
       for (const end of ends.values()) end();
       await closing;
