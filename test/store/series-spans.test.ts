@@ -222,7 +222,10 @@ suite("files of points", (test) => {
       // The removed device's points are swept, and each file is looked through, behind the first answers.
       const store = await openLibsqlSeriesStore({ dir, readers: 1 });
       const unknown = () => rowsOf(dir, "select count(*) from part where held is null");
-      await until(async () => (await unknown())[0]?.[0] === 0, { what: "all files known", timeoutMs: 60_000 });
+      await until(async () => (await unknown())[0]?.[0] === 0, {
+        what: "all files known",
+        timeoutMs: 60_000,
+      });
       assert.equal(await pairsOf(store, number), sorted(model));
       await store.close();
       const client = createClient({ url: `file:${join(dir, "points-1969-12.db")}`, concurrency: 1 });
