@@ -82,7 +82,7 @@ worldSuite("app templates", (test, world) => {
   test("defaultValues are read by id and value, and answered with their data points", async () => {
     const owner = await productOf(await point());
     const made = [await makeDataPoint(world, owner), await makeDataPoint(world, owner, { pointDataType: 5 })];
-    const values = [true, { level: [1, "\ud800"] }];
+    const values = [true, { level: [1, "\u{1f600}"] }];
     const defaultValues = made.map(({ id }, i) => ({ id, value: values[i] })).reverse();
     const template = await makeAppTemplate(world, await point(), { defaultValues });
     const expected = defaultValues.map(({ id, value }) => {
@@ -98,6 +98,8 @@ worldSuite("app templates", (test, world) => {
       [[made[0]?.id, null]],
     );
     assert.equal((await put(template, { defaultValues: null })).record.defaultValues, []);
+    const half = [{ id: Number(made[0]?.id), value: ["\ud800"] }];
+    refused(await put(template, { defaultValues: half }), "PARAMETER_INVALID", "defaultValues");
   });
 
   test("data points and streams must be the product's, default values and places of their shape", async () => {

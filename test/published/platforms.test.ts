@@ -1,6 +1,7 @@
 /** Faults published of ThingsBoard, ChirpStack, Grafana and InfluxDB, each replayed in kind. */
 import { createHmac } from "node:crypto";
 import { exchange } from "../api/raw-http.js";
+import { ended } from "../api/transfer.js";
 import { deviceBody, productBody } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
 import { codeOf, connectPacket, openClient, publishing } from "../mqtt/raw-client.js";
@@ -301,5 +302,14 @@ publishedSuite("platforms", (test, world, scene) => {
       const key = await world.keyOf(role);
       refused(await world.call("GET", "/api/v1/api_keys", undefined, { key }), "PERMISSION_DENIED");
     }
+  });
+
+  test("CVE-2024-30896 (InfluxDB): whoever may not export gets no link to a file with tokens", async () => {
+    const reply = await world.call("GET", "/api/v1/devices_export?format=csv");
+    const status = await ended(world, reply);
+    assert.ok(status.excelPath, JSON.stringify(status));
+    const key = await world.keyOf("viewer");
+    const seen = await world.call("GET", String(reply.record.statusUrl), undefined, { key });
+    assert.not.ok(seen.text.includes("token="), seen.text);
   });
 });
