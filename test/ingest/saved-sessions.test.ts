@@ -143,7 +143,11 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   return settled(journal);
 }
 
-const settled = (journal: Journal): Promise<void> => journal.waitFor(journal.appendedID - 1);
+/** Messages to devices are appended at the end of the turn that they were sent in. */
+async function settled(journal: Journal): Promise<void> {
+  await Promise.resolve();
+  await journal.waitFor(journal.appendedID - 1);
+}
 
 function connect({ records, links }: Run, step: Extract<Step, { do: "connect" }>): void {
   const { client: clientID, clean: cleanStart, expiry: sessionExpiry } = step;
