@@ -1,9 +1,9 @@
 /** The newest points of many series of one device: a few questions for all of them, however many they are. */
 import type { StoreError } from "../errors.js";
-import type { Columns, ReadRange, SeriesRef } from "../series.js";
+import type { Columns, Kind, ReadRange, SeriesRef } from "../series.js";
 import type { Questioner } from "./client.js";
 import { mismatch } from "./conflicts.js";
-import { createColumns, type ForeignValue, readFieldRows } from "./csv.js";
+import { createColumns, type ForeignValue, type RowSink, readFieldRows } from "./csv.js";
 import { fluxFields, fluxLastOfFields } from "./flux.js";
 import { influxName } from "./lines.js";
 import { cut, firstWidth, spanOf, widened } from "./reading.js";
@@ -44,12 +44,12 @@ export async function newestOfFields(
   const answers = () => searches.map(({ found }) => found);
   if (span.start >= span.stop || wanted < 1) return answers();
   await inRequests(searches, 1, async (some) => {
-    const { columns } = await ask(client, bucket, some, (refs) =>
+    const { columns } = await ask(client, bucket, some, createLast, (refs) =>
       fluxLastOfFields(bucket, refs, span.start, span.stop),
     );
     for (const search of some) {
       search.found = columns.get(search) ?? search.found;
-      if ("times" in search.found) search.edge = search.found.times[0];
+      if ("times" in search.found) search.edge = search.found.times.at(-1);
     }
   });
   const isOpen = (search: Search): boolean => search.edge !== undefined && "times" in search.found;
@@ -76,7 +76,7 @@ async function step(
   const rowsMax = Math.max(...some.map((search) => search.rowsMax));
   const start = Math.max(span.start, Math.min(...edges) + 1 - width);
   const stop = Math.max(...edges) + 1;
-  const { columns, rows } = await ask(client, bucket, some, (refs) =>
+  const { columns, rows } = await ask(client, bucket, some, createColumns, (refs) =>
     fluxFields(bucket, refs, start, stop, rowsMax),
   );
   for (const search of some) {
@@ -115,22 +115,40 @@ async function inRequests(
   for (let from = 0; from < searches.length; from += most) await work(searches.slice(from, from + most));
 }
 
+/** What the rows of a series become. */
+type Growing = (kind: Kind) => { add: RowSink; columns(): Columns };
+
+/** The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers. */
+function createLast(kind: Kind): ReturnType<Growing> {
+  let last: { readonly time: number; readonly value: number | string } | undefined;
+  const add: RowSink = (time, value) => {
+    if (last === undefined || time >= last.time) last = { time, value };
+  };
+  const columns = (): Columns => {
+    const one = createColumns(kind);
+    if (last !== undefined) one.add(last.time, last.value);
+    return one.columns();
+  };
+  return { add, columns };
+}
+
 /** Columns and numbers of rows, by search; none where a series has no row. */
 async function ask(
   client: Questioner,
   bucket: string,
   some: readonly Search[],
+  growingOf: Growing,
   flux: (series: readonly SeriesRef[]) => string,
 ): Promise<{ columns: Map<Search, Columns | StoreError>; rows: Map<Search, number> }> {
   const byField = new Map(some.map((search) => [influxName(search.series.field), search]));
-  const growing = new Map<Search, ReturnType<typeof createColumns>>();
+  const growing = new Map<Search, ReturnType<Growing>>();
   const foreign = new Map<Search, StoreError>();
   const rows = new Map<Search, number>();
   await readFieldRows(client.query(flux(some.map(({ series }) => series))), (field) => {
     const search = byField.get(field);
     if (search === undefined) return null;
     const { series } = search;
-    const grown = growing.get(search) ?? createColumns(series.kind);
+    const grown = growing.get(search) ?? growingOf(series.kind);
     growing.set(search, grown);
     return {
       kind: series.kind,

@@ -94,6 +94,47 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     assert.equal(await store.readNewest([], {}, 5), []);
   });
 
+  test("the newest point in the last microsecond of an hour is one among those before it, and told once", async () => {
+    const store = await use();
+    const deviceID = newDevice();
+    const stop = base + 60 * minute;
+    assert.is(stop % (60 * minute), 0, "a whole hour");
+    const series = (["number", "text", "boolean"] as const).flatMap((kind) =>
+      Array.from({ length: 4 }, (_, n) => newSeries(kind, deviceID, `${kind}.${n}`)),
+    );
+    const sample = ({ kind }: SeriesRef, i: number) =>
+      kind === "text" ? `${i}` : kind === "boolean" ? i % 2 === 0 : i;
+    // Of each kind: both, the last microsecond alone, one before it alone, and one behind the range as well.
+    const times = [
+      [stop - 30 * minute, stop - 1],
+      [stop - 1],
+      [stop - 2],
+      [stop - 30 * minute, stop - 1, stop, stop + 1],
+    ];
+    for (const [n, one] of series.entries()) {
+      const own = times[n % 4] ?? [];
+      await store.write(
+        pointsOf(one, ...own.map((time, i): [number, ReturnType<typeof sample>] => [time, sample(one, i)])),
+        nextID(),
+      );
+    }
+    for (const newest of [1, 2, 100]) {
+      for (const range of [{ stop }, { start: base, stop }, { start: stop - 2, stop }]) {
+        const found = await store.readNewest(series, range, newest);
+        for (const [n, one] of series.entries()) {
+          const together = found[n];
+          assert.ok(together !== undefined && "times" in together);
+          const told = JSON.stringify({ field: one.field, newest, range });
+          const held = (times[n % 4] ?? []).filter(
+            (time) => time < stop && time >= ("start" in range ? range.start : 0),
+          );
+          assert.equal([...together.times], held.slice(-newest), told);
+          assert.equal(pairsOf(together), pairsOf(await store.read(one, { ...range, newest })), told);
+        }
+      }
+    }
+  });
+
   test("whoever leaves is asked nothing more for, and nobody else notices", async () => {
     const store = await use();
     const series = newSeries();
