@@ -55,7 +55,9 @@ export function createQuestions(
     const [first] = series;
     if (first === undefined) return [];
     const parts = series.map((one) => conflicts.part(one, range, "newest"));
-    const sound = series.filter((_, i) => parts[i]?.conflict === undefined);
+    // Together they share one range, none of it in a shard that must not be asked.
+    const { stop = Number.POSITIVE_INFINITY } = range;
+    const sound = series.filter((_, i) => parts[i]?.conflict === undefined && parts[i]?.stop === stop);
     const found = await newestOfFields(of(first), bucket, sound, range, newest);
     const bySeries = new Map(sound.map((one, i) => [one, found[i] as Columns | StoreError]));
     const answers: (Columns | StoreError)[] = [];

@@ -258,6 +258,45 @@ influxSuite("a stretch of time that InfluxDB holds with another type", (test, in
     await close();
   });
 
+  test("does not change what several series are told together: each is told what it is alone", async () => {
+    const server = await influx();
+    const { store, close } = await open(server);
+    const { a, b, hum, after } = await conflictAmongGood(server, newDevice(), store);
+    const flag = { ...newSeries("boolean", "a", "flag"), productID: a.productID };
+    await store.write(pointsOf(flag, [monday - 5, true], [inShard - 1, false]), nextID());
+    // What something else has written for the device itself lies where the question must not reach.
+    await writeAs(server, `${a.productID},device=a temp="cold" ${inShard - 7200e6}000`);
+    const series = [hum, a, flag];
+    for (const range of [
+      {},
+      { stop: inShard },
+      { stop: inShard - 3600e6 },
+      { start: monday, stop: inShard },
+      { stop: monday },
+      { start: after },
+      { stop: after + 1 },
+    ]) {
+      for (const newest of [1, 2, 5]) {
+        const found = await store.readNewest(series, range, newest);
+        for (const [i, one] of series.entries()) {
+          const told = JSON.stringify({ field: one.field, range, newest });
+          const together = found[i];
+          const alone = await store.read(one, { ...range, newest }).catch((error: unknown) => error);
+          if (alone instanceof StoreError) {
+            assert.is(together instanceof StoreError && together.code, alone.code, told);
+          } else assert.equal(together, alone, told);
+        }
+      }
+    }
+    const [temp] = await store.readNewest([a], { stop: inShard }, 5);
+    assert.ok(temp !== undefined && "values" in temp, "up to the refused");
+    assert.equal([...temp.values], [1, 2]);
+    const [other] = await store.readNewest([b], { stop: inShard }, 1);
+    assert.ok(other !== undefined && "values" in other);
+    assert.equal([...other.values], [2]);
+    await close();
+  });
+
   test("is not passed over in silence by an increase, which needs the point before its range", async () => {
     const server = await influx();
     const { store, close } = await open(server);
