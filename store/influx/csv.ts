@@ -181,10 +181,25 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
     try {
       checkType(sink.kind, datatypes.at(fieldFirst ? -1 : -2) ?? "");
     } catch (error) {
-      if (!(error instanceof ForeignValue)) throw error;
-      sink.onForeign(error);
-      sink = null;
+      passOver(sink, error);
     }
+  }
+
+  /** Other fields are read on. */
+  function passOver(told: FieldSink, error: unknown): void {
+    if (!(error instanceof ForeignValue)) throw error;
+    told.onForeign(error);
+    sink = null;
+  }
+
+  function addText(to: FieldSink, time: number, cell: string): void {
+    let value: string;
+    try {
+      value = parseText(cell); // of any type: as JSON all are strings to Flux
+    } catch (error) {
+      return passOver(to, error);
+    }
+    to.add(time, value);
   }
 
   return (bytes, start, end) => {
@@ -217,11 +232,8 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
     if (!isSame) begin(bytes.subarray(fieldAt, fieldEnd));
     if (sink === null) return;
     const time = timeOf(bytes, timeAt, valueAt - 1);
-    const isText = sink.kind === "text";
-    sink.add(
-      time,
-      isText ? parseText(bytes.toString("utf8", valueAt, valueEnd)) : parseNumber(bytes, valueAt, valueEnd),
-    );
+    if (sink.kind === "text") addText(sink, time, bytes.toString("utf8", valueAt, valueEnd));
+    else sink.add(time, parseNumber(bytes, valueAt, valueEnd));
   };
 }
 

@@ -58,10 +58,13 @@ export function createQuestions(
     // Together they share one range, none of it in a shard that must not be asked.
     const { stop = Number.POSITIVE_INFINITY } = range;
     const sound = series.filter((_, i) => parts[i]?.conflict === undefined && parts[i]?.stop === stop);
-    const found = await newestOfFields(of(first), bucket, sound, range, newest);
-    const bySeries = new Map(sound.map((one, i) => [one, found[i] as Columns | StoreError]));
+    const found = await newestOfFields(of(first), bucket, sound, range, newest).catch((error: unknown) => {
+      if (error instanceof ForeignValue) return []; // the engine does not say of which series
+      throw error;
+    });
+    const bySeries = new Map(sound.map((one, i) => [one, found[i]]));
     const answers: (Columns | StoreError)[] = [];
-    // Which points of these can be told depends on where the others' lie.
+    // Which points of these can be told depends on where the others' lie, or on what the engine holds.
     for (const one of series)
       answers.push(bySeries.get(one) ?? (await readOrError(one, { ...range, newest })));
     return answers;

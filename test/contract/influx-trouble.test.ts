@@ -107,6 +107,10 @@ influxSuite("a field that something else writes in InfluxDB", (test, influx) => 
       ...Object.fromEntries(times),
       read: () => store.read(series, { start, stop }),
       newest: () => store.read(series, { newest: 2 }),
+      together: async () => {
+        const [found] = await store.readNewest([series], {}, 2);
+        if (found instanceof StoreError) throw found;
+      },
       latest: async () => {
         const [latest] = await store.latest([series]);
         if (latest && "error" in latest) throw latest.error;
@@ -195,6 +199,18 @@ influxSuite("a field that something else writes in InfluxDB", (test, influx) => 
       assert.is((await refusal(() => store.read(series, {}))).code, "MISMATCH");
       const [latest] = await store.latest([series]);
       assert.ok(latest && "error" in latest && latest.error.code === "MISMATCH");
+      const [before, behind] = ["a", "z"].map((field) => ({ ...series, field })) as [SeriesRef, SeriesRef];
+      await store.write(
+        [...pointsOf(before, [inShard, "x"]), ...pointsOf(behind, [inShard - 1, "5"], [inShard, "y"])],
+        nextID(),
+      );
+      for (const newest of [1, 2, 10]) {
+        const [first, foreign, last] = await store.readNewest([before, series, behind], {}, newest);
+        assert.ok(foreign instanceof StoreError && foreign.code === "MISMATCH", `${newest} of ${value}`);
+        assert.equal(Object.keys(foreign.fields), ["note"]);
+        assert.equal(first && "values" in first && first.values, ["x"]);
+        assert.equal(last && "values" in last && last.values, ["5", "y"].slice(-newest));
+      }
     }
     await close();
   });
