@@ -33,10 +33,10 @@ export function createReaders({
   onFault: (event: ReaderEvent) => void;
 }): Readers {
   const readers: Reader[] = [];
-  let closed = false;
+  let closing: Promise<void> | undefined;
 
   function start(place: number): void {
-    if (closed) return;
+    if (closing !== undefined) return;
     const worker = new Worker(new URL("./reader.worker.js", import.meta.url), {
       workerData: { dir, filesMax: readerFilesMax(threads) },
       resourceLimits: threadLimits,
@@ -45,7 +45,7 @@ export function createReaders({
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
-      if (!closed) setTimeout(start, RESTART_PAUSE_MS, place).unref();
+      if (closing === undefined) setTimeout(start, RESTART_PAUSE_MS, place).unref();
     });
     readers[place] = { worker, caller };
   }
@@ -57,24 +57,33 @@ export function createReaders({
     return working.toSorted((a, b) => a.caller.waiting() - b.caller.waiting())[0] ?? readers[0];
   };
 
+  const isClosed = (): StoreError => new StoreError("UNAVAILABLE", "cannot read series: the store is closed");
+
+  async function closeAll(): Promise<void> {
+    await Promise.allSettled(readers.map(({ caller }) => caller.call("close", null)));
+    for (const { caller, worker } of readers) {
+      caller.fail(isClosed());
+      await worker.terminate();
+    }
+  }
+
   return {
     call: (name, args, more) => {
+      // A reader that has let go of its files must get no call: it is ended, and within one that aborts the process.
+      if (closing !== undefined) return Promise.reject(isClosed());
       const reader = leastBusy();
       if (reader === undefined)
         return Promise.reject(new StoreError("UNAVAILABLE", "cannot read series: no reader"));
       return reader.caller.call(name, args, more);
     },
     forget: async (paths) => {
+      if (closing !== undefined) return closing;
       // one that has died holds nothing any more
       await Promise.allSettled(readers.map(({ caller }) => caller.call("forget", paths)));
     },
-    close: async () => {
-      closed = true;
-      await Promise.allSettled(readers.map(({ caller }) => caller.call("close", null)));
-      for (const { caller, worker } of readers) {
-        caller.fail(new StoreError("UNAVAILABLE", "cannot read series: the store is closed"));
-        await worker.terminate();
-      }
+    close: () => {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }

@@ -16,6 +16,8 @@ import { createMemtable } from "../../store/embedded/memtable.js";
 import { monthOf } from "../../store/embedded/months.js";
 import { openParts } from "../../store/embedded/parts.js";
 import { createProgress } from "../../store/embedded/progress.js";
+import { createReaders } from "../../store/embedded/readers.js";
+import { StoreError } from "../../store/errors.js";
 import type { Aggregate } from "../../store/series.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
@@ -274,5 +276,27 @@ suite("series months and progress", (test) => {
     progress.begin(0);
     progress.fail(0);
     assert.is(progress.settled(), 40);
+  });
+});
+
+suite("series readers", (test) => {
+  test("are given nothing more once they are being closed, not even to forget a file", async () => {
+    await withTempDir(async (dir) => {
+      const readers = createReaders({ dir, threads: 2, onFault: () => undefined });
+      await readers.call("forget", []);
+      const closing = readers.close();
+      let isOver = false;
+      void closing.then(() => {
+        isOver = true;
+      });
+      const answer = readers.call("forget", ["points-2025-01.db"]).catch((error: unknown) => error);
+      const told = await Promise.race([answer, new Promise((resolve) => process.nextTick(resolve))]);
+      assert.ok(told instanceof StoreError && told.code === "UNAVAILABLE", "at once");
+      await readers.forget(["points-2025-01.db"]);
+      assert.ok(isOver, "closed, they hold no file");
+      await closing;
+      const late = await readers.call("forget", []).catch((error: unknown) => error);
+      assert.ok(late instanceof StoreError && late.code === "UNAVAILABLE");
+    });
   });
 });
