@@ -58,7 +58,7 @@ export interface Parts {
   ensure(time: number): Promise<Standing>;
   /** Points of [low, high] (both held) are on their way into the part. */
   expect(part: StoredPart, low: number, high: number): void;
-  /** What is lost with the part: as far as it is known, the months of what was flushed into it. */
+  /** What is lost with the part: as far as it is known, the months of what was flushed into it or is about to be. */
   lost(part: StoredPart): Part;
   /** On record before the first chunk of a series is in the part. */
   hold(part: StoredPart, series: readonly number[]): Promise<void>;
@@ -285,9 +285,10 @@ export async function openParts(deps: {
     expect: (part, low, high) => {
       part.coming = both(part.coming, { low, high });
     },
-    lost: ({ start, stop, path, flushed }) => {
+    lost: ({ start, stop, path, flushed, coming }) => {
       if (flushed === null || flushed === undefined) return { start, stop, path };
-      const [low, high] = [monthOf(flushed.low).start, monthOf(flushed.high).stop];
+      const times = both(flushed, coming) ?? flushed;
+      const [low, high] = [monthOf(times.low).start, monthOf(times.high).stop];
       return { start: Math.max(start, low), stop: Math.min(stop, high), path };
     },
     hold,

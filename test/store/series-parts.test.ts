@@ -2,6 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { createAggregation } from "../../store/aggregation.js";
 import type { Catalog } from "../../store/embedded/catalog.js";
+import { PART_FORMAT } from "../../store/embedded/catalog-schema.js";
 import {
   CHUNK_POINTS_MAX,
   chunksToCompact,
@@ -259,6 +260,37 @@ suite("series months and progress", (test) => {
       await parts.ensure(0);
       await parts.close();
       assert.equal(listed, [0]);
+    });
+  });
+
+  test("with a part is lost what was flushed into it, and what is on its way into it", async () => {
+    await withTempDir(async (dir) => {
+      const month = (n: number) => monthOf(Date.UTC(2025, n, 10) * 1000);
+      const at = (n: number) => month(n).start + 86_400e6;
+      const catalog: Pick<Catalog, "parts"> = {
+        parts: async () => [
+          {
+            ...{ start: month(0).start, stop: month(11).stop, path: "points-2025-01.db" },
+            ...{ dropped: false, format: PART_FORMAT, loose: 0, held: null, file: null },
+            flushed: { low: at(3), high: at(4) },
+          },
+        ],
+      };
+      const parts = await openParts({
+        ...{ dir, catalog: catalog as Catalog, partBytesMin: 0, onChange: () => undefined },
+      });
+      const [part] = parts.list();
+      assert.ok(part !== undefined);
+      const lost = () => {
+        const { start, stop } = parts.lost(part);
+        return [start, stop];
+      };
+      assert.equal(lost(), [month(3).start, month(4).stop]);
+      parts.expect(part, at(6), at(7));
+      assert.equal(lost(), [month(3).start, month(7).stop]);
+      parts.expect(part, at(1), at(1));
+      assert.equal(lost(), [month(1).start, month(7).stop]);
+      await parts.close();
     });
   });
 
