@@ -64,7 +64,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
         if (subscription === null) {
           throw new ApiError("RESOURCE_LIMITED", "too many live feeds are open, close some");
         }
-        const feed = { device, subscription, last, write, mayGoOn };
+        const feed = { device, subscription, last, write, mayGoOn, signal: request.signal };
         const stalled = () => {
           subscription.giveUp();
           hangUp();
@@ -107,6 +107,8 @@ interface Feed {
   readonly write: (micros: number) => string | number;
   /** Whether the caller may still read this device. */
   readonly mayGoOn: () => Promise<boolean>;
+  /** Aborted once the client has gone. */
+  readonly signal: AbortSignal;
 }
 
 const encoder = new TextEncoder();
@@ -166,9 +168,15 @@ function jsonOf({ pointDataType }: DataPoint, value: LiveEvent["value"]): string
 
 /** What a client that was connected before missed and is no longer held: from the store, by its time. */
 async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerator<Uint8Array, void> {
-  const { subscription, last, device } = feed;
+  const { subscription, last, device, signal } = feed;
   if (last === null || subscription.resumed) return;
-  const { events, untold } = await newestSince(deps, device, last.time);
+  const found = await newestSince(deps, device, last.time, signal).catch((error: unknown) => {
+    subscription.close();
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (found === null) return;
+  const { events, untold } = found;
   if (!subscription.hold(events)) return;
   for (const why of untold) yield encoder.encode(`: ${why.replaceAll(/[\r\n]/g, " ")}\n\n`);
   for (let from = 0; from < events.length; from += replayedAtOnce) {

@@ -1,7 +1,7 @@
 import { bytesOfEvent, type LiveEvent, liveEvent } from "../../ingest/live-log.js";
 import { type DataPoint, kindOf } from "../../store/data-points.js";
 import { StoreError } from "../../store/errors.js";
-import type { SeriesRef, SeriesStore } from "../../store/series.js";
+import type { SeriesQuestions, SeriesRef } from "../../store/series.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 
@@ -23,12 +23,15 @@ export interface Replayed {
 /**
  * The newest points of a device behind a time, of each data point its part of what is left of the bounds; one that is being stored
  * meanwhile may come twice. The feed goes on without a data point of which the store cannot tell.
+ * @param signal ends the questions: nobody waits for the answer any more. @throws StoreError UNAVAILABLE, then too
  */
 export async function newestSince(
   { catalog, series, refs }: Pick<AppDeps, "catalog" | "series" | "refs">,
   device: DeviceRef,
   time: number,
+  signal: AbortSignal,
 ): Promise<Replayed> {
+  const store = series.under(signal);
   const { points } = await catalog.model(device.productIntID);
   const reported = points.filter((point) => point.dataTransType !== issueOnly);
   const left = { points: replayPointsMax, bytes: replayBytesMax };
@@ -39,7 +42,7 @@ export async function newestSince(
     const most = { points: part(left.points), bytes: part(left.bytes) };
     const ref = refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
     try {
-      const found = await newestOf(series, ref, point, time + 1, most);
+      const found = await newestOf(store, ref, point, time + 1, most);
       left.points -= found.length;
       left.bytes -= found.reduce((sum, event) => sum + bytesOfEvent(event), 0);
       for (const event of found) events.push(event);
@@ -53,7 +56,7 @@ export async function newestSince(
 
 /** The newest points of a series from `start` on, newest first: texts by and by, until their bytes are enough. */
 async function newestOf(
-  store: Pick<SeriesStore, "read">,
+  store: Pick<SeriesQuestions, "read">,
   ref: SeriesRef,
   { field }: DataPoint,
   start: number,
