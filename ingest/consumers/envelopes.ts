@@ -7,6 +7,7 @@ import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { createCarriers } from "./carriers.js";
+import { liesInRecord } from "./failures.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
@@ -79,7 +80,8 @@ export async function openEnvelopes(
     try {
       await expand(envelope);
     } catch (error) {
-      progress.delete(envelope.id);
+      // What is only away is tried again, and goes on where it was.
+      if (liesInRecord(error)) progress.delete(envelope.id);
       throw error;
     }
   }

@@ -64,7 +64,7 @@ export function createDownlinkRecords(
       extra:
         one === null ? recipientsExtra(properties, to) : messageExtra(properties, { receipt: one.receipt }),
     };
-    journal.append(input, () => {
+    const appended = (): void => {
       for (const { device, receipt, settled, kept } of to) {
         const copies = firstOf(settled);
         const published = { topic, payload, qos, properties, receipt, retain: false, at };
@@ -72,7 +72,16 @@ export function createDownlinkRecords(
         copies.begin(awaited);
         kept();
       }
-    });
+    };
+    try {
+      journal.append(input, appended);
+    } catch {
+      // It can be on no record: it has failed, and nothing else that goes in this turn.
+      for (const { settled, kept } of to) {
+        settled(false);
+        kept();
+      }
+    }
   }
 
   return {

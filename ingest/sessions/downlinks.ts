@@ -56,6 +56,9 @@ export interface DownlinksDeps {
   readonly now: () => number;
 }
 
+/** Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its topic. */
+const downlinkBytesMax = 640 * 1024;
+
 export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     const space = spaces.get(entry.id);
@@ -86,6 +89,7 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
       const found = reachOf(to, downlink.topic, downlink.qos);
       if (found === null) return "none";
       const message = { ...downlink, properties: expiry(ttl) };
+      if (message.payload.length > downlinkBytesMax) return "none";
       if (found.outlives) {
         // No queue would take it: then it need not go by the disk.
         if (!spaces.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";

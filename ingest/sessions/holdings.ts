@@ -75,7 +75,7 @@ export function createHoldings(deps: HoldingsDeps): Holdings {
     const grown = bytes - oldBytes;
     const full =
       (old === undefined && space.retained.size >= retainedMessagesMax) ||
-      space.retainedBytes + grown > retainedBytesMax ||
+      (grown > 0 && space.retainedBytes + grown > retainedBytesMax) ||
       (grown > 0 && !held.take(space.tenant, grown));
     if (bytes > 0 && full) return count(meter.dropped, "retained_full");
     if (bytes === 0 && old === undefined) return;

@@ -88,7 +88,6 @@ export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans 
     const points = await dataPointsOf(db, productIntID);
     const resources = await resourcesOf(db, productIntID);
     const rules = await alertRulesOf(db, productIntID);
-    await compileAll(rules, compile);
     const records = [
       recordName("product", productIntID),
       ...points.map(({ id }) => recordName("data_point", id)),

@@ -201,6 +201,21 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     await client.endAsync();
   });
 
+  test("what its gateway's inbox would make larger than a record has failed, and costs nobody else", async () => {
+    const gateway = await makeGateway(world, product);
+    const child = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
+    const raw = await rawConnected(world.mqtt, gateway, kept);
+    const large = "\u0001".repeat(131_100);
+    const answers = await Promise.all([
+      publish(child, { payload: large }),
+      publish(child, { payload: "on" }),
+    ]);
+    assert.equal(answers, ["failed", "successful"]);
+    assert.is(await publish(child, { payload: "off" }), "successful");
+    await raw.many("publish", 2);
+    await raw.cut();
+  });
+
   test("a gateway's control logs show the object that the payload is", async () => {
     const gateway = await makeGateway(world, product);
     const client = await world.connect(gateway);

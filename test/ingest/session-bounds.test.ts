@@ -138,6 +138,21 @@ suite("bounds of sessions", (test) => {
     assert.ok((spaces.get(1)?.retainedBytes ?? 0) <= retainedBytesMax);
   });
 
+  test("where more is retained than there may be, by how an earlier version counted, values go on in their places", () => {
+    const { spaces, dropped, away, publish } = begin();
+    away("a");
+    for (let i = 0; i < 10; i++) publish(`${i}`, 100, { retain: true });
+    const space = spaces.get(1);
+    assert.ok(space);
+    space.retainedBytes += retainedBytesMax;
+    publish("3", 99, { retain: true });
+    assert.is(space.retained.get("3")?.payload.length, 99);
+    publish("4", 101, { retain: true });
+    assert.is(space.retained.get("4")?.payload.length, 100, "nothing grows");
+    assert.is(dropped("retained_full"), 1);
+    space.retainedBytes -= retainedBytesMax;
+  });
+
   test("one tenant's full queues cost another nothing, and leave room to newcomers", () => {
     const heldBytesMax = 16 * 1024 * kibi;
     const { spaces, dropped, away, publish } = begin({ ...sessionBounds, heldBytesMax });

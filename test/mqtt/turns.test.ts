@@ -80,18 +80,46 @@ suite("a budget of work", (test) => {
     budget.give(250);
     await pause(0);
     assert.equal(called, ["a"], "as many as there is room for");
-    assert.is(budget.take(60), true);
+    assert.is(budget.take(10), false, "nobody goes past those that wait");
     budget.give(60);
     await pause(0);
     assert.equal(called, ["a", "b", "c"]);
-    assert.equal([budget.take(60), budget.take(10), budget.take(40)], [true, true, false]);
+    assert.equal([budget.take(40), budget.take(30)], [false, true], "what was called has been taken");
+  });
+
+  test("who is called and needs it no more gives it back, and the next one is called", async () => {
+    const budget = createWorkBudget(100);
+    assert.is(budget.take(100), true);
+    const called: string[] = [];
+    void budget.room(100).then(() => {
+      called.push("gone");
+      budget.give(100);
+    });
+    void budget.room(70).then(() => called.push("next"));
+    budget.give(100);
+    await pause(0);
+    assert.equal(called, ["gone", "next"]);
+  });
+
+  test("one that is larger than all of it comes to its turn although others ask all the time", async () => {
+    const budget = createWorkBudget(100);
+    assert.is(budget.take(60), true);
+    let came = false;
+    void budget.room(1000).then(() => {
+      came = true;
+    });
+    assert.is(budget.take(30), false);
+    budget.give(60);
+    await pause(0);
+    assert.ok(came);
   });
 
   test("gives room at once where nobody waits", async () => {
     const budget = createWorkBudget(100);
     await budget.room(500);
-    assert.is(budget.take(40), true);
+    assert.is(budget.take(40), false, "it has been taken");
+    budget.give(500);
     await budget.room(60);
-    assert.is(budget.take(60), true);
+    assert.equal([budget.take(60), budget.take(40)], [false, true]);
   });
 });

@@ -248,6 +248,8 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
 
   /** The peer has taken all that it was sent. */
   #drained(): void {
+    // Nothing is read meanwhile: that it takes what it is handed says that it is there.
+    if (this.#conversation?.handingOver.isHandingOver === true) this.#heardAt = this.#context.monotonic();
     if (this.#hasMore) this.#context.turns.later(this);
     else this.resumeIfRoom();
   }

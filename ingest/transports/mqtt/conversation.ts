@@ -113,6 +113,7 @@ export class Conversation {
   /** The connection has ended. */
   close(): void {
     if (this.#state.link === this.#deliveries) this.#state.link = null;
+    this.#inbound.giveWork();
   }
 
   isFull(share: number): boolean {
@@ -224,18 +225,21 @@ export class Conversation {
       const each = Math.max(1, spaces.subscribeCost(origin.device.id, 1));
       const portion = granted.slice(at, at + Math.max(1, Math.floor(workMax / 4 / each)));
       const cost = each * portion.length;
-      while (!work.take(cost)) await work.room(cost);
+      await work.room(cost);
       at += portion.length;
       const told = at === granted.length ? done : () => undefined;
-      await new Promise<void>((resolve) => {
-        records.subscribe(origin, this.#state, portion, () => {
-          told();
-          resolve();
+      try {
+        await new Promise<void>((resolve) => {
+          records.subscribe(origin, this.#state, portion, () => {
+            told();
+            resolve();
+          });
         });
-      });
-      // A session that ends with its connection waits for no commit.
-      await nextTurn();
-      work.give(cost);
+        // A session that ends with its connection waits for no commit.
+        await nextTurn();
+      } finally {
+        work.give(cost);
+      }
     }
   }
 

@@ -106,23 +106,33 @@ export class Inbound {
       if (excess !== null) throw new Violation("oversize", excessTexts[excess]);
       if (!isWithin(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
     }
-    const { work, spaces } = this.#context;
-    const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
-    if (cost <= lightWorkMax) return this.#take(packet);
-    if (!work.take(cost)) {
-      this.#owner.holdBack(() => work.room(cost), packet);
-      return false;
+    // One that was held back comes with what was taken for it.
+    if (this.#work === 0) {
+      const { work, spaces } = this.#context;
+      const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
+      if (cost <= lightWorkMax) return this.#take(packet);
+      if (!work.take(cost)) {
+        this.#owner.holdBack(() => this.#takeInTurn(cost), packet);
+        return false;
+      }
+      this.#work = cost;
     }
-    this.#work = cost;
     try {
       return this.#take(packet);
     } finally {
-      this.#giveWork(this.#work);
+      this.giveWork();
     }
   }
 
-  #giveWork(cost: number): void {
-    if (cost > 0) this.#context.work.give(cost);
+  async #takeInTurn(cost: number): Promise<void> {
+    await this.#context.work.room(cost);
+    this.#work = cost;
+    if (this.#owner.isClosed) this.giveWork();
+  }
+
+  /** What was taken and will have no use: of a connection that has ended. */
+  giveWork(): void {
+    if (this.#work > 0) this.#context.work.give(this.#work);
     this.#work = 0;
   }
 
@@ -222,7 +232,7 @@ export class Inbound {
     const cost = this.#work;
     this.#work = 0;
     if (refused) count(this.#context.meter.policyRefused, "publish");
-    this.#context.accept.uplink(origin, packet, refused, () => {
+    const appended = (): void => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= bytes;
       if (cost > 0) this.#context.work.give(cost);
@@ -241,7 +251,13 @@ export class Inbound {
         properties,
         at,
       });
-    });
+    };
+    try {
+      this.#context.accept.uplink(origin, packet, refused, appended);
+    } catch (error) {
+      if (cost > 0) this.#context.work.give(cost);
+      throw error;
+    }
   }
 
   /** [MQTT-3.3.4-7] of 5.0: a client that sends more than we announced is cut off with reason 0x93. */

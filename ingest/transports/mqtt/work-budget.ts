@@ -3,10 +3,10 @@
  * their commit, which everybody waits for. Who would go beyond waits for the next one, in the order of asking.
  */
 export interface WorkBudget {
-  /** False, and nothing taken, where it has to wait. `cost`: characters of topic filters that are compared. */
+  /** False, and nothing taken, where it has to wait: behind all that do. `cost`: characters of topic filters that are compared. */
   take(cost: number): boolean;
   give(cost: number): void;
-  /** Resolves when there may be room for it. */
+  /** Resolves when its turn has come and it has been taken. */
   room(cost: number): Promise<void>;
 }
 
@@ -21,34 +21,34 @@ export const workMax = 512 * 1024;
 export const lightWorkMax = 4096;
 
 export function createWorkBudget(max = workMax): WorkBudget {
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
   let taken = 0;
 
   const fits = (cost: number): boolean => taken === 0 || taken + cost <= max;
 
   return {
     take: (cost) => {
-      if (!fits(cost)) return false;
+      if (waiting.length > 0 || !fits(cost)) return false;
       taken += cost;
       return true;
     },
     give: (cost) => {
       taken -= cost;
-      let called = 0;
-      let free = max - taken;
-      for (const { cost: wanted, resolve } of waiting) {
-        if (wanted > free && (called > 0 || taken > 0)) break;
-        free -= wanted;
-        called++;
-        resolve();
+      // Taken for them: who is called and has no use for it any more gives it back.
+      for (let [next] = waiting; next !== undefined && fits(next.cost); [next] = waiting) {
+        waiting.shift();
+        taken += next.cost;
+        next.resolve();
       }
-      if (called > 0) waiting = waiting.slice(called);
     },
     room: (cost) =>
-      fits(cost) && waiting.length === 0
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            waiting.push({ cost, resolve });
-          }),
+      new Promise((resolve) => {
+        if (waiting.length > 0 || !fits(cost)) {
+          waiting.push({ cost, resolve });
+          return;
+        }
+        taken += cost;
+        resolve();
+      }),
   };
 }

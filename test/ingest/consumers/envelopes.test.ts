@@ -2,6 +2,7 @@
 import { openEnvelopes } from "../../../ingest/consumers/envelopes.js";
 import { type Db, openDb } from "../../../store/db.js";
 import { createDevice } from "../../../store/devices.js";
+import { StoreError } from "../../../store/errors.js";
 import { recordKinds } from "../../../store/journal-record.js";
 import { createProduct } from "../../../store/products.js";
 import { createVault } from "../../../store/secrets.js";
@@ -106,7 +107,17 @@ suite("envelopes", (test) => {
       await journal.waitFor(journal.appendedID - 1);
       const half = journal.appendedID;
       assert.ok(half < 2000, `${half} records`);
-      const next = await openEnvelopes(db, journal, 0, () => undefined);
+      let away = false;
+      const faulty: Db = {
+        ...db,
+        all: (sql, args) =>
+          away ? Promise.reject(new StoreError("UNAVAILABLE", "the metadata are away")) : db.all(sql, args),
+      };
+      const next = await openEnvelopes(faulty, journal, 0, () => undefined);
+      away = true;
+      const failed = await next.expand(envelope).catch((error: Error) => error.message);
+      assert.is(failed, "the metadata are away");
+      away = false;
       await next.expand(envelope);
       await next.written();
       const entries = (await readAll(journal)).filter(({ kind }) => kind === recordKinds.entry);
