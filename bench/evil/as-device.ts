@@ -67,6 +67,16 @@ export async function makeRules(
 const swinging = (): string =>
   JSON.stringify(Array.from({ length: 9_900 }, (_, n) => ({ time: Date.now() - 10_000 + n, temp: n % 2 })));
 
+async function sendSwinging(target: Target): Promise<void> {
+  const client = await mqttConnect(target, sockets, deviceAt(0));
+  await acknowledged(target, client, publish("telemetry", swinging()));
+  await pause(5_000);
+}
+
+/** As large as they may be by default: what is larger is refused before it costs anything. */
+const levelsMax = 32;
+const topicCharacters = 1_000;
+
 /** These have the token of a device. */
 export const asDevice: readonly Attack[] = [
   {
@@ -76,11 +86,7 @@ export const asDevice: readonly Attack[] = [
       const { dataPointIntIDs } = await makeFleet(target, 1);
       await makeRules(target.api, dataPointIntIDs[0] ?? 0, 40, (n) => `dataPoint > 0.${n + 1}`);
     },
-    run: async (target) => {
-      const client = await mqttConnect(target, sockets, deviceAt(0));
-      await acknowledged(target, client, publish("telemetry", swinging()));
-      await pause(5_000);
-    },
+    run: sendSwinging,
     release,
   },
   {
@@ -91,24 +97,20 @@ export const asDevice: readonly Attack[] = [
       const slow = Array.from({ length: 30 }, () => "floor(dataPoint,15)").join("+");
       await makeRules(target.api, dataPointIntIDs[0] ?? 0, 8, (n) => `${slow} > ${n}`);
     },
-    run: async (target) => {
-      const client = await mqttConnect(target, sockets, deviceAt(0));
-      await acknowledged(target, client, publish("telemetry", swinging()));
-      await pause(5_000);
-    },
+    run: sendSwinging,
     release,
   },
   {
     name: "deep filters",
-    what: "7 sessions of 1,000 filters of 110 levels of +, then 1,000 messages in one write",
+    what: "7 sessions of 1,000 filters of 32 levels of +, then 1,000 messages in one write",
     prepare: devices(8),
     run: async (target) => {
-      const levels = Array.from({ length: 110 }, (_, n) => `l${n}`);
+      const levels = Array.from({ length: levelsMax }, (_, n) => `l${n}`);
       for (let s = 0; s < 7; s++) {
         const client = await mqttConnect(target, sockets, deviceAt(s), { clientId: `deep-${s}` });
         for (let at = 0; at < 1_000; at += 50) {
           const subscriptions = Array.from({ length: 50 }, (_, i) => {
-            const filter = levels.map((level, n) => ((at + i) % 110 === n ? level : "+"));
+            const filter = levels.map((level, n) => ((at + i) % levelsMax === n ? level : "+"));
             return { topic: `${filter.join("/")}${at}`, qos: 0 as const };
           });
           client?.send({ cmd: "subscribe", messageId: 1 + at, subscriptions });
@@ -147,14 +149,19 @@ export const asDevice: readonly Attack[] = [
   },
   {
     name: "long topics",
-    what: "an envelope of 9,600 entries on a topic of 60,000 characters; 2,000 messages by an alias of it",
-    prepare: devices(2),
+    what: "an envelope of 9,600 entries on a topic of 1,000 characters; 2,000 messages by an alias of it",
+    prepare: async (target) => {
+      await makeFleet(target, 2);
+      const carried = { upLinkSystem: 3, parentDevice: deviceAt(0).id };
+      const { status, text } = await target.api.call("PUT", `/api/v1/devices/${deviceAt(1).id}`, carried);
+      if (status !== 200) throw new Error(`cannot attack: ${text.slice(0, 200)}`);
+    },
     run: async (target) => {
       const child = deviceAt(1).deviceID;
-      const entries = Array.from({ length: 9_600 }, () => ({ deviceID: child }));
-      const topic = "t".repeat(60_000);
+      const entries = Array.from({ length: 9_600 }, () => ({ DeviceID: child, temp: 1 }));
+      const topic = "t".repeat(topicCharacters);
       const first = await mqttConnect(target, sockets, deviceAt(0), { clientId: "envelope" });
-      await acknowledged(target, first, publish(topic, JSON.stringify({ devices: entries })));
+      await acknowledged(target, first, publish(topic, JSON.stringify({ Telemetry: entries })));
       const second = await mqttConnect(target, sockets, deviceAt(0), { clientId: "alias" });
       const aliased = (n: number) =>
         publish(n === 0 ? topic : "", "1", { messageId: n + 1, properties: { topicAlias: 1 } });
