@@ -137,11 +137,6 @@ export function raiseAlerts(
   };
 }
 
-/** One message of a trouble. `now` in milliseconds. */
-export function raiseAlert(now: number, trigger: Trigger): Statement {
-  return raiseAlerts(now, [{ ...trigger, times: 1, save: 0 }]);
-}
-
 /** The trouble is over: the current alert, if there is one, becomes history. `endTime` in milliseconds. */
 export function endAlert(
   deviceIntID: number,

@@ -1,12 +1,6 @@
 import { createShares } from "../../store/shares.js";
 import type { SessionState, Space } from "./state.js";
-import {
-  unreleasedBytes,
-  weightOfFilter,
-  weightOfMessage,
-  weightOfPlatform,
-  weightOfWill,
-} from "./weights.js";
+import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from "./weights.js";
 
 /**
  * The bytes that are held for clients, in one bound that tenants share: messages that wait, retained messages, wills,
@@ -88,10 +82,3 @@ export function ownBytesOf({ subscriptions, platform, unreleased, will }: OwnPar
 }
 
 type OwnPart = Pick<SessionState, "subscriptions" | "platform" | "unreleased" | "will">;
-
-/** What waits for it. */
-export function outgoingBytesOf({ outgoing }: Pick<SessionState, "outgoing">): number {
-  let bytes = 0;
-  for (const message of outgoing.values()) bytes += weightOfMessage(message);
-  return bytes;
-}

@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { raiseAlert, type Trigger } from "../../store/alerts.js";
+import { raiseAlerts, type Trigger } from "../../store/alerts.js";
 import { openDb } from "../../store/db.js";
 import { makeDevice, makeProduct, unique } from "../factories.js";
 import { assert } from "../suite.js";
@@ -41,7 +41,8 @@ worldSuite(
         ...{ alertSeverity: 2, alertDetail: { temp: 51 }, startTime: startedAt, ...fields, alertName },
       };
       const db = await openDb({ url, shared: true });
-      for (let i = 0; i < times; i++) await db.write([raiseAlert(startedAt + 1000, trigger)]);
+      for (let i = 0; i < times; i++)
+        await db.write([raiseAlerts(startedAt + 1000, [{ ...trigger, times: 1, save: 0 }])]);
       db.close();
       const { items } = (await world.call("GET", `${current}?alertName=${alertName}`)).page;
       return items[0] ?? { id: 0 };

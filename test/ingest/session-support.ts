@@ -1,5 +1,5 @@
 import type { Subscription } from "../../ingest/message.js";
-import { outgoingBytesOf, ownBytesFree, ownBytesOf } from "../../ingest/sessions/held-bytes.js";
+import { ownBytesFree, ownBytesOf } from "../../ingest/sessions/held-bytes.js";
 import type { Spaces } from "../../ingest/sessions/spaces.js";
 import { weightOfMessage, weightOfWill } from "../../ingest/sessions/weights.js";
 
@@ -16,7 +16,8 @@ export function heldIn(spaces: Pick<Spaces, "all">, ofTenant: number): number {
     for (const [topic, message] of retained) bytes += weightOfMessage({ topic, ...message });
     for (const { will } of wills) bytes += weightOfWill(will);
     for (const state of sessions.values()) {
-      bytes += outgoingBytesOf(state) + Math.max(0, ownBytesOf(state) - ownBytesFree);
+      for (const message of state.outgoing.values()) bytes += weightOfMessage(message);
+      bytes += Math.max(0, ownBytesOf(state) - ownBytesFree);
     }
   }
   return bytes;
