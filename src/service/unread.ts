@@ -14,7 +14,7 @@ export interface Unread {
   respond(error: unknown): Response;
   /** The request has been read: it is answered before anything that cannot be read behind it. */
   heard(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether the request is answered here: HTTP/1.1 without Host (RFC 9112 3.2). */
+  /** Whether the request is answered here: without a Host that it needs, or with one that is none (RFC 9112 3.2). */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
   /** Answers an Expect other than 100-continue. */
   unexpected(response: ServerResponse): void;
@@ -88,8 +88,9 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
     },
     late: (socket) => part(socket, tooLate()),
     refuse: (request, response) => {
-      if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return false;
-      send(response, new ApiError("BAD_REQUEST", "the request has no Host", { Host: "is required" }));
+      const wrong = wrongHost(request);
+      if (wrong === null) return false;
+      send(response, new ApiError("BAD_REQUEST", wrong.message, { Host: wrong.field }));
       return true;
     },
     attach: (server) => {
@@ -103,6 +104,15 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
       });
     },
   };
+}
+
+/** A host that no URL can have would be found where the URL is first asked for, in the midst of a route. */
+function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
+  if (host === undefined) {
+    return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;
+  }
+  if (URL.canParse(`http://${host}`)) return null;
+  return { message: "the Host of the request is not valid", field: "is not valid" };
 }
 
 function tooLate(): ApiError {

@@ -71,6 +71,18 @@ worldSuite("what cannot be read as a request", (test, world: World) => {
   const requests: readonly (readonly [string, string, number, string])[] = [
     ["no Host", `GET /healthz HTTP/1.1\r\n${close}`, 400, "BAD_REQUEST"],
     ["an empty path", `GET ? HTTP/1.1\r\nHost: x\r\n${close}`, 400, "BAD_REQUEST"],
+    [
+      "a Host that looks like one",
+      `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1127.0.0.1\r\n${close}`,
+      400,
+      "BAD_REQUEST",
+    ],
+    [
+      "a body and a Host that looks like one",
+      `POST /api/v1/login HTTP/1.1\r\nHost: 1.2.3.4.5\r\nContent-Type: application/json\r\nContent-Length: 0\r\n${close}`,
+      400,
+      "BAD_REQUEST",
+    ],
     ["a Host that is none", `GET /healthz HTTP/1.1\r\nHost: a b\r\n${close}`, 400, "BAD_REQUEST"],
     ["a backslash", `GET /a\\b HTTP/1.1\r\nHost: x\r\n${close}`, 400, "BAD_REQUEST"],
     ["OPTIONS *", `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}`, 400, "BAD_REQUEST"],
