@@ -1,6 +1,7 @@
 import { asError } from "../store/errors.js";
 import type { EventLog } from "../store/events.js";
 import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../store/series.js";
+import { textsPerReadBytes } from "../store/text-bytes.js";
 import { createSlice } from "../store/turns.js";
 import type { OnFailed } from "./consumers/failures.js";
 import { isDecodable, messageOf } from "./consumers/records.js";
@@ -37,6 +38,8 @@ export interface Redecoded {
 }
 
 const pointsPerWrite = 5000;
+/** Of messages whose points wait to be written: a text may be as long as its message. */
+const payloadsPerWrite = 8 << 20;
 const readPointsMax = 10_000;
 
 /**
@@ -49,10 +52,12 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   let messages = 0;
   let stored = 0;
   let gathered: Point[] = [];
+  let payloads = 0;
 
   async function flush(): Promise<void> {
     const points = gathered;
     gathered = [];
+    payloads = 0;
     await options.guarded(points, async (some) => {
       const missing = await notStored(series, newestOfEach(some));
       const refused = await series.write(missing, 0);
@@ -82,7 +87,8 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     }
     // Within a message the last one of a time wins, as over all.
     for (const point of own.reverse()) gathered.push(point);
-    if (gathered.length >= pointsPerWrite) {
+    payloads += record.payload.length;
+    if (gathered.length >= pointsPerWrite || payloads >= payloadsPerWrite) {
       await flush();
       await options.reached(record.receivedAt, { messages, points: stored });
     }
@@ -115,10 +121,12 @@ async function notStored(
     const stop = (times.at(-1) ?? 0) + 1;
     // In pieces: one message may lie years from the next, with a million points between.
     for (let at = 0; at < times.length; ) {
-      const found = await store.read(series, { start: times[at] as number, stop, oldest: readPointsMax });
+      const range = { start: times[at] as number, stop, oldest: readPointsMax, bytesMax: textsPerReadBytes };
+      const found = await store.read(series, range);
       for (const time of found.times) byTime.delete(time);
       const last = found.times.at(-1);
-      if (last === undefined || found.times.length < readPointsMax) break;
+      const isCut = found.kind === "text" && found.cut === true;
+      if (last === undefined || (found.times.length < readPointsMax && !isCut)) break;
       while (at < times.length && (times[at] as number) <= last) at++;
     }
     missing.push(...byTime.values());

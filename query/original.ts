@@ -1,4 +1,5 @@
 import type { Columns, SeriesQuestions, SeriesRef } from "../store/series.js";
+import { textBytes } from "../store/text-bytes.js";
 import { downsample, thin } from "./downsample.js";
 import { boundsOf, type Range } from "./range.js";
 
@@ -9,6 +10,8 @@ export interface OriginalData {
   readonly times: Float64Array;
   /** Of the points [from, to), made when they are asked for. */
   readonly values: (from: number, to: number) => OriginalValue[];
+  /** What its texts hold, bytes, and the characters of the longest. */
+  readonly texts: { readonly bytes: number; readonly longest: number };
   readonly truncated: boolean;
 }
 
@@ -22,6 +25,8 @@ export interface OriginalSize {
   readonly limitDefault: number;
   /** Thinned to so many, whatever the range holds; null: none is left out. */
   readonly maxPoints: number | null;
+  /** Of each series of texts the newest so many bytes, beyond the first point. */
+  readonly textBytesMax: number;
 }
 
 /** A series of one device and how it is shown. */
@@ -32,13 +37,13 @@ export interface OriginalSeries {
 
 /**
  * The points of the range of some series of one device, ascending: the newest `limit`, or `maxPoints` that stand for
- * all of them. @throws StoreError of the first series that cannot be told
+ * all of them; of texts fewer where their bytes are enough. @throws StoreError of the first series that cannot be told
  */
 export async function originalData(
   store: SeriesQuestions,
   asked: readonly OriginalSeries[],
   range: Range,
-  { limit, limitDefault, maxPoints }: OriginalSize,
+  { limit, limitDefault, maxPoints, textBytesMax }: OriginalSize,
 ): Promise<OriginalData[]> {
   const thinned = maxPoints !== null && limit === null && range.newest === undefined ? maxPoints : null;
   const most = range.newest ?? limit ?? limitDefault;
@@ -47,7 +52,7 @@ export async function originalData(
   const inStore = thinned !== null ? asked.filter(({ series }) => series.kind === "text") : asked;
   const read = await store.readNewest(
     inStore.map(({ series }) => series),
-    boundsOf(range),
+    { ...boundsOf(range), bytesMax: textBytesMax },
     wanted,
   );
   const newest = new Map(inStore.map((one, i) => [one, read[i]]));
@@ -55,21 +60,39 @@ export async function originalData(
   for (const one of asked) {
     const columns = newest.get(one);
     if (columns instanceof Error) throw columns;
-    if (columns !== undefined) answers.push(newestShown(one.form, columns, most, maxPoints));
-    else if (thinned !== null)
+    if (columns !== undefined) {
+      const cut = columns.times.length < wanted && (await isCut(store, one.series, range, columns));
+      answers.push(newestShown(one.form, columns, { most, maxPoints, cut }));
+    } else if (thinned !== null)
       answers.push(shownAs(one.form, await downsample(store, one.series, range, thinned), false));
   }
   return answers;
 }
 
+/** Whether points are missing before the texts whose bytes were enough. */
+async function isCut(
+  store: Pick<SeriesQuestions, "read">,
+  series: SeriesRef,
+  range: Range,
+  columns: Columns,
+): Promise<boolean> {
+  if (columns.kind !== "text" || columns.cut !== true) return false;
+  const [stop = 0] = columns.times;
+  return (await store.read(series, { ...boundsOf(range), stop, newest: 1 })).times.length > 0;
+}
+
 function newestShown(
   form: OriginalForm,
   columns: Columns,
-  most: number,
-  maxPoints: number | null,
+  {
+    most,
+    maxPoints,
+    cut,
+  }: { readonly most: number; readonly maxPoints: number | null; readonly cut: boolean },
 ): OriginalData {
-  const truncated = columns.times.length > most;
-  const newest = truncated ? behind(columns, columns.times.length - most) : columns;
+  const isLonger = columns.times.length > most;
+  const truncated = cut || isLonger;
+  const newest = isLonger ? behind(columns, columns.times.length - most) : columns;
   return shownAs(form, maxPoints === null ? newest : thin(newest, maxPoints), truncated);
 }
 
@@ -83,7 +106,13 @@ function behind(columns: Columns, from: number): Columns {
 function shownAs(form: OriginalForm, { times, values }: Columns, truncated: boolean): OriginalData {
   const some = (from: number, to: number) =>
     Array.from(values.slice(from, to) as ArrayLike<number | string>, shown[form]);
-  return { times, values: some, truncated };
+  const texts = { bytes: 0, longest: 0 };
+  for (const value of values) {
+    if (typeof value !== "string") break;
+    texts.bytes += textBytes(value);
+    texts.longest = Math.max(texts.longest, value.length);
+  }
+  return { times, values: some, texts, truncated };
 }
 
 const shown: Readonly<Record<OriginalForm, (value: number | string) => OriginalValue>> = {

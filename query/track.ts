@@ -1,4 +1,5 @@
 import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series.js";
+import { textsPerReadBytes } from "../store/text-bytes.js";
 import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
 
 /** What tells where a device is: places, or its longitude and latitude apart. */
@@ -31,16 +32,18 @@ export async function track(
   const bounds = { ...range, newest: limit + 1 };
   const found = new Map<number, LngLat>();
   for (const { time, lnglat } of await fromPairs(store, series, bounds)) found.set(time, lnglat);
+  let cut = false;
   for (const place of series.places) {
-    const { kind, times, values } = await store.read(place, bounds);
-    if (kind !== "text") continue;
-    for (const [i, time] of times.entries()) found.set(time, placeOf(values[i] ?? "[]"));
+    const columns = await store.read(place, { ...bounds, bytesMax: textsPerReadBytes });
+    if (columns.kind !== "text") continue;
+    cut ||= columns.cut === true;
+    for (const [i, time] of columns.times.entries()) found.set(time, placeOf(columns.values[i] ?? "[]"));
   }
   const positions = [...found]
     .filter(([, lnglat]) => isOnEarth(lnglat))
     .map(([time, lnglat]) => ({ time, lnglat }))
     .sort((a, b) => a.time - b.time);
-  const truncated = found.size > limit;
+  const truncated = cut || found.size > limit;
   return { positions: positions.slice(-limit), truncated };
 }
 

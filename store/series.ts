@@ -32,7 +32,13 @@ export interface Point {
 /** Points of one series, ascending by time, no time twice; booleans are 1 and 0. */
 export type Columns =
   | { readonly kind: "number" | "boolean"; readonly times: Float64Array; readonly values: Float64Array }
-  | { readonly kind: "text"; readonly times: Float64Array; readonly values: string[] };
+  | {
+      readonly kind: "text";
+      readonly times: Float64Array;
+      readonly values: string[];
+      /** The read has ended by its bytes before it had as many points as were asked for: there may be more. */
+      readonly cut?: boolean;
+    };
 
 export interface ReadRange {
   /** First time taken; absent: from the first point. */
@@ -43,6 +49,11 @@ export interface ReadRange {
   readonly newest?: number;
   /** At most this many points: the oldest of the range. Not together with `newest`. */
   readonly oldest?: number;
+  /**
+   * With `newest` or `oldest`, of texts: a read ends with the point by which it holds so many bytes (text-bytes.ts), or
+   * somewhat before, but not before it has one. Absent: however many they are.
+   */
+  readonly bytesMax?: number;
 }
 
 /**
@@ -129,21 +140,21 @@ export interface SeriesQuestions {
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
   /**
    * The newest `newest` points in the range of each of some series of one device, none twice, in their order; of one
-   * that the engine cannot tell why. Asked together they cost little more than one.
+   * that the engine cannot tell why. Asked together they cost little more than one. `bytesMax` is each one's.
    */
   readNewest(
     series: readonly SeriesRef[],
-    range: Pick<ReadRange, "start" | "stop">,
+    range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
     newest: number,
   ): Promise<(Columns | StoreError)[]>;
   /**
-   * The points of [start, stop) in ascending pieces of about `pointsMax` points, read as they are asked for: of any
-   * range no more than a few pieces are in memory. Points written meanwhile may be missed or met. A piece is its
-   * taker's own.
+   * The points of [start, stop) in ascending pieces of about `pointsMax` points, of texts with `bytesMax` as a read has
+   * it, read as they are asked for: of any range no more than a few pieces are in memory. Points written meanwhile may
+   * be missed or met. A piece is its taker's own.
    */
   scan(
     series: SeriesRef,
-    range: Pick<ReadRange, "start" | "stop">,
+    range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
     pointsMax: number,
   ): AsyncGenerator<Columns>;
   /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */

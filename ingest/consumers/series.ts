@@ -4,6 +4,7 @@ import type { JournalBatch, JournalReader } from "../../store/journal-reader.js"
 import { decodeRecord, type JournalRecord } from "../../store/journal-record.js";
 import type { PointSource } from "../../store/quarantine.js";
 import type { Point, SeriesRef, SeriesStore } from "../../store/series.js";
+import { textsPerReadBytes } from "../../store/text-bytes.js";
 import { createSlice } from "../../store/turns.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
@@ -61,6 +62,7 @@ export interface LostPoints {
 
 /** Points of one write and lane: the size that both engines like. */
 const pointsPerWrite = 5000;
+const pointsPerPiece = 10_000;
 const lookupRetryMs = 1000;
 /** In place of a device whose rows cannot be read. */
 const failed: unique symbol = Symbol("failed");
@@ -202,7 +204,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
 }
 
 /** Chooses the points at whose times the store holds nothing but what was chosen before: a later one still wins. */
-function missingFrom(store: Pick<SeriesStore, "read">): (points: readonly Point[]) => Promise<Point[]> {
+function missingFrom(store: Pick<SeriesStore, "scan">): (points: readonly Point[]) => Promise<Point[]> {
   const chosen = new Map<SeriesRef, Set<number>>();
   return async (points) => {
     const bySeries = new Map<SeriesRef, Point[]>();
@@ -217,7 +219,9 @@ function missingFrom(store: Pick<SeriesStore, "read">): (points: readonly Point[
       chosen.set(ref, own);
       const times = some.map((point) => point.time);
       const range = { start: Math.min(...times), stop: Math.max(...times) + 1 };
-      const held = new Set((await store.read(ref, range)).times);
+      const held = new Set<number>();
+      const pieces = store.scan(ref, { ...range, bytesMax: textsPerReadBytes }, pointsPerPiece);
+      for await (const piece of pieces) for (const time of piece.times) held.add(time);
       for (const point of some) {
         if (held.has(point.time) && !own.has(point.time)) continue;
         own.add(point.time);

@@ -17,6 +17,9 @@ const heapMegabytesMax = 128;
 /** Points of the pieces under way together; each series of a wide row has two. */
 const pointsUnderWay = 200_000;
 const piecePoints = { least: 500, most: 32_768 } as const;
+/** Texts of the pieces under way together, as they are held, and of one of them. */
+const textBytesUnderWay = 16 << 20;
+const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
 /** Someone who takes nothing for so long is given up. */
 const stallMs = 120_000;
 
@@ -33,6 +36,10 @@ export async function openExport(
   const pointsMax = Math.max(
     piecePoints.least,
     Math.min(piecePoints.most, Math.floor(pointsUnderWay / (2 * abreast))),
+  );
+  const bytesMax = Math.max(
+    pieceTextBytes.least,
+    Math.min(pieceTextBytes.most, Math.floor(textBytesUnderWay / (2 * abreast))),
   );
   const scans = new Map<number, AsyncGenerator<Columns>>();
   const worker = new Worker(new URL("./export.worker.js", import.meta.url), {
@@ -69,7 +76,7 @@ export async function openExport(
   async function serve(place: number): Promise<void> {
     const ref = series[place];
     if (ref === undefined) throw new RangeError(`the export has no series ${place}`);
-    const scan = scans.get(place) ?? store.scan(ref, range, pointsMax);
+    const scan = scans.get(place) ?? store.scan(ref, { ...range, bytesMax }, pointsMax);
     scans.set(place, scan);
     const { done, value } = await scan.next();
     if (done === true) {

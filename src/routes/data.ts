@@ -41,8 +41,12 @@ const aggregateType = 2;
 const formulaData = 1;
 /** Series that one answer reads at once: as many as the engine has hands, and some that wait. */
 const questionsAtOnce = 4;
-/** Texts made JSON at once: each may have 64 KiB. */
-const textsAtOnce = 16;
+/** Series of texts that are asked for together: each may hold one point that is longer than its part. */
+const textsTogether = 16;
+/** Texts of an answer, as they are held: each series has its part, and a point that is longer than that. */
+export const answerTexts = { partsBytes: 32 << 20, bytesMax: 64 << 20 } as const;
+/** Characters of texts that are made JSON at once, and points. */
+const atOnce = { characters: 128 * 1024, points: 1000 } as const;
 
 const timeAndValue = z.object({
   time: z.array(z.union([z.string(), z.number()])),
@@ -118,7 +122,7 @@ async function answerMetrics(
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
     const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
     errors += data.errors;
-    budget(data.values.length);
+    budget(data.values.length, 0);
     return {
       ...metricOfData(metric, deps),
       metricData: columns(data, asked),
@@ -213,7 +217,9 @@ async function answerOriginal(
   const most = range.newest ?? asked.limit ?? limitDefault;
   const questions = await questionsOf(deps, asked, (model) => piecesOf(pointsAsked(model, asked), most));
   const store = deps.series.under(request.signal);
-  const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints };
+  const texts = questions.reduce((sum, { points }) => sum + points.filter(isText).length, 0);
+  const textBytesMax = Math.floor(answerTexts.partsBytes / Math.max(1, texts));
+  const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints, textBytesMax };
   const write = timeWriters[asked.format];
   const budget = createBudget();
   let truncated = false;
@@ -225,7 +231,7 @@ async function answerOriginal(
     const answers = await originalData(store, series, range, size);
     return answers.map((data, i) => {
       truncated ||= data.truncated;
-      budget(data.times.length);
+      budget(data.times.length, data.texts.bytes);
       return {
         dataPointIntID: points[i]?.id,
         dataPointName: points[i]?.dataPointName,
@@ -235,7 +241,10 @@ async function answerOriginal(
             data.times.length,
             data.values,
             null,
-            series[i]?.form === "text" ? textsAtOnce : undefined,
+            Math.max(
+              1,
+              Math.min(atOnce.points, Math.floor(atOnce.characters / Math.max(1, data.texts.longest))),
+            ),
           ),
         },
         ...ownerOf(device, asked),
@@ -249,12 +258,22 @@ async function answerOriginal(
 /** Data points of a device are asked for together, as far as all that is under way fits an answer. */
 function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
   const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
-  const pieces: { points: readonly DataPoint[] }[] = [];
-  for (let from = 0; from < points.length; from += together) {
-    pieces.push({ points: points.slice(from, from + together) });
+  const pieces: { points: DataPoint[] }[] = [];
+  let texts = 0;
+  for (const point of points) {
+    const piece = pieces.at(-1);
+    const isFull = piece?.points.length === together || (isText(point) && texts === textsTogether);
+    if (piece === undefined || isFull) {
+      pieces.push({ points: [] });
+      texts = 0;
+    }
+    pieces.at(-1)?.points.push(point);
+    if (isText(point)) texts++;
   }
   return pieces;
 }
+
+const isText = ({ pointDataType }: DataPoint): boolean => kindOf(pointDataType) === "text";
 
 /** `limit` of the request takes the place of the default number of newest points. */
 function rangeOf(asked: AskedChart, query: ChartQuery, unitDefault: "real" | "hour"): Range {
@@ -287,12 +306,17 @@ function wallLabel(wall: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-/** Counts the values of an answer. @throws ApiError PARAMETER_INVALID once they are too many */
-function createBudget(): (values: number) => void {
-  let total = 0;
-  return (values) => {
-    total += values;
-    if (total <= answerValuesMax) return;
-    throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
+/** Counts the values of an answer, and what its texts hold. @throws ApiError PARAMETER_INVALID once they are too many */
+function createBudget(): (values: number, textBytes: number) => void {
+  const total = { values: 0, textBytes: 0 };
+  return (values, textBytes) => {
+    total.values += values;
+    total.textBytes += textBytes;
+    if (total.values > answerValuesMax) {
+      throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
+    }
+    if (total.textBytes <= answerTexts.bytesMax) return;
+    const told = `at most ${answerTexts.bytesMax >> 20} MiB of texts: ask for fewer devices or data points`;
+    throw invalid({ limit: `an answer holds ${told}` });
   };
 }

@@ -107,14 +107,17 @@ export function overlapGroups<T extends ChunkSpan>(chunks: readonly T[]): T[][] 
 const TINY_POINTS = 256;
 const SMALL_POINTS = CHUNK_POINTS_MAX / 2;
 const COMPACTED_POINTS_MAX = CHUNK_POINTS_MAX * 8;
+/** Text chunks are full at a third of their bytes where every character is one. */
+const SMALL_TEXT_BYTES = CHUNK_TEXT_BYTES_MAX / 6;
+const COMPACTED_TEXT_BYTES_MAX = CHUNK_TEXT_BYTES_MAX * 2;
 
 /**
  * The chunks, neighbours in id order, that are worth rewriting as fewer; empty when none are. While a part is
  * still written (`settled` false) only many of one size are, so that a point is rewritten a few times at most.
  * The result may take the ids of what it replaces: nothing of the series lies between them, so the order in
- * which chunks win over one another stays.
+ * which chunks win over one another stays. Of texts the bytes count as well: a full chunk may hold a few points.
  */
-export function chunksToCompact<T extends { readonly points: number }>(
+export function chunksToCompact<T extends { readonly points: number; readonly bytes?: number }>(
   byID: readonly T[],
   settled: boolean,
 ): T[] {
@@ -127,17 +130,21 @@ export function chunksToCompact<T extends { readonly points: number }>(
   for (const { below, least } of tiers) {
     let run: T[] = [];
     let points = 0;
+    let bytes = 0;
     for (const chunk of byID) {
-      const fits = chunk.points < below && points + chunk.points <= COMPACTED_POINTS_MAX;
-      if (fits) {
+      const { bytes: own = 0 } = chunk;
+      const isSmall = chunk.points < below && own < SMALL_TEXT_BYTES;
+      const room = points + chunk.points <= COMPACTED_POINTS_MAX && bytes + own <= COMPACTED_TEXT_BYTES_MAX;
+      if (isSmall && room) {
         run.push(chunk);
         points += chunk.points;
+        bytes += own;
         continue;
       }
       if (run.length >= least) return run;
-      const restart = chunk.points < below;
-      run = restart ? [chunk] : [];
-      points = restart ? chunk.points : 0;
+      run = isSmall ? [chunk] : [];
+      points = isSmall ? chunk.points : 0;
+      bytes = isSmall ? own : 0;
     }
     if (run.length >= least) return run;
   }

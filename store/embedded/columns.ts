@@ -1,7 +1,18 @@
+import { textsWithin } from "../text-bytes.js";
+
 /** One series' points as two columns: ascending, no time twice. The unit that chunks, memtable and readers pass on. */
 export interface Run {
   readonly times: Float64Array;
   readonly values: Float64Array | string[];
+  /** It has ended by its bytes before it had as many points as were asked for. */
+  readonly cut?: boolean;
+}
+
+/** What a read asks for: of texts no more than so many bytes of the newest or the oldest. */
+export interface Limits {
+  readonly newest?: number | undefined;
+  readonly oldest?: number | undefined;
+  readonly bytesMax?: number | undefined;
 }
 
 export const NO_TIME_BELOW = Number.MIN_SAFE_INTEGER;
@@ -47,13 +58,30 @@ export function clipRun(run: Run, start: number, stop: number): Run {
 }
 
 /** The newest (or oldest) of a run, as a read asks for; all when it asks for neither. */
-export function limitRun(
-  run: Run,
-  limits: { newest?: number | undefined; oldest?: number | undefined },
-): Run {
+export function limitRun(run: Run, limits: Limits): Run {
   const n = run.times.length;
-  if (limits.newest !== undefined) return sliceRun(run, Math.max(0, n - limits.newest), n);
-  return limits.oldest === undefined ? run : sliceRun(run, 0, Math.min(n, limits.oldest));
+  const wanted = limits.newest ?? limits.oldest;
+  if (wanted === undefined) return run;
+  const from = limits.newest !== undefined ? "newest" : "oldest";
+  const end = (of: Run, count: number): Run =>
+    from === "newest" ? sliceRun(of, of.times.length - count, of.times.length) : sliceRun(of, 0, count);
+  const some = n < wanted ? run : whole(end(run, wanted));
+  const { values } = some;
+  if (limits.bytesMax === undefined || !Array.isArray(values)) return some;
+  const held = textsWithin(values.length, (i) => values[i] ?? "", from, limits.bytesMax);
+  return held === values.length ? some : { ...end(some, held), cut: true };
+}
+
+/** It has as many points as were asked for. */
+const whole = (run: Run): Run => (run.cut ? { times: run.times, values: run.values } : run);
+
+/** Both runs as `mergeRuns`, as far as both are known: one that is cut says nothing of what lies behind its end. */
+export function mergeKnown(older: Run, newer: Run, newestFirst: boolean): Run {
+  const ends = [older, newer].filter((run) => run.cut);
+  if (ends.length === 0) return mergeRuns(older, newer);
+  const start = newestFirst ? Math.max(...ends.map(firstTime)) : NO_TIME_BELOW;
+  const stop = newestFirst ? NO_TIME_ABOVE : Math.min(...ends.map(lastTime)) + 1;
+  return { ...mergeRuns(clipRun(older, start, stop), clipRun(newer, start, stop)), cut: true };
 }
 
 /** Joins runs that already lie one after the other. */

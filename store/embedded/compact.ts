@@ -3,7 +3,7 @@ import type { Clock } from "../clock.js";
 import type { Catalog } from "./catalog.js";
 import { chunksToCompact, cutIntoChunks } from "./chunks.js";
 import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
-import { type ChunkFault, deleteChunks, insertChunks, listChunks, loadChunks } from "./files.js";
+import { type ChunkFault, deleteChunks, insertChunks, listChunks, listTexts, loadChunks } from "./files.js";
 import { newChunk } from "./flush.js";
 import type { Mender } from "./mender.js";
 import type { Parts, StoredPart } from "./parts.js";
@@ -81,7 +81,8 @@ export async function compactSeries(
   { series, text, settled }: { series: number; text: boolean; settled: boolean },
   onFault: (fault: ChunkFault) => void,
 ): Promise<boolean> {
-  const chunks = (await listChunks(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
+  const list = text ? listTexts : listChunks;
+  const chunks = (await list(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
   const chosen = chunksToCompact(chunks, settled);
   if (chosen.length === 0) return false;
   const loaded = await loadChunks(client, series, chosen, text, { onFault });

@@ -1,12 +1,33 @@
 import type { Client } from "@libsql/client/sqlite3";
 import { isDamage } from "../database-faults.js";
 import { asError } from "../errors.js";
+import { textsBytes } from "../text-bytes.js";
 import type { Part } from "./catalog-schema.js";
 import type { Verified } from "./checksums.js";
 import { overlapGroups } from "./chunks.js";
-import { clipRun, concatRuns, emptyRun, limitRun, mergeAll, mergeRuns, type Run } from "./columns.js";
-import { type ChunkFault, listChunks, loadChunks, type StoredChunk, type Verifying } from "./files.js";
+import {
+  clipRun,
+  concatRuns,
+  emptyRun,
+  firstTime,
+  type Limits,
+  lastTime,
+  limitRun,
+  mergeAll,
+  mergeKnown,
+  mergeRuns,
+  type Run,
+} from "./columns.js";
+import {
+  type ChunkFault,
+  listChunks,
+  listTexts,
+  loadChunks,
+  type StoredChunk,
+  type Verifying,
+} from "./files.js";
 import { checkLeft, type Left } from "./leaving.js";
+import { textRuns } from "./text-runs.js";
 
 /** The files of points as a reader meets them. */
 export interface PartFiles {
@@ -63,6 +84,14 @@ async function* runsOf(
     onFault: (fault) => onFault(part, fault, fault.fault),
     verified: verified?.(part),
   };
+  if (text) {
+    const load = async (chunks: readonly StoredChunk[]) => {
+      checkLeft(left);
+      const loaded = await loadChunks(db, id, chunks, text, verifying);
+      return loaded.map((chunk) => ({ id: chunk.id, run: clipRun(chunk.run, start, stop) }));
+    };
+    return yield* textRuns(await listTexts(db, id, { start, stop }), load, newestFirst);
+  }
   const groups = overlapGroups(await listChunks(db, id, { start, stop }));
   if (newestFirst) groups.reverse();
   for (const batch of batches(groups)) {
@@ -98,11 +127,6 @@ function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> 
   if (batch.length > 0) yield batch;
 }
 
-export interface Limits {
-  readonly newest?: number | undefined;
-  readonly oldest?: number | undefined;
-}
-
 /** The range's points of files and memory as one run; memory wins where both hold a time. */
 export async function fetchMerged(
   source: PartFiles,
@@ -112,18 +136,33 @@ export async function fetchMerged(
 ): Promise<Run> {
   const wanted = limits.newest ?? limits.oldest ?? Number.POSITIVE_INFINITY;
   const newestFirst = limits.newest !== undefined;
+  const { bytesMax = Number.POSITIVE_INFINITY } = wanted === Number.POSITIVE_INFINITY ? {} : limits;
   const runs: Run[] = [];
   let points = 0;
+  let bytes = 0;
+  let cut = false;
   if (wanted > 0) {
-    for await (const run of fetchRuns(source, range, newestFirst)) {
+    for await (const run of fetchRuns(source, knownPart(range, memory, newestFirst), newestFirst)) {
       runs.push(run);
       points += run.times.length;
       if (points >= wanted) break;
+      if (Array.isArray(run.values)) bytes += textsBytes(run.values);
+      cut = bytes >= bytesMax;
+      if (cut) break;
     }
   }
   if (newestFirst) runs.reverse();
-  const files = concatRuns(runs, range.text);
-  return limitRun(memory === null ? files : mergeRuns(files, memory), limits);
+  const joined = concatRuns(runs, range.text);
+  const files = cut ? { ...joined, cut } : joined;
+  return limitRun(memory === null ? files : mergeKnown(files, memory, newestFirst), limits);
+}
+
+/** Behind the end of what memory says of texts, the files' are not asked for. */
+function knownPart(range: FileRange, memory: Run | null, newestFirst: boolean): FileRange {
+  if (memory?.cut !== true) return range;
+  return newestFirst
+    ? { ...range, start: Math.max(range.start, firstTime(memory)) }
+    : { ...range, stop: Math.min(range.stop, lastTime(memory) + 1) };
 }
 
 /** The same points in ascending runs, merged only where memory and a run overlap. */

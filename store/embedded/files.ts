@@ -113,6 +113,26 @@ export async function listChunks(
   return rows.map(asStored);
 }
 
+/** Of texts a chunk of few points may be long. */
+export interface StoredTexts extends StoredChunk {
+  readonly bytes: number;
+}
+
+/** As `listChunks`, of a series of texts. */
+export async function listTexts(
+  db: Executor,
+  series: number,
+  range: { start: number; stop: number },
+): Promise<StoredTexts[]> {
+  const { rows } = await whileBusy(() =>
+    db.execute({
+      sql: "select id, start, stop, n, length(data) from chunk where series = ? and stop >= ? and start < ?",
+      args: [BigInt(series), BigInt(range.start), BigInt(range.stop)],
+    }),
+  );
+  return rows.map((row) => ({ ...asStored(row), bytes: Number(row[4]) }));
+}
+
 /** First and last time that a file holds; null where it holds none. Looks through its index. */
 export async function storedTimes(db: Executor): Promise<{ low: number; high: number } | null> {
   const { rows } = await db.execute("select min(start), max(stop) from chunk where series > 0");

@@ -1,10 +1,9 @@
-import { NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { textsWithin } from "../text-bytes.js";
+import { type Limits, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 
-export interface MemtableRange {
+export interface MemtableRange extends Limits {
   readonly start?: number | undefined;
   readonly stop?: number | undefined;
-  readonly newest?: number | undefined;
-  readonly oldest?: number | undefined;
 }
 
 export interface Memtable {
@@ -120,10 +119,20 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
     return range.oldest === undefined ? indices : indices.subarray(0, range.oldest);
   }
 
+  /** Of texts as many as the range's bytes allow. */
+  function withinBytes(indices: Int32Array, { newest, oldest, bytesMax }: MemtableRange): Int32Array {
+    if (bytesMax === undefined || (newest ?? oldest) === undefined) return indices;
+    const from = newest !== undefined ? "newest" : "oldest";
+    const textAt = (i: number): string => texts[values[indices[i] ?? 0] ?? 0] ?? "";
+    const held = textsWithin(indices.length, textAt, from, bytesMax);
+    return from === "newest" ? indices.subarray(indices.length - held) : indices.subarray(0, held);
+  }
+
   function read(slot: number, range: MemtableRange): Run | null {
     const found = collect(slot, range);
     if (found.length === 0) return null;
-    const indices = limited(mixed[slot] === 0 ? found : sortedLaterWins(found), range);
+    const counted = limited(mixed[slot] === 0 ? found : sortedLaterWins(found), range);
+    const indices = textSlots[slot] === 0 ? counted : withinBytes(counted, range);
     const columns = { times: new Float64Array(indices.length), values: new Float64Array(indices.length) };
     for (let i = 0; i < indices.length; i++) {
       const index = indices[i] ?? 0;
@@ -131,7 +140,12 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
       columns.values[i] = values[index] ?? 0;
     }
     if (textSlots[slot] === 0) return columns;
-    return { times: columns.times, values: Array.from(columns.values, (index) => texts[index] ?? "") };
+    const cut = indices.length < counted.length ? { cut: true } : {};
+    return {
+      ...cut,
+      times: columns.times,
+      values: Array.from(columns.values, (index) => texts[index] ?? ""),
+    };
   }
 
   function clear(): void {

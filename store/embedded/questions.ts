@@ -63,10 +63,9 @@ export function createQuestions(
 
   async function* scan(
     series: SeriesRef,
-    { start, stop }: Pick<ReadRange, "start" | "stop">,
+    { start, ...end }: Pick<ReadRange, "start" | "stop" | "bytesMax">,
     pointsMax: number,
   ): AsyncGenerator<Columns> {
-    const end = stop === undefined ? {} : { stop };
     for (let from = start; ; ) {
       const piece = await read(series, {
         ...(from === undefined ? {} : { start: from }),
@@ -76,7 +75,7 @@ export function createQuestions(
       const last = piece.times.at(-1);
       if (last === undefined) return;
       // Whoever takes a piece may move its memory to another thread.
-      const isLast = piece.times.length < pointsMax;
+      const isLast = piece.times.length < pointsMax && !(piece.kind === "text" && piece.cut);
       yield piece;
       if (isLast) return;
       from = last + 1;
@@ -169,7 +168,10 @@ function newer(stored: LastPoint | null, memory: LastPoint | null): LastPoint | 
   return stored !== null && (memory === null || stored.time > memory.time) ? stored : memory;
 }
 
-function asColumns({ kind }: SeriesRef, { times, values }: Run): Columns {
-  if (kind === "text") return { kind, times, values: Array.isArray(values) ? values : [] };
+function asColumns({ kind }: SeriesRef, { times, values, cut = false }: Run): Columns {
+  if (kind === "text") {
+    const texts = Array.isArray(values) ? values : [];
+    return cut ? { kind, times, values: texts, cut } : { kind, times, values: texts };
+  }
   return { kind, times, values: Array.isArray(values) ? new Float64Array(0) : values };
 }

@@ -8,7 +8,7 @@ import { createLock, pause } from "../turns.js";
 import type { Handlers } from "./calls.js";
 import { catalogName, openCatalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { limitRun, mergeRuns, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { limitRun, mergeKnown, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
 import type { Gap } from "./gaps.js";
@@ -80,7 +80,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     const runs = found.filter((run) => run !== null);
     const [older, newer] = runs;
     if (older === undefined || newer === undefined) return older ?? null;
-    return limitRun(mergeRuns(older, newer), range);
+    return limitRun(mergeKnown(older, newer, range.newest !== undefined), range);
   }
 
   function lastOf(entry: SeriesEntry, stop?: number): LastPoint | null {

@@ -19,11 +19,16 @@ const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n
 /**
  * Calls `sink` for each row of `chunks`, an answer with a header and no annotations whose last two columns are
  * a time and `_value`. Times are floored to microseconds; booleans are 1 and 0; text comes JSON-encoded by Flux
- * and so never holds a line break.
+ * and so never holds a line break. Ends the answer once `isEnough`.
  * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine; ForeignValue
  */
-export function readRows(chunks: AsyncIterable<Uint8Array>, kind: Kind, sink: RowSink): Promise<void> {
-  return readLines(chunks, createRowParser(kind, sink));
+export function readRows(
+  chunks: AsyncIterable<Uint8Array>,
+  kind: Kind,
+  sink: RowSink,
+  isEnough: () => boolean = () => false,
+): Promise<void> {
+  return readLines(chunks, createRowParser(kind, sink), isEnough);
 }
 
 /** Where the rows of one field go. */
@@ -43,12 +48,16 @@ export function readFieldRows(
   chunks: AsyncIterable<Uint8Array>,
   sinkOf: (field: string) => FieldSink | null,
 ): Promise<void> {
-  return readLines(chunks, createFieldParser(sinkOf));
+  return readLines(chunks, createFieldParser(sinkOf), () => false);
 }
 
 type LineParser = (bytes: Buffer, start: number, end: number) => void;
 
-async function readLines(chunks: AsyncIterable<Uint8Array>, parse: LineParser): Promise<void> {
+async function readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  parse: LineParser,
+  isEnough: () => boolean,
+): Promise<void> {
   let rest: Buffer | undefined;
   const slice = createSlice();
   for await (const chunk of chunks) {
@@ -61,6 +70,7 @@ async function readLines(chunks: AsyncIterable<Uint8Array>, parse: LineParser): 
       parse(whole, start, end > start && whole[end - 1] === carriageReturn ? end - 1 : end);
       start = end + 1;
     }
+    if (isEnough()) return;
     rest = start < whole.length ? whole.subarray(start) : undefined;
     // Chunks that have already arrived follow each other without a turn of the event loop.
     if (slice.isOver()) await slice.next();
@@ -69,7 +79,7 @@ async function readLines(chunks: AsyncIterable<Uint8Array>, parse: LineParser): 
 }
 
 /** Columns that grow by rows in ascending order; of rows with one time the last stays. */
-export function createColumns(kind: Kind): { add: RowSink; columns(): Columns } {
+export function createColumns(kind: Kind): { add: RowSink; columns(): Columns; isFull(): boolean } {
   let times = new Float64Array(1024);
   let numbers = new Float64Array(kind === "text" ? 0 : 1024);
   const texts: string[] = [];
@@ -90,7 +100,7 @@ export function createColumns(kind: Kind): { add: RowSink; columns(): Columns } 
     kind === "text"
       ? { kind, times: times.slice(0, length), values: texts }
       : { kind, times: times.slice(0, length), values: numbers.slice(0, length) };
-  return { add, columns };
+  return { add, columns, isFull: () => false };
 }
 
 /** In a record: the datatype of `_value`, where the answer tells it. */

@@ -7,6 +7,7 @@ import { createColumns, type ForeignValue, type RowSink, readFieldRows } from ".
 import { fluxFields, fluxLastOfFields } from "./flux.js";
 import { influxName } from "./lines.js";
 import { cut, firstWidth, spanOf, widened } from "./reading.js";
+import { createTextColumns } from "./text-columns.js";
 
 /** Rows that one question may answer, more or less: fields beyond go into a question of their own. */
 const rowsPerRequestMax = 1_000_000;
@@ -27,7 +28,7 @@ interface Search {
 /**
  * The newest `wanted` points in the range of each series, all of one device and none twice; or that its values are
  * not ours. As for one series, the range is narrowed first, from the newest point in widening steps: series whose
- * newest points lie close together share their questions.
+ * newest points lie close together share their questions. Texts end by `bytesMax` each.
  */
 export async function newestOfFields(
   client: Questioner,
@@ -35,12 +36,17 @@ export async function newestOfFields(
   series: readonly SeriesRef[],
   range: Pick<ReadRange, "start" | "stop">,
   wanted: number,
+  bytesMax?: number,
 ): Promise<(Columns | StoreError)[]> {
   const span = spanOf(range);
   const searches = series.map((one): Search => {
     const found = createColumns(one.kind).columns();
     return { series: one, edge: undefined, width: firstWidth(wanted), rowsMax: wanted, found };
   });
+  const growing: Growing = (kind) =>
+    kind === "text" && bytesMax !== undefined
+      ? createTextColumns({ from: "newest", bytesMax })
+      : createColumns(kind);
   const answers = () => searches.map(({ found }) => found);
   if (span.start >= span.stop || wanted < 1) return answers();
   await inRequests(searches, 1, async (some) => {
@@ -56,7 +62,7 @@ export async function newestOfFields(
   let open = wanted === 1 ? [] : searches.filter(isOpen);
   while (open.length > 0) {
     for (const group of neighbours(open)) {
-      await inRequests(group, wanted, (some) => step(client, bucket, some, span, wanted));
+      await inRequests(group, wanted, (some) => step(client, bucket, some, span, wanted, growing));
     }
     open = open.filter(isOpen);
   }
@@ -70,19 +76,21 @@ async function step(
   some: readonly Search[],
   span: { readonly start: number; readonly stop: number },
   wanted: number,
+  growing: Growing,
 ): Promise<void> {
   const edges = some.map(({ edge }) => edge ?? span.start);
   const width = Math.max(...some.map((search) => search.width));
   const rowsMax = Math.max(...some.map((search) => search.rowsMax));
   const start = Math.max(span.start, Math.min(...edges) + 1 - width);
   const stop = Math.max(...edges) + 1;
-  const { columns, rows } = await ask(client, bucket, some, createColumns, (refs) =>
+  const { columns, rows } = await ask(client, bucket, some, growing, (refs) =>
     fluxFields(bucket, refs, start, stop, rowsMax),
   );
   for (const search of some) {
     const found = columns.get(search) ?? search.found;
-    const isOver = !("times" in found) || found.times.length >= wanted;
-    search.found = "times" in found && isOver ? cut(found, "newest", wanted) : found;
+    const isFull = "times" in found && found.times.length >= wanted;
+    const isOver = !("times" in found) || isFull || (found.kind === "text" && found.cut === true);
+    search.found = isFull ? cut(found, "newest", wanted) : found;
     const count = "times" in found ? found.times.length : 0;
     if (!isOver && (rows.get(search) ?? 0) >= rowsMax) search.rowsMax = rowsMax * 2;
     else if (isOver || start === span.start) search.edge = undefined;

@@ -6,8 +6,16 @@ import { aggregateArithmetic, readExtremes } from "./computing.js";
 import { type Bounds, type Conflicts, mismatch, type ReadablePart } from "./conflicts.js";
 import { ForeignValue } from "./csv.js";
 import { newestOfFields } from "./newest.js";
-import { aggregateIncrease, aggregateWindows, latestPoints, readColumns } from "./reading.js";
+import {
+  aggregateIncrease,
+  aggregateWindows,
+  latestPoints,
+  readColumns,
+  readTexts,
+  spanOf,
+} from "./reading.js";
 import { scanColumns } from "./scan.js";
+import { textsFirst } from "./texts.js";
 
 /** @param signal ends the questions under way and lets none begin; null: they are answered */
 export function createQuestions(
@@ -43,13 +51,14 @@ export function createQuestions(
     const columns = await named(series, () =>
       readColumns(of(series), bucket, series, { ...range, start, stop }),
     );
-    if (conflict === undefined || columns.times.length >= wanted) return columns;
+    const isCut = columns.kind === "text" && columns.cut === true;
+    if (conflict === undefined || isCut || columns.times.length >= wanted) return columns;
     throw mismatch(bucket, series, conflict.heldAs);
   }
 
   async function readNewest(
     series: readonly SeriesRef[],
-    range: Pick<ReadRange, "start" | "stop">,
+    range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
     newest: number,
   ): Promise<(Columns | StoreError)[]> {
     const [first] = series;
@@ -58,16 +67,45 @@ export function createQuestions(
     // Together they share one range, none of it in a shard that must not be asked.
     const { stop = Number.POSITIVE_INFINITY } = range;
     const sound = series.filter((_, i) => parts[i]?.conflict === undefined && parts[i]?.stop === stop);
-    const found = await newestOfFields(of(first), bucket, sound, range, newest).catch((error: unknown) => {
-      if (error instanceof ForeignValue) return []; // the engine does not say of which series
+    const bySeries = await newestOf(of(first), sound, range, newest).catch((error: unknown) => {
+      // the engine does not say of which series
+      if (error instanceof ForeignValue) return new Map<SeriesRef, Columns | StoreError>();
       throw error;
     });
-    const bySeries = new Map(sound.map((one, i) => [one, found[i]]));
     const answers: (Columns | StoreError)[] = [];
     // Which points of these can be told depends on where the others' lie, or on what the engine holds.
     for (const one of series)
       answers.push(bySeries.get(one) ?? (await readOrError(one, { ...range, newest })));
     return answers;
+  }
+
+  /** Of texts a few at first: how many more fit their bytes is known then. */
+  async function newestOf(
+    client: Questioner,
+    series: readonly SeriesRef[],
+    range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
+    newest: number,
+  ): Promise<Map<SeriesRef, Columns | StoreError>> {
+    const { bytesMax } = range;
+    const together = async (some: readonly SeriesRef[], points: number) => {
+      const found = await newestOfFields(client, bucket, some, range, points, bytesMax);
+      return some.map((one, i) => [one, found[i] as Columns | StoreError] as const);
+    };
+    if (bytesMax === undefined || newest <= textsFirst) return new Map(await together(series, newest));
+    const bySeries = new Map(
+      await together(
+        series.filter(({ kind }) => kind !== "text"),
+        newest,
+      ),
+    );
+    const texts = series.filter(({ kind }) => kind === "text");
+    for (const [one, first] of await together(texts, textsFirst)) {
+      const goesOn =
+        "times" in first && first.kind === "text" && !first.cut && first.times.length === textsFirst;
+      const wanted = { from: "newest", points: newest, bytes: bytesMax } as const;
+      bySeries.set(one, goesOn ? await readTexts(client, bucket, one, spanOf(range), wanted, first) : first);
+    }
+    return bySeries;
   }
 
   const readOrError = (series: SeriesRef, range: ReadRange): Promise<Columns | StoreError> =>
@@ -105,7 +143,7 @@ export function createQuestions(
     readNewest,
     scan: async function* (series, range, pointsMax) {
       const { start, stop } = whole(series, range);
-      const pieces = scanColumns(of(series), bucket, series, { start, stop }, pointsMax);
+      const pieces = scanColumns(of(series), bucket, series, { ...range, start, stop }, pointsMax);
       for (;;) {
         whole(series, range); // points may have been refused since the piece before
         const piece = await named(series, () => pieces.next());

@@ -12,11 +12,14 @@ import {
   parseJsonText,
   parseRecords,
   parseTime,
+  type RowSink,
   readRows,
   valueType,
 } from "./csv.js";
 import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead, hourMicros } from "./flux.js";
 import { influxName, timeMax, timeMin } from "./lines.js";
+import { createTextColumns, type TextLimit } from "./text-columns.js";
+import { gatherTexts, type TextsWanted } from "./texts.js";
 import { windowRuns } from "./windows.js";
 
 type Span = { readonly start: number; readonly stop: number };
@@ -37,9 +40,36 @@ export async function readColumns(
   const span = spanOf(range);
   if (span.start >= span.stop || range.newest === 0 || range.oldest === 0)
     return createColumns(series.kind).columns();
-  if (range.newest !== undefined) return readEnd(client, bucket, series, span, "newest", range.newest);
-  if (range.oldest !== undefined) return readEnd(client, bucket, series, span, "oldest", range.oldest);
-  return fetchColumns(client, series, fluxRead(bucket, series, span.start, span.stop));
+  const wanted = range.newest ?? range.oldest;
+  if (wanted === undefined)
+    return fetchColumns(client, series, fluxRead(bucket, series, span.start, span.stop));
+  const from = range.newest !== undefined ? "newest" : "oldest";
+  const { bytesMax } = range;
+  if (series.kind !== "text" || bytesMax === undefined)
+    return readEnd(client, bucket, series, span, { from, points: wanted });
+  return readTexts(client, bucket, series, span, { from, points: wanted, bytes: bytesMax }, null);
+}
+
+/** @param known the first ones of the range, where they are known and as many as were asked for */
+export function readTexts(
+  client: Questioner,
+  bucket: string,
+  series: SeriesRef,
+  { start, stop }: Span,
+  wanted: TextsWanted,
+  known: Columns | null,
+): Promise<Columns> {
+  const { from } = wanted;
+  return gatherTexts(known, wanted, (beyond, points, bytes) => {
+    const part =
+      beyond === null
+        ? { start, stop }
+        : from === "newest"
+          ? { start, stop: beyond }
+          : { start: beyond + 1, stop };
+    if (part.start >= part.stop) return Promise.resolve(createColumns(series.kind).columns());
+    return readEnd(client, bucket, series, part, { from, points, bytes });
+  });
 }
 
 /** Every aggregate but `increase`. */
@@ -118,9 +148,9 @@ async function readEnd(
   bucket: string,
   series: SeriesRef,
   span: Span,
-  from: FluxLimit["from"],
-  pointsMax: number,
+  { from, points: pointsMax, bytes }: Omit<TextsWanted, "bytes"> & { readonly bytes?: number },
 ): Promise<Columns> {
+  const limit = bytes === undefined ? null : { from, bytesMax: bytes };
   const end =
     from === "newest"
       ? await lastPoint(client, bucket, series, span)
@@ -133,9 +163,10 @@ async function readEnd(
     const stop = from === "oldest" ? Math.min(span.stop, edge + width) : span.stop;
     const whole = from === "newest" ? start === span.start : stop === span.stop;
     const flux = fluxRead(bucket, series, start, stop, { from, pointsMax: rowsMax });
-    const { columns, rows } = await fetchCounted(client, series, flux);
+    const { columns, rows } = await fetchCounted(client, series, flux, limit);
     const count = columns.times.length;
     if (count >= pointsMax) return cut(columns, from, pointsMax);
+    if (columns.kind === "text" && columns.cut) return columns;
     // Rows that several nodes stamped within one microsecond are one point: then more rows are needed.
     if (rows >= rowsMax) rowsMax *= 2;
     else if (whole) return columns;
@@ -213,17 +244,19 @@ async function fetchColumns(client: Questioner, series: SeriesRef, flux: string)
   return (await fetchCounted(client, series, flux)).columns;
 }
 
-async function fetchCounted(
+export async function fetchCounted(
   client: Questioner,
   series: SeriesRef,
   flux: string,
+  limit: TextLimit | null = null,
 ): Promise<{ columns: Columns; rows: number }> {
-  const { add, columns } = createColumns(series.kind);
+  const { add, columns, isFull } = limit === null ? createColumns(series.kind) : createTextColumns(limit);
   let rows = 0;
-  await readRows(client.query(flux), series.kind, (time, value) => {
+  const sink: RowSink = (time, value) => {
     rows += 1;
     add(time, value);
-  });
+  };
+  await readRows(client.query(flux), series.kind, sink, isFull);
   return { columns: columns(), rows };
 }
 

@@ -4,6 +4,7 @@ import { earliestTime, latestTime } from "../../store/time-range.js";
 import { assert, type Test } from "../suite.js";
 import { defineColumns } from "./series-columns.js";
 import { agree, calendarEdges, createOracle, pairsOf } from "./series-oracle.js";
+import { defineTexts } from "./series-texts.js";
 
 /** Opens the store on the same data each time; the caller of the contract removes them. */
 export type OpenSeriesStore = () => Promise<SeriesStore>;
@@ -62,6 +63,7 @@ export function defineSeriesContract(test: Test, open: OpenSeriesStore): void {
 
   definePoints(test, use);
   defineColumns(test, use);
+  defineTexts(test, use);
   defineAggregates(test, use);
   defineRemoval(test, use);
   defineCheckpoint(test, use, reopen);
