@@ -93,6 +93,10 @@ export interface Meter {
   readonly handshakesFailed: Map<HandshakeFailure, number>;
   httpConnections: number;
   readonly httpEnded: Map<HttpEndReason, number>;
+  /** What answers that are not read yet hold. */
+  answerBytes: number;
+  /** Answers that were given up, because others are not read. */
+  answersRefused: number;
   readonly refused: Map<Reason, number>;
   /** Records of the journal that a follower failed at, and passed over. */
   readonly recordsFailed: Map<Follower, number>;
@@ -125,6 +129,8 @@ export function createMeter(): Meter {
     handshakesFailed: new Map(),
     httpConnections: 0,
     httpEnded: new Map(),
+    answerBytes: 0,
+    answersRefused: 0,
     refused: new Map(),
     recordsFailed: new Map(),
     ended: new Map(),

@@ -18,6 +18,7 @@ export function createApp(deps: AppDeps): Hono {
     log: deps.log,
     requestID: randomUUID,
     variant: deps.config.apiVariant,
+    room: deps.answers,
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;

@@ -14,6 +14,8 @@ export interface Config {
   readonly httpPort: number;
   /** HTTP connections at once. */
   readonly httpConnectionsMax: number;
+  /** What all answers under way may hold together. */
+  readonly answerBytesMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
   /** With client certificates. */
@@ -144,6 +146,8 @@ const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
   HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
+  // One answer of data may hold 80 MiB.
+  ANSWER_BYTES_MAX: whole(96 * 2 ** 20, 2 ** 40).prefault(String(128 * 2 ** 20)),
   MQTT_PORT: port.prefault("1883"),
   MQTTS_PORT: port.prefault("8883"),
   MQTTSS_PORT: port.prefault("8884"),
@@ -233,6 +237,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: env.HOST,
     httpPort: env.HTTP_PORT,
     httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
+    answerBytesMax: env.ANSWER_BYTES_MAX,
     mqttPort: env.MQTT_PORT,
     mqttsPort: env.MQTTS_PORT,
     mqttssPort: env.MQTTSS_PORT,

@@ -11,6 +11,7 @@ import type { Authority } from "./authority.js";
 import type { Catalog } from "./catalog.js";
 import type { Config } from "./config.js";
 import type { Commands } from "./control/commands.js";
+import type { AnswerRoom } from "./http/answer-room.js";
 import type { Authenticator } from "./http/auth.js";
 import type { Logger } from "./log.js";
 import type { AsideKeeper } from "./service/aside.js";
@@ -30,6 +31,8 @@ export interface AppDeps {
   readonly live: LiveFeed;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
+  /** What all answers under way may hold together. */
+  readonly answers: AnswerRoom;
   /** Signs the certificates of devices. */
   readonly authority: Authority;
   readonly log: Logger;

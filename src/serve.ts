@@ -15,6 +15,7 @@ import { openFilesMax, placesFor } from "./descriptors.js";
 import { createDiskSpace, spareBytes } from "./disk-space.js";
 import { createHistoryGate } from "./history/gate.js";
 import { localTimeIn } from "./history/local-time.js";
+import { createAnswerRoom } from "./http/answer-room.js";
 import type { Logger } from "./log.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import { type ListenerName, listenerAddresses } from "./mqtt-listeners.js";
@@ -151,6 +152,7 @@ export async function serve(
       aside,
       now,
     },
+    answers: createAnswerRoom(config.answerBytesMax, meter),
     ...{ tasks: control.tasks, commands: control.commands, brokerAccess: endpoints.brokerAccess },
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     zone: place,

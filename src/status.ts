@@ -204,6 +204,18 @@ export function createStatus(sources: StatusSources): Status {
         "HTTP connections that the service has ended, by reason.",
         by("reason", meter.httpEnded),
       ),
+      samples(
+        "gauge",
+        "tidemark_answer_bytes",
+        "What answers that are not read yet hold.",
+        one(meter.answerBytes),
+      ),
+      samples(
+        "counter",
+        "tidemark_answers_refused_total",
+        "Answers for which there was no room.",
+        one(meter.answersRefused),
+      ),
       samples("counter", "tidemark_damage_total", "Damaged places found on disk.", damaged("findings")),
       samples(
         "counter",

@@ -246,12 +246,17 @@ export async function pageAnswer<Row>(
         ? [...pageTexts(rows, meta)].join("")
         : streamOf(chunksOfTexts(pageTexts(rows, meta))),
     headers: page.truncated === true || budget.full ? { Truncated: "true" } : {},
+    held: bytes,
   };
 }
 
-function* pageTexts(rows: readonly string[], meta: string): Generator<string, void> {
+/** Lets go of each row as it is read. */
+function* pageTexts(rows: string[], meta: string): Generator<string, void> {
   yield '{"items":[';
-  for (const [i, row] of rows.entries()) yield i === 0 ? row : `,${row}`;
+  for (const [i, row] of rows.entries()) {
+    rows[i] = "";
+    yield i === 0 ? row : `,${row}`;
+  }
   yield `],"meta":${meta}}`;
 }
 

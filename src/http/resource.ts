@@ -11,6 +11,7 @@ import {
 } from "../../store/table.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 import type { Stamp } from "../views/time.js";
+import type { Making } from "./answer-room.js";
 import type { Caller } from "./auth.js";
 import type { ErrorCode } from "./errors.js";
 import {
@@ -69,6 +70,8 @@ export interface ListSpec<Row> extends Named, Schemas {
   readonly secret?: readonly string[];
   /** Where the path names the record that the list belongs to. */
   readonly parent?: IDs;
+  /** Where the list waits for the series store. */
+  readonly making?: Making;
   /** `parent` is the record id of the path, 0 without one. */
   list(asking: AskingList, request: PageRequest, parent: number): Promise<Page<Row>>;
   view(row: Row, context: ViewContext): object;
@@ -131,6 +134,7 @@ export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoute
           query: listQuery(fields),
         },
         answer: { status: 200, schema: pageOf(item) },
+        ...(spec.making === undefined ? {} : { making: spec.making }),
         handle: async (input) => {
           refuseParameters(input.request.url, refused);
           const request = pageRequest(input.query, fields, zone);

@@ -1,6 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import type { Logger } from "../log.js";
+import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody, type Making } from "./answer-room.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
 import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
 import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
@@ -15,6 +16,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Type of a text or stream; JSON otherwise. */
   readonly type?: string;
+  /** What a stream holds that is made of what is there already, bytes: less with each that is read. */
+  readonly held?: number;
 }
 
 /** The two documented shapes of the interface: two views of the same records. */
@@ -28,6 +31,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
+  /** For a handler that gathers a long answer: what it holds counts from then on. Without a caller null. */
+  readonly hold: AnswerHold | null;
   /** Ends the connection, whatever waits on it to be read. */
   readonly hangUp: () => void;
 }
@@ -57,6 +62,8 @@ export interface RouteSpec<S extends Shape> {
     readonly texts?: readonly string[];
   };
   readonly errors?: readonly ErrorCode[];
+  /** What its answers wait for while they are made; the metadata and the journal where it does not say. */
+  readonly making?: Making;
   /** What the body may be, for the reference, where the handler chooses its schema by itself. */
   readonly accepts?: z.ZodType;
   /** A body that the handler reads by itself, for the reference. */
@@ -95,6 +102,8 @@ export interface FrameDeps {
   readonly onCaller: (context: Context, caller: Caller) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
+  /** For all answers that callers are given. */
+  readonly room: AnswerRoom;
 }
 
 /** Registers the routes: authentication, validation, errors and headers in one place. */
@@ -134,17 +143,47 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
   const { params, query, body } = shape ?? {};
   const bytesMax = one.spec.access === "public" ? publicBodyBytesMax : jsonBytesMax;
-  return handle({
-    caller,
-    variant,
-    address,
-    request: context.req.raw,
+  const request = context.req.raw;
+  // Asked for, it costs: only what waits does.
+  const signal = () => request.signal;
+  const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
+  const input = {
+    ...{ caller, variant, address, request, hold },
     hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),
-    body: body && parseWith(body, await readJsonBody(context.req.raw, bytesMax)),
-  } as never);
+    body: body && parseWith(body, await readJsonBody(request, bytesMax)),
+  };
+  if (caller === undefined || hold === null) return handle(input as never);
+  try {
+    const made =
+      one.spec.method === "get"
+        ? deps.room.make(one.spec.making ?? "rows", caller.tenant, signal, () => handle(input as never))
+        : handle(input as never);
+    return await counted(await made, hold);
+  } catch (error) {
+    hold.end();
+    throw error;
+  }
 }
+
+/** The answer, once there is room for what it holds. @throws ApiError TOO_MANY_REQUESTS */
+async function counted(answer: Answer, hold: AnswerHold): Promise<Answer> {
+  const { held = 0 } = answer;
+  let { body } = answer;
+  if (isPlain(body) && isLong(body)) {
+    await hold.take(bytesHeld(body));
+    body = streamOf(chunksOfTexts(jsonTexts(body)));
+  } else if (held > 0) await hold.take(held);
+  if (hold.bytes > 0 && body instanceof ReadableStream) {
+    return { ...answer, body: heldBody(body, hold, held > 0) };
+  }
+  hold.end();
+  return body === answer.body ? answer : { ...answer, type: answer.type ?? jsonType, body: body as object };
+}
+
+const isPlain = (body: Answer["body"]): body is object =>
+  typeof body === "object" && !(body instanceof ReadableStream) && !(body instanceof Uint8Array);
 
 /** The parameters of the query. @throws ApiError PARAMETER_INVALID for a known one that is given more than once */
 function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record<string, string>> {
@@ -228,8 +267,7 @@ function respond(answer: Answer, isHead: boolean): Response {
     body = "";
   }
   if (body === undefined) return new Response(null, { status, headers });
-  const asIs = typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array;
-  const whole = asIs ? (body as ConstructorParameters<typeof Response>[0]) : jsonOf(body as object);
+  const whole = isPlain(body) ? jsonOf(body) : (body as ConstructorParameters<typeof Response>[0]);
   return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
 }
 

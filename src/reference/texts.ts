@@ -59,7 +59,8 @@ export const errorText: Readonly<Record<ErrorCode, string>> = {
   UNSUPPORTED_MEDIA_TYPE: "the body has another type than documented",
   EXPECTATION_FAILED: "`Expect` may be `100-continue` only",
   FORMAT_INVALID: "the content has the wrong shape",
-  TOO_MANY_REQUESTS: "too many failed attempts; try again after `Retry-After` seconds",
+  TOO_MANY_REQUESTS:
+    "too many failed attempts, or too much that was asked for and is not read; try again after `Retry-After` seconds",
   HEADERS_TOO_LARGE: "the address and headers of the request are larger than 64 KiB",
   INTERNAL_ERROR: "the service failed; its log has the `X-Request-Id`",
   SERVICE_UNAVAILABLE: "not now; try again after `Retry-After` seconds",

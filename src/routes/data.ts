@@ -15,6 +15,7 @@ import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { historyTypes } from "../history/bounds.js";
 import { formOf } from "../history/export-plan.js";
+import type { AnswerHold } from "../http/answer-room.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { Column } from "../http/json-stream.js";
 import { knownAnswer } from "../http/known-answer.js";
@@ -72,7 +73,8 @@ export function dataRoutes(deps: AppDeps): Route[] {
         ),
       },
       errors: ["DATA_NOT_FOUND"],
-      handle: ({ caller, query, request }) => answerMetrics(deps, caller.tenant, query, request),
+      making: "series",
+      handle: ({ caller, query, request, hold }) => answerMetrics(deps, caller.tenant, query, request, hold),
     }),
     route({
       method: "get",
@@ -89,10 +91,11 @@ export function dataRoutes(deps: AppDeps): Route[] {
         ),
       },
       errors: ["DATA_NOT_FOUND", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
-      handle: ({ caller, query, request }) => {
+      making: "series",
+      handle: ({ caller, query, request, hold }) => {
         const format = streamFormat(request);
         return format === null
-          ? answerOriginal(deps, caller.tenant, query, request)
+          ? answerOriginal(deps, caller.tenant, query, request, hold)
           : streamOriginal(deps, caller.tenant, query, request, format);
       },
     }),
@@ -104,6 +107,7 @@ async function answerMetrics(
   tenant: number,
   query: ChartQuery,
   request: Request,
+  hold: AnswerHold | null,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   if (asked.metricType === aggregateType && query.time_unit === "real") {
@@ -115,14 +119,14 @@ async function answerMetrics(
       .filter((metric) => isAsked(metric, asked, query))
       .map((metric) => ({ metric, points: byID }));
   });
-  const budget = createBudget();
+  const budget = createBudget(hold);
   const store = deps.series.under(request.signal);
   const computing = createComputing(deps.config.formulaSecondsMax);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
     const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
     errors += data.errors;
-    budget(data.values.length, 0);
+    await budget(data.values.length, 0);
     return {
       ...metricOfData(metric, deps),
       metricData: columns(data, asked),
@@ -211,6 +215,7 @@ async function answerOriginal(
   tenant: number,
   query: ChartQuery,
   request: Request,
+  hold: AnswerHold | null,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
   const range = rangeOf(asked, query, "real");
@@ -221,7 +226,7 @@ async function answerOriginal(
   const textBytesMax = Math.floor(answerTexts.partsBytes / Math.max(1, texts));
   const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints, textBytesMax };
   const write = timeWriters[asked.format];
-  const budget = createBudget();
+  const budget = createBudget(hold);
   let truncated = false;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, points }) => {
     const series = points.map((point) => ({
@@ -229,9 +234,9 @@ async function answerOriginal(
       form: formOf(point),
     }));
     const answers = await originalData(store, series, range, size);
+    for (const { times, texts } of answers) await budget(times.length, texts.bytes);
     return answers.map((data, i) => {
       truncated ||= data.truncated;
-      budget(data.times.length, data.texts.bytes);
       return {
         dataPointIntID: points[i]?.id,
         dataPointName: points[i]?.dataPointName,
@@ -306,17 +311,25 @@ function wallLabel(wall: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-/** Counts the values of an answer, and what its texts hold. @throws ApiError PARAMETER_INVALID once they are too many */
-function createBudget(): (values: number, textBytes: number) => void {
+/** A time and a value. */
+const bytesOfValue = 16;
+
+/**
+ * Counts the values of an answer, and what its texts hold, and waits for room for them. @throws ApiError
+ * PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
+ */
+function createBudget(hold: AnswerHold | null): (values: number, textBytes: number) => Promise<void> {
   const total = { values: 0, textBytes: 0 };
-  return (values, textBytes) => {
+  return async (values, textBytes) => {
     total.values += values;
     total.textBytes += textBytes;
     if (total.values > answerValuesMax) {
       throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
     }
-    if (total.textBytes <= answerTexts.bytesMax) return;
-    const told = `at most ${answerTexts.bytesMax >> 20} MiB of texts: ask for fewer devices or data points`;
-    throw invalid({ limit: `an answer holds ${told}` });
+    if (total.textBytes > answerTexts.bytesMax) {
+      const told = `at most ${answerTexts.bytesMax >> 20} MiB of texts: ask for fewer devices or data points`;
+      throw invalid({ limit: `an answer holds ${told}` });
+    }
+    await hold?.take(values * bytesOfValue + textBytes);
   };
 }

@@ -18,6 +18,7 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
       summary: "The console of a device or gateway: its product's templates with live values",
       filters: appTemplateFilters,
       parent: anyDeviceIDs,
+      making: "series",
       schema: consoleTemplateSchema,
       list: async ({ caller, request: { signal } }, request, id) => {
         const device = await catalog.byIntID(caller.tenant, id);

@@ -85,6 +85,7 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
       shape: { query: trackQuery },
       answer: { status: 200, schema: z.array(positionSchema) },
       errors: ["DATA_NOT_FOUND"],
+      making: "series",
       handle: async ({ caller, query, request }) => {
         const { device, timezone, format, now: at } = await readQuery(deps, caller.tenant, query);
         const { start, stop, zone } = resolveRange(query, "real", timezone, at);

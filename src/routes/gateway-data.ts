@@ -47,6 +47,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
         "The newest value of each data point that the devices of a gateway report, their children left out",
       filters: carriedDeviceFilters,
       parent: carrierIDs,
+      making: "series",
       schema,
       list: async ({ caller, request: { signal } }, request, gateway) => {
         const page = await listCarriedDevices(db, caller.tenant, gateway, request);

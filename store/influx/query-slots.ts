@@ -1,6 +1,6 @@
 /** Places for the questions that run at once, shared by tenants: writes keep connections of their own. */
 import { StoreError } from "../errors.js";
-import { createShares } from "../shares.js";
+import { createPlaces } from "../places.js";
 
 /** Who asks, and until when the answer is wanted. */
 export interface Asker {
@@ -21,54 +21,14 @@ export const hasLeft = (): StoreError => new StoreError("UNAVAILABLE", "cannot a
 
 /** @param max questions at once; a tenant alone has seven eighths of them */
 export function createQuerySlots(max: number): QuerySlots {
-  const shares = createShares<number>(max);
-  /** By tenant, whose turn is next first; none is empty. */
-  const waiting = new Map<number, Set<() => void>>();
-
-  function wait({ tenant, signal }: Asker): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const queue = waiting.get(tenant) ?? new Set();
-      const begin = (): void => {
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      };
-      const leave = (): void => {
-        queue.delete(begin);
-        if (queue.size === 0 && waiting.get(tenant) === queue) waiting.delete(tenant);
-        reject(hasLeft());
-      };
-      queue.add(begin);
-      waiting.set(tenant, queue);
-      signal?.addEventListener("abort", leave, { once: true });
-    });
-  }
-
-  /** Lets in who waits as far as shares allow; a tenant that was served goes behind the others. */
-  function pump(): void {
-    for (let served = true; served; ) {
-      served = false;
-      for (const [tenant, queue] of [...waiting]) {
-        const [begin] = queue;
-        if (begin === undefined || !shares.take(tenant, 1)) continue;
-        served = true;
-        queue.delete(begin);
-        waiting.delete(tenant);
-        if (queue.size > 0) waiting.set(tenant, queue);
-        begin();
-      }
-    }
-  }
-
+  const places = createPlaces<number>(max);
   return {
-    answer: async function* (asker, ask) {
-      const { tenant, signal } = asker;
-      if (signal?.aborted === true) throw hasLeft();
-      if (waiting.has(tenant) || !shares.take(tenant, 1)) await wait(asker);
+    answer: async function* ({ tenant, signal }, ask) {
+      await places.enter(tenant, 1, { signal, left: hasLeft });
       try {
         yield* ask();
       } finally {
-        shares.give(tenant, 1);
-        pump();
+        places.leave(tenant, 1);
       }
     },
   };

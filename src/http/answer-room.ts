@@ -1,0 +1,169 @@
+/**
+ * What all answers under way may hold together, shared by tenants: whoever does not read what it asked for leaves room
+ * for the others. Small answers are not counted, and never wait.
+ */
+import type { Meter } from "../../ingest/meter.js";
+import { createPlaces } from "../../store/places.js";
+import { createShares } from "../../store/shares.js";
+import { ApiError } from "./errors.js";
+
+/** What one answer holds. */
+export interface AnswerHold {
+  /** What is counted for it, bytes. */
+  readonly bytes: number;
+  /**
+   * The answer holds so many bytes more; resolves when there is room for them. @throws ApiError TOO_MANY_REQUESTS where
+   * too much waits already, or for too long
+   */
+  take(bytes: number): Promise<void>;
+  /** So many of its bytes have left, or as many as there are. */
+  give(bytes: number): void;
+  /** All have left, or nobody waits for them. */
+  end(): void;
+}
+
+/** What a handler waits for: the metadata and the journal, or the series store, which may take long. */
+export type Making = "rows" | "series";
+
+export interface AnswerRoom {
+  /** @param signal asked for only where something waits */
+  open(tenant: number, signal: () => AbortSignal): AnswerHold;
+  /** Makes an answer in its turn: so few are made at once that what is read for them is little. */
+  make<T>(kind: Making, tenant: number, signal: () => AbortSignal, work: () => Promise<T> | T): Promise<T>;
+}
+
+/** An answer of no more than so many bytes is not counted. */
+export const smallAnswerBytes = 64 * 1024;
+/** Answers made at once: each reads a page, or pieces of series, before it is known what it will hold. */
+const madeAtOnce = 16;
+/** Of what is under way so much more may be made already and wait for room. */
+const waitingPart = 1 / 4;
+const usualWaitMs = 5000;
+const retryAfter = { "Retry-After": "5" };
+
+/**
+ * @param bytesMax what answers may hold together; one tenant alone has seven eighths of it
+ * @param waitMs so long an answer may wait for room
+ */
+export function createAnswerRoom(
+  bytesMax: number,
+  meter: Pick<Meter, "answerBytes" | "answersRefused">,
+  waitMs = usualWaitMs,
+): AnswerRoom {
+  const room = createPlaces<number>(bytesMax);
+  const waiting = createShares<number>(bytesMax * waitingPart);
+  const places = { rows: createPlaces<number>(madeAtOnce), series: createPlaces<number>(madeAtOnce) };
+
+  function noRoom(): ApiError {
+    meter.answersRefused++;
+    return new ApiError(
+      "TOO_MANY_REQUESTS",
+      "answers that were asked for and are not read hold all that they may: read them, or try again later",
+      {},
+      retryAfter,
+    );
+  }
+  const hasLeft = () => new ApiError("SERVICE_UNAVAILABLE", "nobody waits for the answer", {}, retryAfter);
+
+  /** The answer, made already, waits for a while. */
+  async function wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void> {
+    if (!waiting.take(tenant, bytes)) throw noRoom();
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), waitMs);
+    try {
+      const left = () => (late.signal.aborted ? noRoom() : hasLeft());
+      await room.enter(tenant, bytes, { signal: AbortSignal.any([signal, late.signal]), left });
+    } finally {
+      clearTimeout(timer);
+      waiting.give(tenant, bytes);
+    }
+  }
+
+  return {
+    open: (tenant, signal) => {
+      let held = 0;
+      let small = 0;
+      let over = false;
+      const give = (bytes: number): void => {
+        const some = Math.min(bytes, held);
+        held -= some;
+        if (some > 0) room.leave(tenant, some);
+        meter.answerBytes = room.total;
+      };
+      return {
+        get bytes() {
+          return held;
+        },
+        take: async (bytes) => {
+          if (held === 0 && small + bytes <= smallAnswerBytes) {
+            small += bytes;
+            return;
+          }
+          const more = bytes + small;
+          small = 0;
+          if (!room.tryEnter(tenant, more)) await wait(tenant, more, signal());
+          held += more;
+          meter.answerBytes = room.total;
+          // It has ended while it waited.
+          if (over) give(held);
+        },
+        give,
+        end: () => {
+          over = true;
+          give(held);
+        },
+      };
+    },
+    make: async (kind, tenant, signal, work) => {
+      const turns = places[kind];
+      if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
+      try {
+        return await work();
+      } finally {
+        turns.leave(tenant, 1);
+      }
+    },
+  };
+}
+
+/** A body that gives back what it holds as it is read: by and by, or all of it at its end. */
+export function heldBody(
+  body: ReadableStream<Uint8Array>,
+  hold: AnswerHold,
+  byAndBy: boolean,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const { value, done } = await reader.read();
+          if (done) {
+            hold.end();
+            controller.close();
+            return;
+          }
+          controller.enqueue(value);
+          if (byAndBy) hold.give(value.length);
+        } catch (error) {
+          hold.end();
+          controller.error(error);
+        }
+      },
+      cancel: async (reason) => {
+        hold.end();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** About what a plain value holds, bytes: its texts, and a word for everything else. */
+export function bytesHeld(value: unknown): number {
+  if (typeof value === "string") return 2 * value.length + 16;
+  if (typeof value !== "object" || value === null) return 8;
+  let bytes = 16;
+  for (const one of Array.isArray(value) ? value : Object.values(value)) bytes += bytesHeld(one);
+  return bytes;
+}

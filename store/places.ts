@@ -1,0 +1,92 @@
+/** A bound that is shared (shares.ts), and those who wait for their part of it. */
+import { createShares } from "./shares.js";
+
+export interface Places<Holder> {
+  /** Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs. */
+  tryEnter(holder: Holder, amount: number): boolean;
+  /**
+   * Resolves once it is taken: in order within a holder, from holder to holder in turn. Rejects with `left()`, and
+   * nothing taken, when the signal is aborted before.
+   */
+  enter(
+    holder: Holder,
+    amount: number,
+    stay: { readonly signal: AbortSignal | null; readonly left: () => Error },
+  ): Promise<void>;
+  /** Gives back what was taken, and lets in who waits. */
+  leave(holder: Holder, amount: number): void;
+  /** What is taken. */
+  readonly total: number;
+}
+
+interface Waiting {
+  readonly amount: number;
+  readonly begin: () => void;
+}
+
+/** @param max what may be taken at once; a holder alone has seven eighths of it */
+export function createPlaces<Holder>(max: number): Places<Holder> {
+  const shares = createShares<Holder>(max);
+  /** By holder, whose turn is next first; none is empty. */
+  const waiting = new Map<Holder, Set<Waiting>>();
+
+  function wait(
+    holder: Holder,
+    amount: number,
+    signal: AbortSignal | null,
+    left: () => Error,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const queue = waiting.get(holder) ?? new Set();
+      const begin = (): void => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const one = { amount, begin };
+      const leave = (): void => {
+        queue.delete(one);
+        if (queue.size === 0 && waiting.get(holder) === queue) waiting.delete(holder);
+        reject(left());
+        // It may have stood before one that is smaller.
+        pump();
+      };
+      queue.add(one);
+      waiting.set(holder, queue);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  /** Lets in who waits as far as shares allow; a holder that was served goes behind the others. */
+  function pump(): void {
+    for (let served = true; served; ) {
+      served = false;
+      for (const [holder, queue] of [...waiting]) {
+        const [one] = queue;
+        if (one === undefined || !shares.take(holder, one.amount)) continue;
+        served = true;
+        queue.delete(one);
+        waiting.delete(holder);
+        if (queue.size > 0) waiting.set(holder, queue);
+        one.begin();
+      }
+    }
+  }
+
+  const tryEnter = (holder: Holder, amount: number): boolean =>
+    !waiting.has(holder) && shares.take(holder, amount);
+
+  return {
+    tryEnter,
+    enter: async (holder, amount, { signal, left }) => {
+      if (signal?.aborted === true) throw left();
+      if (!tryEnter(holder, amount)) await wait(holder, amount, signal, left);
+    },
+    leave: (holder, amount) => {
+      shares.give(holder, amount);
+      if (waiting.size > 0) pump();
+    },
+    get total() {
+      return shares.total;
+    },
+  };
+}
