@@ -17,6 +17,12 @@ export function eventStream(
 ): ReadableStream<Uint8Array> {
   let gone = false;
   let stall: NodeJS.Timeout | undefined;
+  /** Nothing more is made, and what the generator holds is let go of. */
+  const end = (): void => {
+    gone = true;
+    clearTimeout(stall);
+    chunks.return().catch(() => undefined);
+  };
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
@@ -26,14 +32,13 @@ export function eventStream(
         if (done === true) return controller.close();
         controller.enqueue(value);
         stall = setTimeout(() => {
-          gone = true;
+          end();
           stalled();
         }, mostMs).unref();
       },
       cancel: () => {
-        clearTimeout(stall);
         if (gone) return;
-        gone = true;
+        end();
         left();
       },
     },

@@ -1,15 +1,15 @@
 import { bytesOfEvent, type LiveEvent, liveEvent } from "../../ingest/live-log.js";
-import { type DataPoint, kindOf } from "../../store/data-points.js";
+import { kindOf } from "../../store/data-points.js";
 import { StoreError } from "../../store/errors.js";
-import type { SeriesQuestions, SeriesRef } from "../../store/series.js";
+import type { Columns } from "../../store/series.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 
 /** What is answered from the store to a client that was away for longer than events are held. */
 const replayPointsMax = 10_000;
 const replayBytesMax = 1 << 20;
-/** Texts read at once: each may have 64 KiB. */
-const textsMin = 16;
+/** Series of texts that are asked for together: each may hold one point that is longer than its part. */
+const textsTogether = 16;
 
 const issueOnly = 2;
 
@@ -21,8 +21,9 @@ export interface Replayed {
 }
 
 /**
- * The newest points of a device behind a time, of each data point its part of what is left of the bounds; one that is being stored
- * meanwhile may come twice. The feed goes on without a data point of which the store cannot tell.
+ * The newest points of a device behind a time, of each data point its part of the bounds: numbers together, texts some
+ * at a time, by their bytes; one that is being stored meanwhile may come twice. The feed goes on without a data point of
+ * which the store cannot tell.
  * @param signal ends the questions: nobody waits for the answer any more. @throws StoreError UNAVAILABLE, then too
  */
 export async function newestSince(
@@ -33,54 +34,52 @@ export async function newestSince(
 ): Promise<Replayed> {
   const store = series.under(signal);
   const { points } = await catalog.model(device.productIntID);
-  const reported = points.filter((point) => point.dataTransType !== issueOnly);
+  const asked = points
+    .filter((point) => point.dataTransType !== issueOnly)
+    .map(({ field, pointDataType }) => ({
+      field,
+      ref: refs.of(device, { field, kind: kindOf(pointDataType) }),
+    }));
+  const texts = asked.filter(({ ref }) => ref.kind === "text");
+  const numbers = asked.filter(({ ref }) => ref.kind !== "text");
+  const groups = [numbers];
+  for (let from = 0; from < texts.length; from += textsTogether) {
+    groups.push(texts.slice(from, from + textsTogether));
+  }
   const left = { points: replayPointsMax, bytes: replayBytesMax };
+  let rest = asked.length;
   const events: LiveEvent[] = [];
   const untold: string[] = [];
-  for (const [i, point] of reported.entries()) {
-    const part = (whole: number) => Math.max(1, Math.floor(whole / (reported.length - i)));
+  for (const group of groups) {
+    if (group.length === 0) continue;
+    // What those before have left is for the others.
+    const part = (whole: number) => Math.max(1, Math.floor(whole / rest));
     const most = { points: part(left.points), bytes: part(left.bytes) };
-    const ref = refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
-    try {
-      const found = await newestOf(store, ref, point, time + 1, most);
-      left.points -= found.length;
-      left.bytes -= found.reduce((sum, event) => sum + bytesOfEvent(event), 0);
-      for (const event of found) events.push(event);
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === "MISMATCH")) throw error;
-      untold.push(error.message);
+    const range = { start: time + 1, bytesMax: most.bytes };
+    const refsAsked = group.map(({ ref }) => ref);
+    const found = await store.readNewest(refsAsked, range, most.points);
+    for (const [i, { field }] of group.entries()) {
+      const columns = found[i];
+      if (columns === undefined) continue;
+      if (columns instanceof StoreError) untold.push(columns.message);
+      else for (const event of eventsOf(field, columns, most.bytes)) events.push(event);
     }
+    rest -= group.length;
+    left.points = replayPointsMax - events.length;
+    left.bytes = replayBytesMax - events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
   }
   return { events: events.sort((a, b) => a.time - b.time), untold };
 }
 
-/** The newest points of a series from `start` on, newest first: texts by and by, until their bytes are enough. */
-async function newestOf(
-  store: Pick<SeriesQuestions, "read">,
-  ref: SeriesRef,
-  { field }: DataPoint,
-  start: number,
-  most: { readonly points: number; readonly bytes: number },
-): Promise<LiveEvent[]> {
+/** The newest ones, newest first, as far as their bytes go; one at least. */
+function eventsOf(field: string, { times, values }: Columns, bytesMax: number): LiveEvent[] {
   const events: LiveEvent[] = [];
   let bytes = 0;
-  let stop: number | undefined;
-  let wanted = ref.kind === "text" ? textsMin : most.points;
-  for (;;) {
-    const newest = Math.min(wanted, most.points - events.length);
-    const { times, values } = await store.read(ref, {
-      ...{ start, newest },
-      ...(stop === undefined ? {} : { stop }),
-    });
-    for (let i = times.length - 1; i >= 0; i--) {
-      const event = liveEvent(0, field, { time: times[i] ?? 0, value: values[i] ?? 0 });
-      bytes += bytesOfEvent(event);
-      if (bytes > most.bytes && events.length > 0) return events;
-      events.push(event);
-    }
-    if (times.length < newest || events.length >= most.points) return events;
-    stop = times[0];
-    // As many as fit at the size of those seen.
-    wanted = Math.max(textsMin, Math.floor(((most.bytes - bytes) / bytes) * events.length));
+  for (let i = times.length - 1; i >= 0; i--) {
+    const event = liveEvent(0, field, { time: times[i] ?? 0, value: values[i] ?? 0 });
+    bytes += bytesOfEvent(event);
+    if (bytes > bytesMax && events.length > 0) break;
+    events.push(event);
   }
+  return events;
 }

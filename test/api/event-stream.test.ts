@@ -40,6 +40,31 @@ suite("event stream", (test) => {
     };
   }
 
+  test("what makes the chunks ends with its reader, also where it waits for the next", async () => {
+    for (const stalls of [false, true]) {
+      let ended = 0;
+      let wake = (): void => undefined;
+      async function* make() {
+        try {
+          yield bytes(1);
+          if (!stalls) await new Promise<void>((resolve) => (wake = resolve));
+          yield bytes(2);
+        } finally {
+          ended++;
+        }
+      }
+      const told = { left: () => wake(), stalled: () => undefined };
+      const reader = eventStream({ chunks: make(), ...told }, stalls ? 5 : 10_000).getReader();
+      await reader.read();
+      if (!stalls) {
+        void reader.read();
+        await new Promise((resolve) => setImmediate(resolve));
+        await reader.cancel();
+      }
+      await until(() => ended === 1, { what: "the end of the generator" });
+    }
+  });
+
   test("a chunk is made when the one before was taken", async () => {
     const one = source([bytes(1), bytes(2), bytes(3)]);
     const reader = eventStream(one).getReader();

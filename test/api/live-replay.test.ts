@@ -2,32 +2,95 @@ import type { DeviceRef } from "../../src/catalog.js";
 import type { AppDeps } from "../../src/deps.js";
 import { newestSince } from "../../src/routes/live-replay.js";
 import { StoreError } from "../../store/errors.js";
+import type { Columns, ReadRange, SeriesRef } from "../../store/series.js";
 import { assert, rejects, suite } from "../suite.js";
 
+type Deps = Pick<AppDeps, "catalog" | "series" | "refs">;
+type Question = { readonly series: readonly SeriesRef[]; readonly range: ReadRange; readonly newest: number };
+
+const numberType = 1;
+const textType = 3;
+const pointsOf = (count: number, pointDataType: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    ...{ field: `f${pointDataType}.${n}`, dataPointID: `p${n}`, dataTransType: 1, pointDataType },
+  }));
+
+/** A store that remembers what it was asked, and answers `newest` points of each series. */
+function storeOf(
+  points: readonly object[],
+  answer: (ref: SeriesRef, newest: number) => Columns | StoreError,
+) {
+  const questions: Question[] = [];
+  const under = (signal: AbortSignal) => ({
+    readNewest: async (series: readonly SeriesRef[], range: ReadRange, newest: number) => {
+      if (signal.aborted) throw new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
+      questions.push({ series, range, newest });
+      return series.map((ref) => answer(ref, newest));
+    },
+  });
+  const deps = {
+    catalog: { model: async () => ({ points }) },
+    series: { under },
+    refs: { of: (_: unknown, ref: object) => ref },
+  } as unknown as Deps;
+  return { deps, questions };
+}
+
+const device = {} as DeviceRef;
+const stays = () => new AbortController().signal;
+const full = ({ kind }: SeriesRef, newest: number, text = "x"): Columns => {
+  const times = Float64Array.from({ length: newest }, (_, i) => i + 1);
+  return kind === "text"
+    ? { kind, times, values: Array.from(times, () => text) }
+    : { kind, times, values: new Float64Array(newest) };
+};
+
 suite("what a live feed is told from the store", (test) => {
+  test("numbers are asked for in one question, texts some at a time, within the bounds together", async () => {
+    const { deps, questions } = storeOf([...pointsOf(180, numberType), ...pointsOf(40, textType)], full);
+    const { events, untold } = await newestSince(deps, device, 41, stays());
+    assert.equal(untold, []);
+    assert.equal(
+      questions.map(({ series }) => [series.length, series[0]?.kind]),
+      [
+        [180, "number"],
+        [16, "text"],
+        [16, "text"],
+        [8, "text"],
+      ],
+    );
+    assert.ok(events.length <= 10_000 && events.length > 4000, `${events.length} events`);
+    for (const { range } of questions) {
+      assert.is(range.start, 42, "behind what the client has seen");
+      assert.ok((range.bytesMax ?? Number.POSITIVE_INFINITY) <= 1 << 20);
+    }
+    assert.ok(questions.every(({ newest }, i) => i === 0 || newest >= (questions[0]?.newest ?? 0)));
+  });
+
+  test("texts end by their bytes, the newest is told however long it is", async () => {
+    const long = "x".repeat(60_000);
+    const { deps } = storeOf(pointsOf(40, textType), (ref) => full(ref, 3, long));
+    const { events } = await newestSince(deps, device, 0, stays());
+    assert.is(events.length, 40);
+    assert.ok(events.every(({ time }) => time === 3));
+  });
+
   test("is asked for as long as somebody waits for it", async () => {
     const leaver = new AbortController();
-    let asked = 0;
-    const points = Array.from({ length: 180 }, (_, n) => ({
-      ...{ field: `f${n}`, dataPointID: `p${n}`, dataTransType: 1, pointDataType: 1 },
-    }));
-    const under = (signal: AbortSignal) => ({
-      read: async () => {
-        if (signal.aborted) throw new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
-        asked++;
-        if (asked === 3) leaver.abort();
-        return { kind: "number", times: Float64Array.of(asked), values: Float64Array.of(1) };
-      },
+    const { deps, questions } = storeOf(pointsOf(100, textType), (ref) => {
+      if (questions.length === 3) leaver.abort();
+      return full(ref, 1);
     });
-    const deps = {
-      catalog: { model: async () => ({ points }) },
-      series: { ...under(new AbortController().signal), under },
-      refs: { of: (_: unknown, field: object) => field },
-    } as unknown as Pick<AppDeps, "catalog" | "series" | "refs">;
-    const error = await rejects(() => newestSince(deps, {} as DeviceRef, 0, leaver.signal), /left/);
+    const error = await rejects(() => newestSince(deps, device, 0, leaver.signal), /left/);
     assert.is(error instanceof StoreError && error.code, "UNAVAILABLE");
-    assert.is(asked, 3);
-    const all = await newestSince(deps, {} as DeviceRef, 0, new AbortController().signal);
-    assert.is(all.events.length, 180);
+    assert.is(questions.length, 3);
+  });
+
+  test("goes on without what the store cannot tell", async () => {
+    const { deps } = storeOf(pointsOf(4, numberType), (ref, newest) =>
+      ref.field.endsWith("2") ? new StoreError("MISMATCH", "held as text") : full(ref, Math.min(newest, 5)),
+    );
+    const { events, untold } = await newestSince(deps, device, 0, stays());
+    assert.equal([events.length, untold], [15, ["held as text"]]);
   });
 });
