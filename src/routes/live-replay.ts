@@ -1,7 +1,7 @@
 import { bytesOfEvent, type LiveEvent, liveEvent } from "../../ingest/live-log.js";
 import { kindOf } from "../../store/data-points.js";
 import { StoreError } from "../../store/errors.js";
-import type { Columns } from "../../store/series.js";
+import type { Columns, SeriesQuestions, SeriesRef } from "../../store/series.js";
 import type { DeviceRef } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 
@@ -12,6 +12,12 @@ const replayBytesMax = 1 << 20;
 const textsTogether = 16;
 
 const issueOnly = 2;
+
+/** A data point and its series. */
+interface Asked {
+  readonly field: string;
+  readonly ref: SeriesRef;
+}
 
 export interface Replayed {
   /** Ascending by time, numbered 0: who breaks off among them asks the store again. */
@@ -55,14 +61,10 @@ export async function newestSince(
     // What those before have left is for the others.
     const part = (whole: number) => Math.max(1, Math.floor(whole / rest));
     const most = { points: part(left.points), bytes: part(left.bytes) };
-    const range = { start: time + 1, bytesMax: most.bytes };
-    const refsAsked = group.map(({ ref }) => ref);
-    const found = await store.readNewest(refsAsked, range, most.points);
-    for (const [i, { field }] of group.entries()) {
-      const columns = found[i];
-      if (columns === undefined) continue;
-      if (columns instanceof StoreError) untold.push(columns.message);
-      else for (const event of eventsOf(field, columns, most.bytes)) events.push(event);
+    const told = await newestOf(store, group, time + 1, most);
+    for (const one of told.values()) {
+      if (one instanceof StoreError) untold.push(one.message);
+      else for (const event of one) events.push(event);
     }
     rest -= group.length;
     left.points = replayPointsMax - events.length;
@@ -70,6 +72,45 @@ export async function newestSince(
   }
   return { events: events.sort((a, b) => a.time - b.time), untold };
 }
+
+interface Most {
+  readonly points: number;
+  readonly bytes: number;
+}
+
+/** Of each its newest events, newest first; where others have few, those with more are asked for again. */
+async function newestOf(
+  store: Pick<SeriesQuestions, "readNewest">,
+  group: readonly Asked[],
+  start: number,
+  most: Most,
+): Promise<Map<Asked, LiveEvent[] | StoreError>> {
+  const told = new Map<Asked, LiveEvent[] | StoreError>();
+  const cutOff = new Set<Asked>();
+  const ask = async (some: readonly Asked[], { points, bytes }: Most): Promise<void> => {
+    const refs = some.map(({ ref }) => ref);
+    const found = await store.readNewest(refs, { start, bytesMax: bytes }, points);
+    for (const [i, one] of some.entries()) {
+      const columns = found[i];
+      if (columns === undefined) continue;
+      const events = columns instanceof StoreError ? columns : eventsOf(one.field, columns, bytes);
+      told.set(one, events);
+      if (Array.isArray(events) && (events.length === points || isCut(columns as Columns, events)))
+        cutOff.add(one);
+    }
+  };
+  await ask(group, most);
+  const more = group.filter((one) => cutOff.has(one) && one.ref.kind !== "text");
+  if (more.length === 0) return told;
+  const total = [...told.values()].reduce((sum, one) => sum + (Array.isArray(one) ? one.length : 0), 0);
+  // Each has some already, and what the others have left is shared.
+  const own = (told.get(more[0] as Asked) as LiveEvent[]).length;
+  const points = own + Math.floor((group.length * own - total) / more.length);
+  if (points >= 2 * own) await ask(more, { points, bytes: Math.floor((most.bytes / own) * points) });
+  return told;
+}
+
+const isCut = ({ times }: Columns, events: readonly LiveEvent[]): boolean => events.length < times.length;
 
 /** The newest ones, newest first, as far as their bytes go; one at least. */
 function eventsOf(field: string, { times, values }: Columns, bytesMax: number): LiveEvent[] {

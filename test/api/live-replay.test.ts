@@ -67,6 +67,18 @@ suite("what a live feed is told from the store", (test) => {
     assert.ok(questions.every(({ newest }, i) => i === 0 || newest >= (questions[0]?.newest ?? 0)));
   });
 
+  test("what most numbers leave of the bounds is for those that have more", async () => {
+    const { deps, questions } = storeOf(pointsOf(180, numberType), (ref, newest) =>
+      full(ref, ref.field.endsWith(".7") ? newest : 1),
+    );
+    const { events } = await newestSince(deps, device, 0, stays());
+    assert.equal(
+      questions.map(({ series }) => series.length),
+      [180, 1],
+    );
+    assert.ok(events.length > 5000 && events.length <= 10_000, `${events.length} events`);
+  });
+
   test("texts end by their bytes, the newest is told however long it is", async () => {
     const long = "x".repeat(60_000);
     const { deps } = storeOf(pointsOf(40, textType), (ref) => full(ref, 3, long));
