@@ -20,8 +20,16 @@ const piecePoints = { least: 500, most: 32_768 } as const;
 /** Texts of the pieces under way together, as they are held, and of one of them. */
 const textBytesUnderWay = 16 << 20;
 const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
-/** Someone who takes nothing for so long is given up. */
+/** Someone who takes nothing of what is there for so long is given up. */
 const stallMs = 120_000;
+
+/** Calls back after so many milliseconds, unless it is told not to. */
+export type StartTimer = (ms: number, then: () => void) => () => void;
+
+const realTimer: StartTimer = (ms, then) => {
+  const timer = setTimeout(then, ms).unref();
+  return () => clearTimeout(timer);
+};
 
 /**
  * The export's bytes as they are asked for, in constant memory. Resolves when the first ones are there, so that a
@@ -30,6 +38,7 @@ const stallMs = 120_000;
 export async function openExport(
   store: Pick<SeriesQuestions, "scan">,
   { plan, series, range, closed }: Export,
+  startTimer = realTimer,
 ): Promise<ReadableStream<Uint8Array>> {
   const abreast =
     plan.layout === "wide" ? Math.max(1, ...plan.devices.map(({ points }) => points.length)) : 1;
@@ -51,7 +60,7 @@ export async function openExport(
   let outcome: "end" | Error | null = null;
   let wake: () => void = () => undefined;
   let over = false;
-  let stall: NodeJS.Timeout | undefined;
+  let stopTimer: () => void = () => undefined;
 
   function finish(how: "end" | Error): void {
     outcome ??= how;
@@ -60,17 +69,17 @@ export async function openExport(
   function close(): void {
     if (over) return;
     over = true;
-    clearTimeout(stall);
+    stopTimer();
     void worker.terminate();
     for (const scan of scans.values()) scan.return(undefined).catch(() => undefined);
     closed();
   }
-  function watch(): void {
-    clearTimeout(stall);
-    stall = setTimeout(() => {
-      finish(new Error("the export was not taken"));
+  /** From a chunk that is there to when it is taken; the time that the store takes for the next does not count. */
+  function watch(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    stopTimer = startTimer(stallMs, () => {
       close();
-    }, stallMs).unref();
+      controller.error(new Error("the export was not taken"));
+    });
   }
 
   async function serve(place: number): Promise<void> {
@@ -126,6 +135,7 @@ export async function openExport(
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
+        stopTimer();
         try {
           const chunk = begun ? await next() : first;
           begun = true;
@@ -134,7 +144,7 @@ export async function openExport(
             controller.close();
           } else {
             controller.enqueue(chunk);
-            watch();
+            if (!over) watch(controller);
           }
         } catch (error) {
           close();
