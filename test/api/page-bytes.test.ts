@@ -1,13 +1,57 @@
 /** Pages of large rows end at a whole row, whatever they list. */
+import { pageAnswer } from "../../src/http/paging.js";
+import { pageWithDevices } from "../../src/routes/shown-devices.js";
 import { pageBytesMax } from "../../store/page-bytes.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
-import { assert } from "../suite.js";
+import { assert, suite } from "../suite.js";
 import { type Rec, type Reply, worldSuite } from "../world.js";
 
 const rows = 50;
 const payload = (n: number) => JSON.stringify({ note: `${n} ${"x".repeat(200_000)}` });
 /** As many of these as a page holds. */
 const fitting = 39;
+
+suite("pages of owners of many devices", (test) => {
+  test("a thousand with a thousand ids each end by their bytes, and no more ids are read", async () => {
+    for (const idLength of [7, 16]) {
+      const first = 10 ** (idLength - 1);
+      const owners = Array.from({ length: 1000 }, (_, n) => ({ id: 1000 - n }));
+      let read = 0;
+      let atOnce = 0;
+      const page = await pageWithDevices(
+        { items: owners, count: owners.length },
+        async (some) => {
+          read += some.length;
+          atOnce = Math.max(atOnce, some.length);
+          return some.map((owner) => ({
+            ...owner,
+            devices: Array.from({ length: 1000 }, (_, n) => first + n),
+          }));
+        },
+        () => false,
+      );
+      assert.ok(read <= 600 && atOnce <= 50, `ids of ${read} owners read, ${atOnce} at once`);
+      const request = { page: 1, limit: 1000, filters: [] } as never;
+      const { body, headers } = await pageAnswer(page, request, (row) => row);
+      const text = await new Response(body as ReadableStream<Uint8Array>).text();
+      assert.ok(text.length <= pageBytesMax + 1000 && text.length > pageBytesMax / 2, `${text.length} bytes`);
+      assert.is(headers?.Truncated, "true");
+      const { items, meta } = JSON.parse(text) as {
+        items: { id: number; devices: number[] }[];
+        meta: object;
+      };
+      assert.equal(
+        items.map(({ id }) => id),
+        owners.slice(0, items.length).map(({ id }) => id),
+      );
+      assert.ok(
+        items.every(({ devices }) => devices.length === 1000),
+        "each row is whole",
+      );
+      assert.equal(meta, { count: 1000, limit: 1000, page: 1 });
+    }
+  });
+});
 
 worldSuite("pages of large rows", (test, world) => {
   const idsOf = ({ page }: Reply) => page.items.map(({ id }) => id);
