@@ -8,6 +8,7 @@ import { createShares } from "../../store/shares.js";
 import type { Config } from "../config.js";
 import type { Logger } from "../log.js";
 import { type HttpTimes, HttpWire } from "./http-wire.js";
+import { createRequestTurns } from "./request-turns.js";
 import { createUnread } from "./unread.js";
 
 /** The HTTP listener. */
@@ -132,11 +133,17 @@ function createHttpServer(
     ...{ headersTimeout: 0, requestTimeout: 0 },
   };
   const server = createServer(options);
+  const turns = createRequestTurns();
   const inTurn =
     (work: (request: IncomingMessage, response: ServerResponse) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {
       unread.heard(request, response);
-      wireOf(request)?.workOff(request, response, () => work(request, response));
+      const wire = wireOf(request);
+      wire?.workOff(request, response, () =>
+        turns.begin(laneOf(wire, request), () => {
+          if (!response.destroyed) work(request, response);
+        }),
+      );
     };
   server.on(
     "request",
@@ -150,6 +157,11 @@ function createHttpServer(
   );
   unread.attach(server);
   return server;
+}
+
+/** Whose turn a request is. What asks whether the service is well waits behind no other requests of its address. */
+function laneOf({ address }: HttpWire, { url = "" }: IncomingMessage): string {
+  return url === "/readyz" || url === "/healthz" ? `${address} probes` : address;
 }
 
 /** The connection that a request has come by. */
