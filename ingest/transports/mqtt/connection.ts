@@ -137,15 +137,14 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#outbox.flush();
     this.#close(reason);
     this.#wire.end();
-    // A peer that never closes its half is cut off.
-    setTimeout(() => this.#wire.destroy(), 1000).unref();
+    // A peer that never closes its half, or whose end we do not read, is cut off.
+    const cutOff = setTimeout(() => this.#wire.destroy(), 1000).unref();
+    this.#wire.once("close", () => clearTimeout(cutOff));
   }
 
   /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
   leave(): void {
-    this.#outbox.flush();
-    this.#close("disconnect");
-    this.#wire.end();
+    this.#shut("disconnect");
   }
 
   flush(): void {
