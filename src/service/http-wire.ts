@@ -54,7 +54,7 @@ type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: Buf
  * answer before it has left, and it reads no further meanwhile.
  */
 export class HttpWire extends Duplex implements Admitted {
-  readonly address: string;
+  address: string;
   readonly #socket: Socket;
   readonly #deps: HttpWireDeps;
   /** Read from the socket, not parsed yet. */

@@ -7,14 +7,16 @@ import { startService } from "./support.js";
 
 suite("descriptors", (test) => {
   test("connections never take those of the stores, nor HTTP those of devices", () => {
+    const most = { http: 4000, mqtt: 100_000 };
     for (const openFiles of [16, 256, 900, 1024, 4096, 65_536, 1_048_576]) {
-      const { http, mqtt } = placesFor(openFiles, 4000);
+      const { http, mqtt } = placesFor(openFiles, most);
       assert.ok(http + mqtt <= openFiles - Math.min(256, openFiles / 4), `${openFiles}`);
       assert.ok(mqtt >= 3 * http || mqtt === 100_000, `${openFiles}: ${http} and ${mqtt}`);
     }
-    assert.equal(placesFor(900, 4000), { http: 168, mqtt: 507 });
-    assert.equal(placesFor(null, 4000), { http: 4000, mqtt: 100_000 });
-    assert.equal(placesFor(1_048_576, 4000), { http: 4000, mqtt: 100_000 });
+    assert.equal(placesFor(900, most), { http: 168, mqtt: 507 });
+    assert.equal(placesFor(null, most), most);
+    assert.equal(placesFor(1_048_576, most), most);
+    assert.equal(placesFor(1024, { http: 8, mqtt: 20 }), { http: 8, mqtt: 20 });
   });
 
   test("the limit is read", () => {

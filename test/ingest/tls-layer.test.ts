@@ -15,6 +15,7 @@ import { createTurnstile } from "../../ingest/transports/mqtt/turnstile.js";
 import { readConfig } from "../../src/config.js";
 import { assert, suite, until } from "../suite.js";
 import { worldSuite } from "../world.js";
+import { visitorFrom } from "./support.js";
 import { makeAuthority, makeCertificate } from "./tls-support.js";
 
 suite("mqtt turnstile", (test) => {
@@ -117,7 +118,7 @@ suite("TLS layer", (test) => {
       },
     );
     server = createServer({ pauseOnConnect: true }, (socket) =>
-      layer.accept(socket, addresses.shift() ?? "a"),
+      layer.accept(socket, visitorFrom(addresses.shift() ?? "a")),
     );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });

@@ -1,10 +1,12 @@
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
+import { addressBlock } from "../../address-block.js";
 import type { ClientCertificate } from "../../credentials.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createTurnstile } from "./turnstile.js";
+import type { Visitor } from "./visitor.js";
 
 /** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
 export type TlsSuites = "aead" | "compatible";
@@ -41,7 +43,7 @@ export interface TlsOffer {
 
 /** TLS on sockets that were accepted without reading from them. */
 export interface TlsLayer {
-  accept(socket: Socket, address: string): void;
+  accept(socket: Socket, visitor: Visitor): void;
   /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Cuts off handshakes that take too long. */
@@ -57,12 +59,13 @@ export const pressedTimeoutMs = 3000;
 
 interface Handshake {
   readonly socket: Socket;
+  readonly visitor: Visitor;
+  /** Whom it is counted for. */
   readonly address: string;
   /** When it came; when its turn began. Milliseconds, monotonic. */
   since: number;
   /** Its ClientHello has come and its turn has begun. */
   begun: boolean;
-  failure: HandshakeFailure;
   readonly ended: () => void;
   /** While it waits for its turn: nobody has more to say than its ClientHello. */
   readonly watch: () => void;
@@ -71,7 +74,7 @@ interface Handshake {
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
   { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
-  next: (socket: TLSSocket, address: string, certificate: ClientCertificate | null) => void,
+  next: (socket: TLSSocket, visitor: Visitor, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
   const handshakes = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
@@ -96,7 +99,7 @@ export function createTlsLayer(
   }
 
   function fail(handshake: Handshake, failure: HandshakeFailure): void {
-    handshake.failure = failure;
+    handshake.visitor.failure = failure;
     handshake.socket.destroy();
   }
 
@@ -110,31 +113,32 @@ export function createTlsLayer(
       // One that OpenSSL takes and Node cannot read proves nothing.
     }
     if (mutual && certificate === null) {
-      handshake.failure = "certificate";
+      handshake.visitor.failure = "certificate";
       return void socket.destroy();
     }
     leave(peer, handshake);
-    next(socket, handshake.address, certificate);
+    next(socket, handshake.visitor, certificate);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     const [, handshake] = find(socket) ?? [];
-    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.failure = "tls";
+    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.visitor.failure = "tls";
     socket.destroy();
   });
 
   return {
-    accept: (socket, address) => {
+    accept: (socket, visitor) => {
       const peer = peerOf(socket);
       if (peer === null) return void socket.destroy();
+      const address = addressBlock(visitor.address);
       const ended = (): void => {
-        count(meter.handshakesFailed, handshake.failure);
+        count(meter.handshakesFailed, visitor.failure);
         leave(peer, handshake);
       };
       const watch = (): void => {
         if (socket.readableLength > helloBytesMax) fail(handshake, "tls");
       };
-      const begin = { since: monotonic(), begun: false, failure: "lost" as const };
-      const handshake: Handshake = { socket, address, ...begin, ended, watch };
+      const begin = { since: monotonic(), begun: false };
+      const handshake: Handshake = { socket, visitor, address, ...begin, ended, watch };
       handshakes.set(peer, handshake);
       meter.handshakesPending++;
       socket.once("close", ended);
