@@ -59,6 +59,8 @@ export const pressedTimeoutMs = 3000;
 
 interface Handshake {
   readonly socket: Socket;
+  /** As `endsOf` has them. */
+  readonly ends: string;
   readonly visitor: Visitor;
   /** Whom it is counted for. */
   readonly address: string;
@@ -76,7 +78,8 @@ export function createTlsLayer(
   { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
   next: (socket: TLSSocket, visitor: Visitor, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
-  const handshakes = new Map<string, Handshake>();
+  const handshakes = new Set<Handshake>();
+  const byEnds = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
   const turnstile = createTurnstile<Handshake>(atOnce, (handshake) => {
     handshake.since = monotonic();
@@ -85,14 +88,15 @@ export function createTlsLayer(
     server.emit("connection", handshake.socket);
   });
 
-  function find(socket: Socket): [string, Handshake] | null {
-    const peer = peerOf(socket);
-    const handshake = peer === null ? undefined : handshakes.get(peer);
-    return peer === null || handshake === undefined ? null : [peer, handshake];
+  function find(socket: Socket): Handshake | undefined {
+    const ends = endsOf(socket);
+    return ends === null ? undefined : byEnds.get(ends);
   }
 
-  function leave(peer: string, handshake: Handshake): void {
-    handshakes.delete(peer);
+  function leave(handshake: Handshake): void {
+    handshakes.delete(handshake);
+    // Its peer may have come again from the same port, before we heard that this one is gone.
+    if (byEnds.get(handshake.ends) === handshake) byEnds.delete(handshake.ends);
     handshake.socket.off("close", handshake.ended);
     meter.handshakesPending--;
     turnstile.leave(handshake);
@@ -104,8 +108,8 @@ export function createTlsLayer(
   }
 
   server.on("secureConnection", (socket) => {
-    const [peer, handshake] = find(socket) ?? [];
-    if (peer === undefined || handshake === undefined) return void socket.destroy();
+    const handshake = find(socket);
+    if (handshake === undefined) return void socket.destroy();
     let certificate: ClientCertificate | null = null;
     try {
       if (mutual) certificate = certificateOf(socket);
@@ -116,30 +120,34 @@ export function createTlsLayer(
       handshake.visitor.failure = "certificate";
       return void socket.destroy();
     }
-    leave(peer, handshake);
+    leave(handshake);
     next(socket, handshake.visitor, certificate);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
-    const [, handshake] = find(socket) ?? [];
+    const handshake = find(socket);
     if (handshake !== undefined && error.code !== "ECONNRESET") handshake.visitor.failure = "tls";
     socket.destroy();
   });
 
   return {
     accept: (socket, visitor) => {
-      const peer = peerOf(socket);
-      if (peer === null) return void socket.destroy();
+      const ends = endsOf(socket);
+      if (ends === null) {
+        count(meter.handshakesFailed, "lost");
+        return void socket.destroy();
+      }
       const address = addressBlock(visitor.address);
       const ended = (): void => {
         count(meter.handshakesFailed, visitor.failure);
-        leave(peer, handshake);
+        leave(handshake);
       };
       const watch = (): void => {
         if (socket.readableLength > helloBytesMax) fail(handshake, "tls");
       };
       const begin = { since: monotonic(), begun: false };
-      const handshake: Handshake = { socket, visitor, address, ...begin, ended, watch };
-      handshakes.set(peer, handshake);
+      const handshake: Handshake = { socket, ends, visitor, address, ...begin, ended, watch };
+      handshakes.add(handshake);
+      byEnds.set(ends, handshake);
       meter.handshakesPending++;
       socket.once("close", ended);
       socket.on("error", ignore);
@@ -157,10 +165,10 @@ export function createTlsLayer(
     sweep: () => {
       const now = monotonic();
       const { leastHeld } = turnstile;
-      for (const handshake of handshakes.values()) {
+      for (const handshake of handshakes) {
         const { address, since, begun } = handshake;
-        // Slow ones stay as long as nobody with fewer waits: NATs and far networks are no attack.
-        const isPressed = begun && turnstile.held(address) >= leastHeld;
+        // Slow ones stay as long as no address with fewer waits: NATs and far networks are no attack.
+        const isPressed = begun && turnstile.held(address) > leastHeld;
         if (now - since >= (isPressed ? pressedTimeoutMs : handshakeTimeoutMs)) fail(handshake, "timeout");
       }
     },
@@ -191,9 +199,12 @@ function demands(mutual: boolean): TlsOptions {
   return mutual ? { requestCert: true, rejectUnauthorized: false } : {};
 }
 
-/** Node does not tell which socket a TLS socket runs over; the peer's address and port do. */
-function peerOf({ remoteAddress, remotePort }: Socket): string | null {
-  return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort}`;
+/**
+ * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do, of which a peer may
+ * use one of its own for several of ours. Null for a socket that is gone already.
+ */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {
+  return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 /** Their dates are for CONNECT to judge, which knows whose they are. */
