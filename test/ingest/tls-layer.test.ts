@@ -16,7 +16,7 @@ import { readConfig } from "../../src/config.js";
 import { assert, suite, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 import { visitorFrom } from "./support.js";
-import { makeAuthority, makeCertificate } from "./tls-support.js";
+import { helloOf, makeAuthority, makeCertificate } from "./tls-support.js";
 
 suite("mqtt turnstile", (test) => {
   function open(insideMax: number) {
@@ -77,22 +77,6 @@ suite("ClientHello", (test) => {
     }
   });
 });
-
-/** What a client says first. */
-async function helloOf(): Promise<Buffer> {
-  const said: Buffer[] = [];
-  const nowhere = new Duplex({
-    read: () => undefined,
-    write: (chunk: Buffer, _encoding, done) => {
-      said.push(chunk);
-      done();
-    },
-  });
-  connectTls({ socket: nowhere, rejectUnauthorized: false }).on("error", () => undefined);
-  await until(() => said.length > 0, { what: "a ClientHello" });
-  nowhere.destroy();
-  return Buffer.concat(said);
-}
 
 suite("TLS layer", (test) => {
   let server: Server;
