@@ -16,6 +16,7 @@ export interface Config {
   readonly httpConnectionsMax: number;
   /** What all answers under way may hold together. */
   readonly answerBytesMax: number;
+  readonly mqttConnectionsMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
   /** With client certificates. */
@@ -148,6 +149,7 @@ const schema = z.object({
   HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
   // One answer of data may hold 80 MiB.
   ANSWER_BYTES_MAX: whole(96 * 2 ** 20, 2 ** 40).prefault(String(128 * 2 ** 20)),
+  MQTT_CONNECTIONS_MAX: whole(8, 1_000_000).prefault(String(100_000)),
   MQTT_PORT: port.prefault("1883"),
   MQTTS_PORT: port.prefault("8883"),
   MQTTSS_PORT: port.prefault("8884"),
@@ -238,6 +240,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     httpPort: env.HTTP_PORT,
     httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
     answerBytesMax: env.ANSWER_BYTES_MAX,
+    mqttConnectionsMax: env.MQTT_CONNECTIONS_MAX,
     mqttPort: env.MQTT_PORT,
     mqttsPort: env.MQTTS_PORT,
     mqttssPort: env.MQTTSS_PORT,
