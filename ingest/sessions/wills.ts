@@ -1,3 +1,4 @@
+import { lightWorkMax, type WorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
 import type { Spaces } from "./spaces.js";
 import type { DueWill } from "./state.js";
@@ -10,7 +11,8 @@ export interface Wills {
 }
 
 export interface WillsDeps {
-  readonly spaces: Pick<Spaces, "dueWills">;
+  readonly spaces: Pick<Spaces, "dueWills" | "publishCost">;
+  readonly work: WorkBudget;
   readonly records: Pick<SessionRecords, "publishWill">;
   /** Whether a policy forbids the device the topic now. */
   refuses(device: number, topic: string): Promise<boolean>;
@@ -21,7 +23,7 @@ export interface WillsDeps {
 
 const lookMs = 1000;
 
-export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDeps): Wills {
+export function startWills({ spaces, records, work, refuses, now, onTrouble }: WillsDeps): Wills {
   /** On their way to the disk, by connection: each goes once. */
   const published = new Set<number>();
   let planned = false;
@@ -45,7 +47,20 @@ export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDe
   }
 
   async function publish(due: DueWill): Promise<void> {
-    records.publishWill(due, await refuses(due.device, due.will.topic));
+    const { tenant, device } = due;
+    const { topic } = due.will;
+    const isRefused = await refuses(device, topic);
+    const cost = spaces.publishCost(device, topic);
+    if (cost <= lightWorkMax) return records.publishWill(due, isRefused, () => undefined);
+    // A thousand that end together may each reach thousands of filters.
+    await work.room(tenant, cost);
+    const give = (): void => work.give(tenant, cost);
+    try {
+      records.publishWill(due, isRefused, give);
+    } catch (error) {
+      give();
+      throw error;
+    }
   }
 
   const timer = setInterval(publishDue, lookMs);

@@ -97,6 +97,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     return this.#conversation?.state ?? null;
   }
 
+  get payer(): number | string {
+    return this.#origin?.device.device.tenant ?? this.#ip;
+  }
+
   get takesNoMore(): boolean {
     return (
       this.#isHeld ||

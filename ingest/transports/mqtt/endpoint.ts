@@ -5,7 +5,6 @@ import { MqttConnection } from "./connection.js";
 import type { Attended, MqttContext } from "./context.js";
 import { createReadingTurns } from "./reading.js";
 import type { Wire } from "./wire.js";
-import { createWorkBudget } from "./work-budget.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -22,7 +21,7 @@ export interface MqttEndpoint {
   close(): void;
 }
 
-export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns" | "work">;
+export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns">;
 
 const sweepMs = 1000;
 
@@ -44,7 +43,6 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
   const context: MqttContext = {
     ...base,
     turns,
-    work: createWorkBudget(),
     markDirty: (connection) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together once what is running now has ended.

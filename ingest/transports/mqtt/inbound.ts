@@ -8,13 +8,13 @@ import type { Spaces } from "../../sessions/spaces.js";
 import type { SessionState } from "../../sessions/state.js";
 import { unreleasedBytes } from "../../sessions/weights.js";
 import { isTopicName, isWithin, type TopicBounds } from "../../topics.js";
+import { lightWorkMax, type WorkBudget } from "../../work-budget.js";
 import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
 import type { ClientPacket, PublishPacket, Terms } from "./packets.js";
 import { propertiesBytesMax } from "./properties.js";
 import { Violation } from "./reader.js";
 import { code } from "./reasons.js";
-import { lightWorkMax, type WorkBudget } from "./work-budget.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
@@ -111,7 +111,7 @@ export class Inbound {
       const { work, spaces } = this.#context;
       const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
       if (cost <= lightWorkMax) return this.#take(packet);
-      if (!work.take(cost)) {
+      if (!work.take(this.#state.tenant, cost)) {
         this.#owner.holdBack(() => this.#takeInTurn(cost), packet);
         return false;
       }
@@ -125,14 +125,14 @@ export class Inbound {
   }
 
   async #takeInTurn(cost: number): Promise<void> {
-    await this.#context.work.room(cost);
+    await this.#context.work.room(this.#state.tenant, cost);
     this.#work = cost;
     if (this.#owner.isClosed) this.giveWork();
   }
 
   /** What was taken and will have no use: of a connection that has ended. */
   giveWork(): void {
-    if (this.#work > 0) this.#context.work.give(this.#work);
+    if (this.#work > 0) this.#context.work.give(this.#state.tenant, this.#work);
     this.#work = 0;
   }
 
@@ -235,7 +235,7 @@ export class Inbound {
     const appended = (): void => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= bytes;
-      if (cost > 0) this.#context.work.give(cost);
+      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
@@ -255,7 +255,7 @@ export class Inbound {
     try {
       this.#context.accept.uplink(origin, packet, refused, appended);
     } catch (error) {
-      if (cost > 0) this.#context.work.give(cost);
+      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
       throw error;
     }
   }
