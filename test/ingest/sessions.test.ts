@@ -76,7 +76,7 @@ function begin() {
       },
       handOver: (messages) => {
         for (let next = messages.next(); next.done !== true; next = messages.next()) {
-          session.got.push(text(next.value));
+          if (next.value !== null) session.got.push(text(next.value));
         }
       },
       waitingBytes: 0,

@@ -81,7 +81,7 @@ class WindowedDeliveries implements Deliveries {
   #waiting: number[] | null = null;
   #next = 0;
   /** Retained messages of one subscription after the other; null: none. */
-  #retained: Iterator<Message>[] | null = null;
+  #retained: Iterator<Message | null>[] | null = null;
 
   constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
     this.#state = state;
@@ -111,7 +111,7 @@ class WindowedDeliveries implements Deliveries {
     return this.#retained !== null && this.#options.outbox.waitingBytes > pacedBytesMax;
   }
 
-  handOver(messages: Iterator<Message>): void {
+  handOver(messages: Iterator<Message | null>): void {
     const isFirst = this.#retained === null;
     this.#retained ??= [];
     this.#retained.push(messages);
@@ -124,8 +124,8 @@ class WindowedDeliveries implements Deliveries {
     let ended = 0;
     while (ended < retained.length && !this.isPaced && !isOver()) {
       const next = retained[ended]?.next();
-      if (next?.done === false) this.#write(next.value, 0, false);
-      else ended++;
+      if (next?.done !== false) ended++;
+      else if (next.value !== null) this.#write(next.value, 0, false);
     }
     this.#retained = ended === retained.length ? null : retained.slice(ended);
   }

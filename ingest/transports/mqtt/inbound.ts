@@ -7,6 +7,7 @@ import type { SessionRecords } from "../../sessions/records.js";
 import type { Spaces } from "../../sessions/spaces.js";
 import type { SessionState } from "../../sessions/state.js";
 import { unreleasedBytes } from "../../sessions/weights.js";
+import { emptySet, ownSet } from "../../shared-empty.js";
 import { isTopicName, isWithin, type TopicBounds } from "../../topics.js";
 import { lightWorkMax, type WorkBudget } from "../../work-budget.js";
 import { negativeAck } from "./answers.js";
@@ -80,6 +81,8 @@ export class Inbound {
   #inFlightBytes = 0;
   /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
   #unacknowledged = 0;
+  /** Of these, QoS 2 ids that PUBCOMP is still to end. */
+  #exactlyOnce: ReadonlySet<number> = emptySet;
   /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
   #work = 0;
 
@@ -93,7 +96,8 @@ export class Inbound {
   /** Whether `share` of the window is in flight. */
   isFull(share: number): boolean {
     return (
-      this.#inFlightMessages > inFlightMessagesMax * share || this.#inFlightBytes > inFlightBytesMax * share
+      this.#inFlightMessages + this.#behind.length > inFlightMessagesMax * share ||
+      this.#inFlightBytes > inFlightBytesMax * share
     );
   }
 
@@ -211,6 +215,7 @@ export class Inbound {
     const hasRoom = this.#context.spaces.held.mayGrow(tenant, ownBytes, unreleasedBytes);
     if (unreleased.size + pending.size >= unreleasedMax || !hasRoom) return this.#owner.end("unreleased");
     this.#countUnacknowledged(packet);
+    this.#exactlyOnce = ownSet(this.#exactlyOnce).add(id);
     pending.add(id);
     this.#append(packet, "pubrec", () => {
       pending.delete(id);
@@ -271,11 +276,17 @@ export class Inbound {
 
   #answer(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
     if (this.#owner.isClosed) return;
-    const ends = answer !== "pubrec" || refusal !== null;
-    if (ends && this.#unacknowledged > 0) this.#unacknowledged--;
+    if (this.#ends(answer, messageID, refusal)) this.#unacknowledged--;
     if (refusal === null) this.#outbox.acknowledge(firstBytes[answer], messageID);
     else this.#push(negativeAck(this.#owner.terms, answer, messageID, refusal.reasonCode, refusal.text));
     this.#owner.markDirty();
+  }
+
+  /** Whether it ends a message that was counted: a PUBREL that none waits for does not, however often it comes. */
+  #ends(answer: Answer, messageID: number, refusal: Refusal | null): boolean {
+    if (answer === "pubcomp")
+      return this.#exactlyOnce.size > 0 && ownSet(this.#exactlyOnce).delete(messageID);
+    return answer === "puback" || refusal !== null;
   }
 
   #push(bytes: Buffer | null): void {
