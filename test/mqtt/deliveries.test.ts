@@ -9,6 +9,7 @@ import {
   type Retained,
 } from "../../ingest/sessions/state.js";
 import { createDeliveries, inFlightMax } from "../../ingest/transports/mqtt/deliveries.js";
+import { nextTurn } from "../../store/turns.js";
 import { assert, suite } from "../suite.js";
 
 suite("MQTT, deliveries", (test) => {
@@ -113,6 +114,25 @@ suite("MQTT, deliveries", (test) => {
     deliveries.handOver([null, null, null, null][Symbol.iterator]());
     deliveries.handOverSome(() => ++asked > 2);
     assert.equal([asked, deliveries.isHandingOver], [3, true]);
+  });
+
+  test("thousands that have expired are passed over in turns, and what comes behind them goes", async () => {
+    const { deliveries, sent, queue, outgoing } = begin(20);
+    for (let id = 1; id <= 5000; id++) {
+      outgoing.set(id, { ...queue(id), properties: { messageExpiryInterval: 1 }, at: -2e6 });
+    }
+    queue(5001);
+    deliveries.resume();
+    assert.is(outgoing.size, 5001 - 500, "so many in the first turn");
+    deliveries.send(queue(5002));
+    for (let turns = 0; sent.length < 2 && turns < 20; turns++) await nextTurn();
+    assert.equal(
+      [sent, [...outgoing.keys()]],
+      [
+        [5001, 5002],
+        [5001, 5002],
+      ],
+    );
   });
 
   test("one that is settled otherwise while it waits is passed over", () => {

@@ -1,4 +1,5 @@
 import { asError } from "../../../store/errors.js";
+import { nextTurn } from "../../../store/turns.js";
 import { count, type Meter } from "../../meter.js";
 import {
   isExpired,
@@ -58,6 +59,9 @@ export interface DeliveryOptions {
 export const inFlightMax = 100;
 /** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
 export const waitingBytesMax = 1024 * 1024;
+
+/** Messages looked at in one turn: thousands may have expired, or be more than the client takes. */
+const stepsPerTurn = 500;
 
 /** Retained messages go no further while the client has so much to read. */
 const pacedBytesMax = 64 * 1024;
@@ -225,10 +229,17 @@ class WindowedDeliveries implements Deliveries {
     this.#inFlight = ownSet(this.#inFlight).add(messageID);
   }
 
+  #fillLater(): void {
+    void nextTurn().then(() => {
+      if (!this.#options.isClosed()) this.#fill();
+    });
+  }
+
   #fill(): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    while (this.#next < waiting.length && this.#hasRoom()) {
+    for (let steps = 1; this.#next < waiting.length && this.#hasRoom(); steps++) {
+      if (steps > stepsPerTurn) return this.#fillLater();
       const message = this.#state.outgoing.get(waiting[this.#next++] as number);
       if (message !== undefined) this.#sendOn(message);
     }
