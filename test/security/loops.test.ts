@@ -8,8 +8,9 @@
  *
  * - `yields`: those that may be long let others in between their steps by store/turns.ts; the file takes it from there.
  * - `awaits`: each step, over a page, a piece or a portion of bounded size, waits for a store, a thread, a disk or a peer.
+ *   The embedded metadata answers within the turn: where many pages of it may follow one another, that is `yields`.
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
- * - `startup`: before anybody is served, when the service ends, or when a setting or a certificate is read anew.
+ * - `startup`: before anybody is served, when the service ends, or or in a tool of the operator.
  * - `constant`: a table of the code, a number of a few digits, a handful of attempts.
  * - `taken`: takes out or tells, once, what was put in one by one; whoever put it in has paid for that.
  * - `limit: NAME`: what it goes over has a bound of that name, a constant or a setting, and a step costs little.
@@ -64,7 +65,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/policies": [2, "limit: levelsMax"],
   "ingest/presence": [5, "awaits"],
   "ingest/proven": [1, "constant"],
-  "ingest/proxies": [2, "startup"],
+  "ingest/proxies": [2, "limit: headerBytesMax"],
   "ingest/redecode": [7, "yields"],
   "ingest/redelivery": [1, "awaits"],
   "ingest/sessions/changes": [7, "long"],
@@ -132,7 +133,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/control/commands": [2, "awaits"],
   "src/control/cron": [4, "limit: cronLengthMax"],
   "src/control/group-publish": [3, "yields"],
-  "src/control/issued": [4, "awaits"],
+  "src/control/issued": [4, "yields"],
   "src/control/receipts": [3, "awaits"],
   "src/control/scheduler": [5, "yields"],
   "src/control/unconfirmed": [1, "limit: waitingBytesMax"],
@@ -190,8 +191,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/product-parts": [1, "limit: idsMax"],
   "src/routes/shown-devices": [2, "awaits"],
   "src/routes/users": [1, "limit: idsMax"],
-  "src/service/aside": [3, "taken"],
-  "src/service/base": [1, "startup"],
+  "src/service/aside": [3, "constant"],
+  "src/service/base": [1, "constant"],
   "src/service/http": [3, "limit: connectionsMax"],
   "src/service/http-wire": [1, "yields"],
   "src/service/kept": [4, "awaits"],
@@ -218,8 +219,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/app-templates": [1, "limit: defaultValuesMax"],
   "store/arithmetic": [12, "limit: answerValuesMax"],
   "store/bounded-list": [7, "yields"],
-  "store/broker-devices": [2, "awaits"],
-  "store/change-retention": [6, "awaits"],
+  "store/broker-devices": [2, "yields"],
+  "store/change-retention": [6, "yields"],
   "store/changes": [2, "yields"],
   "store/containing": [3, "limit: patternCharactersMax"],
   "store/control-log-bytes": [1, "limit: rowsOfTenantMax"],
@@ -294,7 +295,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal-scan": [2, "limit: headsPerCall"],
   "store/journal-segment": [5, "startup"],
   "store/journal-shared-topics": [1, "limit: envelopesMax"],
-  "store/journal-stamps": [3, "startup"],
+  "store/journal-stamps": [3, "limit: runsMax"],
   "store/journal-topics": [1, "awaits"],
   "store/journal-walk": [3, "awaits"],
   "store/journal-writer": [3, "awaits"],
