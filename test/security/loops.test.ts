@@ -34,7 +34,7 @@ const longer: Readonly<Record<string, string>> = {
 /** By source file: how many loops it has, and what bounds them. */
 // biome-ignore format: one line a file
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
-  "ingest/admission": [2, "limit: connectionsMax"],
+  "ingest/admission": [3, "limit: connectionsMax"],
   "ingest/carried-devices": [1, "taken"],
   "ingest/consumers/alerts": [6, "yields"],
   "ingest/consumers/carriers": [1, "taken"],
@@ -198,6 +198,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/service/kept": [4, "awaits"],
   "src/service/refill": [2, "awaits"],
   "src/service/trial.worker": [1, "worker"],
+  "src/service/request-turns": [1, "constant"],
   "src/stop-signals": [1, "startup"],
   "src/tasks/runner": [3, "awaits"],
   "src/tasks/until-served": [1, "awaits"],
