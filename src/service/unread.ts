@@ -111,7 +111,8 @@ function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
   if (host === undefined) {
     return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;
   }
-  if (URL.canParse(`http://${host}`)) return null;
+  // An empty one says that the request's target has no authority (RFC 9112 3.2).
+  if (host === "" || URL.canParse(`http://${host}`)) return null;
   return { message: "the Host of the request is not valid", field: "is not valid" };
 }
 
