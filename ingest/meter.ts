@@ -106,8 +106,10 @@ export interface Meter {
   readonly dropped: Map<DropReason, number>;
   readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
-  /** Beginnings and ends of alerts beyond those that one message may bring about of one cause. */
+  /** Beginnings and ends of alerts beyond those that one message may bring about. */
   transitionsCounted: number;
+  /** Details of alerts beyond those that one message may bring about. */
+  detailsLeftOut: number;
   /** Messages that waited for their limit. */
   slowedDown: number;
   /** Messages of the external broker that came. */
@@ -140,6 +142,7 @@ export function createMeter(): Meter {
     messagesRefused: new Map(),
     policyRefused: new Map(),
     transitionsCounted: 0,
+    detailsLeftOut: 0,
     slowedDown: 0,
     brokerMessages: 0,
     brokerRefused: new Map(),

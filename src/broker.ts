@@ -30,7 +30,10 @@ function readPem(setting: string, path: string | null): Promise<string | null> {
 }
 
 export interface BrokerParts
-  extends Pick<BrokerDeps, "spaces" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"> {
+  extends Pick<
+    BrokerDeps,
+    "spaces" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"
+  > {
   readonly accept: Accept;
   readonly directory: Directory;
   readonly history: DeviceHistory;

@@ -145,8 +145,14 @@ export function createStatus(sources: StatusSources): Status {
       samples(
         "counter",
         "tidemark_alert_transitions_counted_total",
-        "Beginnings and ends of alerts that are only counted: beyond 10 of one cause in one message.",
+        "Beginnings and ends of alerts that are only counted: beyond 10 of one cause, or 500, in one message.",
         one(meter.transitionsCounted),
+      ),
+      samples(
+        "counter",
+        "tidemark_alert_details_left_out_total",
+        "Alerts without the values that they were told by: beyond 2 MiB of one message.",
+        one(meter.detailsLeftOut),
       ),
       samples(
         "counter",

@@ -1,5 +1,5 @@
 import { changedIfAny } from "./changed-if-any.js";
-import { type Actor, deleteStatements, differing, updateStatements } from "./changes.js";
+import { type Actor, deleteStatements, differing } from "./changes.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
 import { bytesOf } from "./page-bytes.js";
@@ -12,6 +12,7 @@ import {
   type PageRequest,
   stamps,
   text,
+  updateRow,
 } from "./table.js";
 
 /** Raises an alert of a device while `condition`, a formula over its data points, is true. */
@@ -122,25 +123,41 @@ const noRoom = (): StoreError =>
     `there may be ${alertRulesMax.point} rules of a data point, ${alertRulesMax.product} of a product and ${alertRulesMax.tenant} in all`,
   );
 
-/** @throws StoreError CONFLICT on alertName, LIMIT where another data point has as many as it may */
+/**
+ * Edits a rule in one step. Null, and nothing edited, where its condition or data point is not what it was in `rule` any
+ * more, and the edit is of one of them: what was found to go together may not. @throws StoreError NOT_FOUND, CONFLICT
+ * on alertName, LIMIT where another data point has as many as it may
+ */
 export async function updateAlertRule(
   db: Db,
   actor: Actor,
   now: number,
-  id: number,
+  rule: AlertRule,
   input: Partial<AlertRuleInput>,
-): Promise<AlertRule> {
-  const edit = differing(await getAlertRule(db, actor.tenant, id), input);
-  const { dataPointIntID } = edit;
-  if (dataPointIntID !== undefined) {
-    const row = await db.first<{ rules: number }>(
-      "select count(*) rules from alert_rule where dataPointIntID = ?",
-      [dataPointIntID],
-    );
-    if ((row?.rules ?? 0) >= alertRulesMax.point) throw noRoom();
-  }
-  await db.write(updateStatements("alert_rule", actor, now, id, edit));
-  return getAlertRule(db, actor.tenant, id);
+): Promise<AlertRule | null> {
+  const { id } = rule;
+  const edit = differing(rule, input);
+  const { dataPointIntID, condition } = edit;
+  const all: Statement[] = [];
+  if (dataPointIntID !== undefined)
+    all.push({
+      sql: "(select count(*) from alert_rule where dataPointIntID = ?) < ?",
+      args: [dataPointIntID, alertRulesMax.point],
+    });
+  if (dataPointIntID !== undefined || condition !== undefined)
+    all.push({ sql: "dataPointIntID = ? and condition = ?", args: [rule.dataPointIntID, rule.condition] });
+  const update = updateRow("alert_rule", actor.tenant, id, { ...edit, updateAt: now });
+  const [result] = await db.write([
+    {
+      sql: [update.sql, ...all.map(({ sql }) => sql)].join(" and "),
+      args: [...(update.args ?? []), ...all.flatMap(({ args = [] }) => args)],
+    },
+    changedIfAny(actor, now, "update", "alert_rule", id, edit),
+  ]);
+  const found = await getAlertRule(db, actor.tenant, id);
+  if (result?.rowsAffected !== 0) return found;
+  if (found.dataPointIntID === rule.dataPointIntID && found.condition === rule.condition) throw noRoom();
+  return null;
 }
 
 /** Their current alerts, which nothing could end any more, become history. */

@@ -87,18 +87,11 @@ export async function getAlert(db: Db, tenant: number, id: number): Promise<Aler
   return toAlert(await getRow<AlertRow>(db, listing, tenant, id));
 }
 
-/** What a message tells of a device's trouble. */
+/** What a message tells of a device's trouble; the detail as JSON, for many of one message share it. */
 export type Trigger = Pick<
   Alert,
-  | "tenant"
-  | "deviceIntID"
-  | "cause"
-  | "alertName"
-  | "alertContent"
-  | "alertSeverity"
-  | "alertDetail"
-  | "startTime"
->;
+  "tenant" | "deviceIntID" | "cause" | "alertName" | "alertContent" | "alertSeverity" | "startTime"
+> & { readonly alertDetail: string };
 
 /** What one statement raises: the trigger, how many messages it stands for, and which save of its device. */
 export interface Raised extends Trigger {
@@ -130,7 +123,7 @@ export function raiseAlerts(
       now,
       ...all.flatMap((one): SqlValue[] => [
         ...[one.tenant, one.deviceIntID, one.cause, one.alertName, one.alertContent, one.alertSeverity],
-        ...[one.times, JSON.stringify(one.alertDetail), one.startTime, one.save],
+        ...[one.times, one.alertDetail, one.startTime, one.save],
       ]),
       ...(condition.args ?? []),
     ],

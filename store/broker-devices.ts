@@ -1,6 +1,7 @@
 import type { Db } from "./db.js";
 import { accessOfDevices, type PolicyRule } from "./device-access.js";
 import type { DeviceStore } from "./devices.js";
+import { createBreather } from "./turns.js";
 
 /** What a broker has to know of a device; over all tenants, for a broker serves a deployment. */
 export interface BrokerDevice {
@@ -31,7 +32,9 @@ export async function* brokerDevices(
   { db, vault }: DeviceStore,
   now: number,
 ): AsyncGenerator<BrokerDevice[]> {
+  const breathe = createBreather();
   for (let after = 0; ; ) {
+    await breathe();
     const rows = await db.all<Row>(
       `select id, deviceID, deviceUsername, token, authType, blocked from device
        where id > ? order by id limit ?`,
@@ -60,6 +63,10 @@ async function commonNamesOf(db: Db, ids: readonly number[], now: number): Promi
     [ids, now],
   );
   const found = new Map<number, string[]>();
-  for (const { device, CN } of rows) found.set(device, [...(found.get(device) ?? []), CN]);
+  for (const { device, CN } of rows) {
+    const known = found.get(device);
+    if (known === undefined) found.set(device, [CN]);
+    else known.push(CN);
+  }
   return found;
 }

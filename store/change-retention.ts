@@ -1,4 +1,5 @@
 import type { Db, Statement } from "./db.js";
+import { createBreather } from "./turns.js";
 
 /** How long the log of changes is kept, and how many rows of one tenant. */
 export interface ChangeRetentionOptions {
@@ -46,7 +47,10 @@ export function createChangeRetention(
       const first = await db.first<{ id: number | null }>("select min(id) id from change");
       counted = (first?.id ?? end + 1) - 1;
     }
+    // The embedded metadata answers within the turn, and the log may have millions of rows.
+    const breathe = createBreather();
     while (counted < end) {
+      await breathe();
       const through: number = Math.min(counted + countedAtOnce, end);
       const rows = await db.all<{ tenant: number; n: number }>(
         "select tenant, count(*) n from change where id > ? and id <= ? group by tenant",
@@ -105,7 +109,9 @@ export function createChangeRetention(
         and at < ?`,
       args: [end, now - days * dayMs],
     });
+    const breathe = createBreather();
     for (const [tenant, blocks] of tenants) {
+      await breathe();
       const through = await boundary(tenant, blocks);
       if (through === null) continue;
       await drop({

@@ -14,6 +14,8 @@ import { nextTurn } from "./turns.js";
 
 const bufferBytes = 1024 * 1024;
 const pooledMax = 8;
+/** Records written anew in one turn of the loop: a millisecond or two. */
+const rebuiltPerTurn = 500;
 /** A shorter topic is repeated: to refer to it takes as much. */
 const sharedLengthMin = 8;
 
@@ -127,8 +129,11 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     used = bufferBytes;
     fullBytes = 0;
     bytes = 0;
+    let records = 0;
     for (const view of before) {
       for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
+        // Not behind other work in slices: everybody's acknowledgements wait for this.
+        if (++records % rebuiltPerTurn === 0) await nextTurn();
         const record = decodeRecord(view, at);
         const refers = topicBackOf(view, at) > 0;
         const topic = refers ? (topics.get(record.connection) ?? "") : record.topic;

@@ -17,7 +17,7 @@ import { detailOf, evaluate, evaluateInSlices, isHeavy, type Observation } from 
 import type { WatchPlan, WatchPlans } from "../watch/plan.js";
 import { followPresence } from "../watch/presence.js";
 import { scopesOf } from "../watch/scopes.js";
-import type { DeviceState } from "../watch/state.js";
+import type { DeviceState, LeftOut } from "../watch/state.js";
 import { openEnvelopes } from "./envelopes.js";
 import { liesInRecord, type OnFailed } from "./failures.js";
 import type { Narrow } from "./narrowing.js";
@@ -151,7 +151,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       if (plan !== null) {
         countMessage(state, record);
         const message = decoded && observationOf(state, plan, record, device, decoded);
-        if (message !== null) options.meter.transitionsCounted += evaluate(plan, state, message);
+        if (message !== null) countLeftOut(evaluate(plan, state, message));
       } else if (record.kind === recordKinds.expanded) {
         countRefused(state, "child", record.messageID);
         if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
@@ -184,12 +184,17 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       const counted = message && (await evaluateInSlices(plan, state, message, () => stopper.stopped));
       // Half of it has been applied: the next start does it again.
       if (stopper.stopped) return;
-      options.meter.transitionsCounted += counted ?? 0;
+      if (counted !== null) countLeftOut(counted);
     } catch (error) {
       fail(record, error);
       countRefused(state, "error", 1);
     }
     states.release(state);
+  }
+
+  function countLeftOut({ transitions, details }: LeftOut): void {
+    options.meter.transitionsCounted += transitions;
+    options.meter.detailsLeftOut += details;
   }
 
   /** It costs this record only: what it had brought about until then stays. */

@@ -10,9 +10,9 @@ import {
   setReported,
 } from "../../store/device-ingest.js";
 import { asError, StoreError } from "../../store/errors.js";
-import { nextTurn } from "../../store/turns.js";
+import { createSlice, nextTurn } from "../../store/turns.js";
 import { emptyMap } from "../shared-empty.js";
-import { type DeviceState, newState, toDeviceIngest } from "../watch/state.js";
+import { type AlertEffect, type DeviceState, newState, toDeviceIngest } from "../watch/state.js";
 import type { Stopper } from "./stopper.js";
 
 export const alertsConsumer = "alerts";
@@ -28,6 +28,16 @@ export interface StatesOptions {
   readonly onSettled: (id: number) => void;
   readonly onTrouble: (error: Error | null) => void;
   readonly onFailure: (error: Error) => void;
+}
+
+/** What has been taken out of a state to be written. */
+interface Taken {
+  readonly id: number;
+  readonly tenant: number;
+  readonly save: number;
+  readonly effects: readonly AlertEffect[];
+  readonly columns: DeviceState["columns"];
+  readonly row: DeviceIngest;
 }
 
 interface Owned {
@@ -53,10 +63,10 @@ export interface States {
   release(state: DeviceState): void;
   /** So much waits to be written, of it or of all, that nothing more should be applied to it before. */
   isFull(state: DeviceState): boolean;
-  /** Writes the alerts that have begun or ended. */
+  /** Writes what waits with alerts. */
   drain(): Promise<void>;
   ingestOf(id: number): Promise<DeviceIngest | undefined>;
-  /** Writes at once what has not been written of these devices. */
+  /** Writes at once what has not been written of these devices, once no message is being applied to them. */
   settle(ids: readonly number[]): Promise<void>;
   readonly settledID: number;
   readonly savedID: number;
@@ -72,8 +82,13 @@ const statesMax = 50_000;
 const devicesPerWrite = 200;
 /** Alerts that begin or end of one transaction; what one device waits with is written as a whole. */
 const effectsPerWrite = 500;
+/** Characters of their contents and details, and newest values that are kept with the devices. */
+const lengthPerWrite = 1024 * 1024;
+const valuesPerWrite = 20_000;
 /** Effects that wait, where alerts have begun or ended. */
 const effectsMax = { ofOne: 1000, ofAll: 10_000 } as const;
+/** Characters of contents and details that wait, of all effects. */
+const lengthMax = { ofOne: 4 * 1024 * 1024, ofAll: 16 * 1024 * 1024 } as const;
 const devicesPerRead = 500;
 const raisesPerStatement = 500;
 const alertsMs = 20;
@@ -92,6 +107,11 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
   /** How many effects each of those waits with. */
   const waiting = new Map<DeviceState, number>();
   let effectsWaiting = 0;
+  /** Characters that each waits with, urgent or not. */
+  const lengths = new Map<DeviceState, number>();
+  let lengthWaiting = 0;
+  /** Called when nothing is applied in slices any more. */
+  const onReleased: (() => void)[] = [];
   let settledID = options.from;
   let savedID = options.from;
   let nextAt = 0;
@@ -131,8 +151,13 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
   async function settle(ids: readonly number[]): Promise<void> {
     while (running !== null) await running;
     if (failed) return;
-    const chosen = ids.flatMap((id) => states.get(id) ?? []).filter((state) => state.isDirty);
-    await start(writeStates(chosen));
+    const known = ids.flatMap((id) => states.get(id) ?? []);
+    // What is applied to it now is to be written as well: it would else be written behind what is then changed by hand.
+    if (known.some(({ isBusy }) => isBusy) && !stopper.stopped) {
+      await stopper.wait((wake) => onReleased.push(wake));
+      return settle(ids);
+    }
+    await start(writeStates(known.filter((state) => state.isDirty)));
   }
 
   /** `target`: everything up to it is written with the last of them. */
@@ -142,7 +167,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       at += some.length;
       const isLast = at === chosen.length;
       const checkpoint = isLast && target !== null ? [saveCheckpoint(node, alertsConsumer, target)] : [];
-      await write([...takeAll(some), ...checkpoint]);
+      await write([...(await takeAll(some)), ...checkpoint]);
       if (checkpoint.length > 0) savedID = Math.max(savedID, target ?? 0);
       await nextTurn();
     }
@@ -164,13 +189,22 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     if (states.size > statesMax) evict();
   }
 
+  function noteLength(state: DeviceState): void {
+    const { effectsLength } = state;
+    lengthWaiting += effectsLength - (lengths.get(state) ?? 0);
+    if (effectsLength > 0) lengths.set(state, effectsLength);
+    else lengths.delete(state);
+  }
+
   function noteEffects(state: DeviceState, count: number): void {
     effectsWaiting += count - (waiting.get(state) ?? 0);
     if (count > 0) waiting.set(state, count);
     else waiting.delete(state);
   }
 
-  function takeAll(some: readonly DeviceState[]): Statement[] {
+  /** In slices. What is taken out of one state belongs together; the next message may change it meanwhile. */
+  async function takeAll(some: readonly DeviceState[]): Promise<Statement[]> {
+    const slice = createSlice();
     const effects: Statement[] = [];
     const rows: DeviceIngest[] = [];
     let raised: Raised[] = [];
@@ -179,9 +213,9 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       raised = [];
     };
     for (const state of some) {
-      const { id, tenant } = state;
-      const save = ++state.saves;
-      for (const effect of state.effects) {
+      const { id, tenant, save, effects: taken, columns, row } = takeOut(state);
+      for (const effect of taken) {
+        if (slice.isOver()) await slice.next();
         if (effect.kind === "raise") {
           const { trigger, detail, times } = effect;
           raised.push({ ...trigger, tenant, deviceIntID: id, alertDetail: detail, times, save });
@@ -192,17 +226,27 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
           effects.push(endAlert(id, effect.cause, effect.endTime, notYetSaved(node, id, save)));
         }
       }
-      if (state.columns.size > 0) effects.push(setReported(id, state.columns));
-      rows.push(toDeviceIngest(state));
-      clear(state);
+      if (columns.size > 0) effects.push(setReported(id, columns));
+      rows.push(row);
+      if (slice.isOver()) await slice.next();
     }
     raiseAll();
     return [...effects, saveDeviceIngests(node, rows)];
   }
 
+  function takeOut(state: DeviceState): Taken {
+    const { id, tenant, effects, columns } = state;
+    const save = ++state.saves;
+    const taken = { id, tenant, save, effects, columns, row: toDeviceIngest(state) };
+    clear(state);
+    return taken;
+  }
+
   function clear(state: DeviceState): void {
     state.effects = [];
+    state.effectsLength = 0;
     if (state.isUrgent) noteEffects(state, 0);
+    if (lengths.has(state)) noteLength(state);
     state.raising = emptyMap;
     state.columns = emptyMap;
     state.isDirty = false;
@@ -262,6 +306,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     if (state.isBusy) return;
     if (!state.isDirty) dirty.add(state);
     state.isDirty = true;
+    if (state.effectsLength > 0) noteLength(state);
     if (!state.isUrgent) {
       plan(restMs.least);
       return;
@@ -293,11 +338,16 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
     release: (state) => {
       state.isBusy = false;
       touch(state);
+      for (const wake of onReleased.splice(0)) wake();
     },
-    isFull: (state) => state.effects.length > effectsMax.ofOne || effectsWaiting > effectsMax.ofAll,
+    isFull: (state) =>
+      state.effects.length > effectsMax.ofOne ||
+      effectsWaiting > effectsMax.ofAll ||
+      state.effectsLength > lengthMax.ofOne ||
+      lengthWaiting > lengthMax.ofAll,
     drain: async () => {
       while (running !== null) await running;
-      if (!failed) await start(flush(false));
+      if (!failed) await start(writeStates([...new Set([...waiting.keys(), ...lengths.keys()])]));
     },
     ingestOf: async (id) => {
       const state = states.get(id);
@@ -323,12 +373,17 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
   };
 }
 
-/** Where the next transaction of these devices ends: by the devices, and by the effects that they wait with. */
+/** Where the next transaction of these devices ends: by the devices, and by what is written of them. */
 function endOfWrite(chosen: readonly DeviceState[], from: number): number {
-  let effects = 0;
+  let [effects, length, values] = [0, 0, 0];
   for (let at = from; at < chosen.length; at++) {
-    effects += (chosen[at] as DeviceState).effects.length;
-    if (at > from && (at - from === devicesPerWrite || effects > effectsPerWrite)) return at;
+    const state = chosen[at] as DeviceState;
+    effects += state.effects.length;
+    length += state.effectsLength;
+    values += state.values.size;
+    if (at === from) continue;
+    const isFull = effects > effectsPerWrite || length > lengthPerWrite || values > valuesPerWrite;
+    if (isFull || at - from === devicesPerWrite) return at;
   }
   return chosen.length;
 }

@@ -59,7 +59,7 @@ export function createDelivery(holdings: Pick<Holdings, "queue" | "lastRetained"
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
     if (subscription.qos > 0) {
       for (const message of retainedFor(space, wanted, Number.POSITIVE_INFINITY)) {
-        if (message.qos > 0 && !isExpired(message, at)) holdings.queue(state, message);
+        if (message !== null && message.qos > 0 && !isExpired(message, at)) holdings.queue(state, message);
       }
     }
     link?.handOver(atQos0(retainedFor(space, wanted, holdings.lastRetained)));
@@ -68,22 +68,31 @@ export function createDelivery(holdings: Pick<Holdings, "queue" | "lastRetained"
   return { send, handOver };
 }
 
-/** What is retained when it is asked for, but for what has come behind `last`: the subscription has brought that. */
+/** Retained messages that are looked at before others get their turn. */
+const lookedAtOnce = 64;
+
+/**
+ * What is retained when it is asked for, but for what has come behind `last`: the subscription has brought that. Null,
+ * again and again, where nothing has been found for a while.
+ */
 function* retainedFor(
   { retained: all }: Space,
   { filter, subscription }: Wanted,
   last: number,
-): Generator<Message, undefined> {
+): Generator<Message | null, undefined> {
+  let looked = 0;
   const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
   for (const [topic, { order, ...retained }] of all) {
+    if (++looked % lookedAtOnce === 0) yield null;
     if (order > last || !covers(filter, topic)) continue;
     const qos = Math.min(retained.qos, subscription.qos) as 0 | 1 | 2;
     yield { ...retained, topic, qos, retain: true, identifiers };
   }
 }
 
-function* atQos0(messages: Iterable<Message>): Generator<Message, undefined> {
-  for (const message of messages) if (message.qos === 0) yield message;
+function* atQos0(messages: Iterable<Message | null>): Generator<Message | null, undefined> {
+  // One that has another QoS has been looked at for nothing as well.
+  for (const message of messages) yield message?.qos === 0 ? message : null;
 }
 
 /** What came in belongs to a larger buffer; what does not is shared by all that hold it. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Journal } from "../../store/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal-record.js";
+import { lightWorkMax, type WorkBudget, workMax } from "../work-budget.js";
 import { messageExtra, recipientsExtra } from "./record-extras.js";
 import type { DownMessage } from "./records.js";
 import { firstOf } from "./settling.js";
@@ -32,27 +33,57 @@ interface Open {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly to: Recipient[];
+  /** Characters of topic filters that are compared for all of them. */
+  cost: number;
 }
 
-/** Devices of one record. */
+/** Devices of one record, and what it may cost to find who of them gets it. */
 const recipientsMax = 250;
+const costMax = workMax / 4;
 
 /**
  * What is sent to several devices one after the other, as a command to a group is, goes by one record: its payload
- * stands there once. The record is written before anything else has its turn.
+ * stands there once. The record is written before anything else has its turn, unless what it brings about has to wait
+ * for its tenant's: then the tenant's others wait behind it, so that each device gets them in their order.
  */
 export function createDownlinkRecords(
   journal: Pick<Journal, "append">,
-  spaces: Pick<Spaces, "send">,
+  spaces: Pick<Spaces, "send" | "publishCost">,
   micros: () => number,
   blank: JournalInput,
+  work: WorkBudget,
 ): DownlinkRecords {
   let open: Open | null = null;
+  /** Those that wait, by tenant; the first of each waits for room. */
+  const held = new Map<number, Open[]>();
 
-  function write(): void {
+  function close(): void {
     if (open === null) return;
-    const { tenant, message, at, to } = open;
+    const closed = open;
     open = null;
+    const { tenant, cost } = closed;
+    const before = held.get(tenant);
+    if (before !== undefined) before.push(closed);
+    else if (cost <= lightWorkMax) write(closed, 0);
+    else if (work.take(tenant, cost)) write(closed, cost);
+    else {
+      held.set(tenant, [closed]);
+      void writeHeld(tenant);
+    }
+  }
+
+  async function writeHeld(tenant: number): Promise<void> {
+    const all = held.get(tenant) ?? [];
+    for (let [next] = all; next !== undefined; [next] = all) {
+      await work.room(tenant, next.cost);
+      all.shift();
+      if (all.length === 0) held.delete(tenant);
+      write(next, next.cost);
+    }
+  }
+
+  /** `taken`: of the budget. */
+  function write({ tenant, message, at, to }: Open, taken: number): void {
     const { topic, payload, qos, properties } = message;
     const [first] = to;
     const one = to.length === 1 && first !== undefined ? first : null;
@@ -65,6 +96,7 @@ export function createDownlinkRecords(
         one === null ? recipientsExtra(properties, to) : messageExtra(properties, { receipt: one.receipt }),
     };
     const appended = (): void => {
+      if (taken > 0) work.give(tenant, taken);
       for (const { device, receipt, settled, kept } of to) {
         const copies = firstOf(settled);
         const published = { topic, payload, qos, properties, receipt, retain: false, at };
@@ -76,6 +108,7 @@ export function createDownlinkRecords(
     try {
       journal.append(input, appended);
     } catch {
+      if (taken > 0) work.give(tenant, taken);
       // It can be on no record: it has failed, and nothing else that goes in this turn.
       for (const { settled, kept } of to) {
         settled(false);
@@ -86,17 +119,24 @@ export function createDownlinkRecords(
 
   return {
     send: ({ tenant, device }, message, settled, kept) => {
-      if (open !== null && !(open.tenant === tenant && goesWith(open, message))) write();
+      const cost = spaces.publishCost(device, message.topic);
+      if (open !== null && !(open.tenant === tenant && goesWith(open, message, cost))) close();
       if (open === null) {
-        open = { tenant, message, at: micros(), to: [] };
-        queueMicrotask(write);
+        open = { tenant, message, at: micros(), to: [], cost: 0 };
+        queueMicrotask(close);
       }
+      open.cost += cost;
       open.to.push({ device, receipt: message.receipt, settled, kept });
     },
   };
 }
 
-function goesWith({ message, to }: Open, { topic, payload, qos, properties }: DownMessage): boolean {
+function goesWith(
+  { message, to, cost: known }: Open,
+  { topic, payload, qos, properties }: DownMessage,
+  cost: number,
+): boolean {
+  if (known + cost > costMax) return false;
   if (message.payload !== payload || message.topic !== topic || message.qos !== qos) return false;
   return to.length < recipientsMax && isDeepStrictEqual(message.properties, properties);
 }

@@ -1,6 +1,7 @@
 import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties } from "../message.js";
 import { mayReceive } from "../policies.js";
+import type { WorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
 import { firstOf } from "./settling.js";
@@ -46,8 +47,9 @@ export interface Downlinks {
 }
 
 export interface DownlinksDeps {
-  readonly spaces: Pick<Spaces, "get" | "send" | "held">;
+  readonly spaces: Pick<Spaces, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send">;
+  readonly work: WorkBudget;
   readonly directory: {
     peek(id: number): DeviceEntry | undefined;
     get(id: number): Promise<DeviceEntry | undefined>;
@@ -59,7 +61,7 @@ export interface DownlinksDeps {
 /** Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its topic. */
 const downlinkBytesMax = 640 * 1024;
 
-export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
+export function createDownlinks({ spaces, records, directory, work, now }: DownlinksDeps): Downlinks {
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     const space = spaces.get(entry.id);
     if (space === undefined || !mayBeSent(entry, topic)) return null;
@@ -83,7 +85,10 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
     reach: async (device, topic, qos) => {
       if (spaces.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
-      return entry === undefined ? null : reachOf(entry, topic, qos);
+      if (entry === undefined) return null;
+      // What is found here is remembered: the sending that follows costs no more.
+      const cost = spaces.publishCost(device, topic);
+      return work.run(entry.device.tenant, cost, () => reachOf(entry, topic, qos));
     },
     send: (to, { ttl, ...downlink }, settled, kept) => {
       const found = reachOf(to, downlink.topic, downlink.qos);

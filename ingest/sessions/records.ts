@@ -6,6 +6,7 @@ import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
 import type { EndReason } from "../meter.js";
 import type { PlatformSubscription } from "../platform-subscriptions.js";
+import type { WorkBudget } from "../work-budget.js";
 import { createDownlinkRecords } from "./downlink-records.js";
 import {
   connectExtra,
@@ -60,7 +61,12 @@ export interface SessionRecords {
   /** Closes what a killed run left open; it had ended by `killedAt`, microseconds since 1970. */
   disconnectKilled(killedAt: number): void;
   /** Brings the session up to what the platform subscribes it to. */
-  subscribeByPlatform(origin: Origin, state: SessionState, wanted: readonly PlatformSubscription[]): void;
+  subscribeByPlatform(
+    origin: Origin,
+    state: SessionState,
+    wanted: readonly PlatformSubscription[],
+    done?: () => void,
+  ): void;
   subscribe(origin: Origin, state: SessionState, filters: Filters, done: () => void): void;
   unsubscribe(origin: Origin, state: SessionState, filters: readonly string[], done: () => void): void;
   /** PUBREL of a message that came up. */
@@ -77,7 +83,7 @@ export interface SessionRecords {
   /** Gives up what has waited too long for clients that are away. */
   expireMessages(): Promise<void>;
   /** `refused`: by a policy; then it is an event only. */
-  publishWill(due: DueWill, refused: boolean): void;
+  publishWill(due: DueWill, refused: boolean, done: () => void): void;
 }
 
 export type Filters = readonly (readonly [filter: string, subscription: Subscription])[];
@@ -93,6 +99,7 @@ export function createSessionRecords(
   spaces: Spaces,
   now: () => number,
   onEnded: () => void,
+  work: WorkBudget,
 ): SessionRecords {
   const micros = () => now() * 1000;
 
@@ -110,7 +117,7 @@ export function createSessionRecords(
     else journal.append(input, change);
   }
 
-  const downlinks = createDownlinkRecords(journal, spaces, micros, blank);
+  const downlinks = createDownlinkRecords(journal, spaces, micros, blank, work);
 
   /** What sessions were asked to be brought up to and are not yet. */
   const asked = new WeakMap<SessionState, number>();
@@ -163,16 +170,17 @@ export function createSessionRecords(
         }
       }
     },
-    subscribeByPlatform: (origin, state, wanted) => {
+    subscribeByPlatform: (origin, state, wanted, done) => {
       // What is on its way to the disk may differ from both.
       const pending = asked.get(state) ?? 0;
-      if (pending === 0 && !spaces.differsFromPlatform(state, wanted)) return;
+      if (pending === 0 && !spaces.differsFromPlatform(state, wanted)) return done?.();
       const input = { ...record(origin, recordKinds.platform), extra: platformExtra(wanted) };
       const at = micros();
       asked.set(state, pending + 1);
       keep(state, input, () => {
         asked.set(state, (asked.get(state) ?? 1) - 1);
         spaces.subscribeByPlatform(state, wanted, at);
+        done?.();
       });
     },
     subscribe: (origin, state, filters, done) => {
@@ -239,7 +247,7 @@ export function createSessionRecords(
         }
       }
     },
-    publishWill: ({ tenant, device, session, connection, ip, will }, refused) => {
+    publishWill: ({ tenant, device, session, connection, ip, will }, refused, done) => {
       const { topic, payload, qos, retain, properties } = will;
       const input: JournalInput = {
         ...blank,
@@ -250,6 +258,7 @@ export function createSessionRecords(
       journal.append(input, () => {
         if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
         spaces.willPublished(device, connection);
+        done();
       });
     },
   };

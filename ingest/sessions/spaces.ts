@@ -52,6 +52,8 @@ export interface Spaces {
   publishCost(device: number, topic: string): number;
   /** What it costs to subscribe to so many filters at QoS 1 or 2: each looks at what is retained. The same measure. */
   subscribeCost(device: number, filters: number): number;
+  /** What it costs to bring a session up to what the platform wants: each new filter looks at what is retained. */
+  platformCost(state: SessionState, wanted: readonly PlatformSubscription[]): number;
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(published: Published, settled?: Settled): Reached;
   /** A QoS 2 message has come up, or been released. */
@@ -246,6 +248,13 @@ export function createSpaces(
       return cost;
     },
     subscribeCost: (device, filters) => filters * (spaces.get(device)?.retained.size ?? 0) * retainedCost,
+    platformCost: (state, wanted) => {
+      const retained = spaces.get(state.device)?.retained.size ?? 0;
+      if (retained * wanted.length === 0) return 0;
+      let filters = 0;
+      for (const { topic, qos } of wanted) if (state.platform?.get(topic)?.qos !== qos) filters++;
+      return filters * retained * retainedCost;
+    },
     send,
     took: (state, messageID) => {
       const unreleased = ownSet(state.unreleased);

@@ -80,8 +80,8 @@ export interface Link {
   deliver(message: Message): boolean;
   /** The message is in the state's `outgoing`. */
   send(message: Outgoing): void;
-  /** Retained messages at QoS 0, taken as quickly as the client reads. */
-  handOver(messages: Iterator<Message>): void;
+  /** Retained messages at QoS 0, taken as quickly as the client reads; null: some have been looked at, for nothing. */
+  handOver(messages: Iterator<Message | null>): void;
   /** Bytes that the client has not taken. */
   readonly waitingBytes: number;
 }

@@ -1,5 +1,6 @@
 import { createFilterTrie, type FilterTrie } from "../filter-trie.js";
 import type { Subscription } from "../message.js";
+import { createTopicMemory, type RememberedTopics } from "./remembered-topics.js";
 
 /** What all of a client's subscriptions that cover a topic grant together. */
 export interface Grant {
@@ -39,8 +40,9 @@ export function subscriptionsOf(all: Iterable<readonly [string, Subscription]>):
 
 /** Fewer are found as quickly as a remembered topic. */
 const rememberedFrom = 8;
-/** Topics remembered for each client, forgotten all at once. */
-const topicsMax = 32;
+const memory = createTopicMemory<Remembered>();
+/** Of an identifier, in both grants. */
+const identifierBytes = 16;
 
 interface Remembered {
   readonly any: Grant | null;
@@ -51,7 +53,7 @@ interface Remembered {
 class SubscriptionMap extends Map<string, Subscription> implements Subscriptions {
   /** Made when the first message comes: many clients only publish. */
   #trie: FilterTrie<Subscription> | null = null;
-  #remembered: Map<string, Remembered> | null = null;
+  #remembered: RememberedTopics<Remembered> | null = null;
   #length = 0;
 
   get filtersLength(): number {
@@ -61,7 +63,7 @@ class SubscriptionMap extends Map<string, Subscription> implements Subscriptions
   override set(filter: string, subscription: Subscription): this {
     if (!this.has(filter)) this.#length += filter.length;
     this.#trie?.set(filter, subscription);
-    this.#remembered = null;
+    this.#remembered?.forget();
     return super.set(filter, subscription);
   }
 
@@ -69,7 +71,7 @@ class SubscriptionMap extends Map<string, Subscription> implements Subscriptions
     if (!super.delete(filter)) return false;
     this.#length -= filter.length;
     this.#trie?.delete(filter);
-    this.#remembered = null;
+    this.#remembered?.forget();
     return true;
   }
 
@@ -79,12 +81,11 @@ class SubscriptionMap extends Map<string, Subscription> implements Subscriptions
 
   grant(topic: string, ofOwn: boolean): Grant | null {
     if (this.size < rememberedFrom) return this.#find(topic, ofOwn);
-    this.#remembered ??= new Map();
+    this.#remembered ??= memory.begin();
     let known = this.#remembered.get(topic);
     if (known === undefined) {
-      if (this.#remembered.size >= topicsMax) this.#remembered.clear();
       known = { any: this.#find(topic, false), ofOwn: undefined };
-      this.#remembered.set(topic, known);
+      this.#remembered.set(topic, known, identifierBytes * (known.any?.identifiers.length ?? 0));
     }
     if (!ofOwn || known.any === null) return known.any;
     if (known.ofOwn === undefined) known.ofOwn = this.#find(topic, true);

@@ -1,3 +1,4 @@
+import { lightWorkMax, type WorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
 import type { Spaces } from "./spaces.js";
 import type { DueWill } from "./state.js";
@@ -10,7 +11,8 @@ export interface Wills {
 }
 
 export interface WillsDeps {
-  readonly spaces: Pick<Spaces, "dueWills">;
+  readonly spaces: Pick<Spaces, "dueWills" | "publishCost">;
+  readonly work: WorkBudget;
   readonly records: Pick<SessionRecords, "publishWill">;
   /** Whether a policy forbids the device the topic now. */
   refuses(device: number, topic: string): Promise<boolean>;
@@ -20,11 +22,15 @@ export interface WillsDeps {
 }
 
 const lookMs = 1000;
+/** Wills on their way to the disk at once: a network that breaks down may end thousands of connections together. */
+const willsAtOnce = 500;
 
-export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDeps): Wills {
+export function startWills({ spaces, records, work, refuses, now, onTrouble }: WillsDeps): Wills {
   /** On their way to the disk, by connection: each goes once. */
   const published = new Set<number>();
   let planned = false;
+  /** More are due than may be on their way. */
+  let isMore = false;
   let closed = false;
 
   function publishDue(): void {
@@ -33,8 +39,13 @@ export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDe
     const due = spaces.dueWills(now() * 1000);
     const connections = new Set(due.map(({ connection }) => connection));
     for (const connection of published) if (!connections.has(connection)) published.delete(connection);
+    isMore = false;
     for (const will of due) {
       if (published.has(will.connection)) continue;
+      if (published.size >= willsAtOnce) {
+        isMore = true;
+        break;
+      }
       published.add(will.connection);
       publish(will).catch((error: Error) => {
         // It is looked at again.
@@ -45,16 +56,38 @@ export function startWills({ spaces, records, refuses, now, onTrouble }: WillsDe
   }
 
   async function publish(due: DueWill): Promise<void> {
-    records.publishWill(due, await refuses(due.device, due.will.topic));
+    const { tenant, device } = due;
+    const { topic } = due.will;
+    const isRefused = await refuses(device, topic);
+    const cost = spaces.publishCost(device, topic);
+    if (cost <= lightWorkMax) return records.publishWill(due, isRefused, goOn);
+    // A thousand that end together may each reach thousands of filters.
+    await work.room(tenant, cost);
+    const give = (): void => work.give(tenant, cost);
+    try {
+      records.publishWill(due, isRefused, () => {
+        give();
+        goOn();
+      });
+    } catch (error) {
+      give();
+      throw error;
+    }
+  }
+
+  function goOn(): void {
+    if (isMore) look();
+  }
+
+  function look(): void {
+    if (planned) return;
+    planned = true;
+    setImmediate(publishDue);
   }
 
   const timer = setInterval(publishDue, lookMs);
   return {
-    look: () => {
-      if (planned) return;
-      planned = true;
-      setImmediate(publishDue);
-    },
+    look,
     // What becomes due while the service stops is published by the next start [MQTT-3.1.2-8].
     close: () => {
       closed = true;

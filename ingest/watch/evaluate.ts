@@ -9,6 +9,8 @@ import {
   countOn,
   type DeviceState,
   endMessage,
+  type LeftOut,
+  nothingLeft,
   type PointState,
   raise,
   recover,
@@ -31,10 +33,10 @@ const reportedCharactersMax = 255;
 
 /**
  * What one message changes, by the points that are not older than the last one used of the same data point. Answers
- * how many beginnings and ends of alerts are only counted.
+ * what of it is only counted.
  */
-export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): number {
-  let left = 0;
+export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): LeftOut {
+  let left = nothingLeft;
   try {
     const points = begin(plan, state, message);
     const run = begunAnew(inOneTurn);
@@ -55,8 +57,8 @@ export async function evaluateInSlices(
   state: DeviceState,
   message: Observation,
   isStopped: () => boolean,
-): Promise<number | null> {
-  let left = 0;
+): Promise<LeftOut | null> {
+  let left = nothingLeft;
   try {
     const points = begin(plan, state, message);
     const run = newRun();
@@ -329,17 +331,17 @@ const toMillis = (micros: number): number => Math.floor(micros / 1000);
 
 const detailValuesMax = 200;
 const valueCharactersMax = 1024;
-/** Of texts and places together: a message may begin many alerts, and each keeps its own. */
+/** Of texts and places together: a message may begin many alerts, and each keeps it. */
 const detailCharactersMax = 8192;
 
 const shownText = (text: string, isPlace: boolean): unknown =>
   isPlace ? JSON.parse(text) : text.slice(0, valueCharactersMax);
 
-/** A message's values by dataPointID, made once and when they are asked for; of several of one, the last. */
+/** A message's values by dataPointID, as JSON made once and when it is asked for; of several of one, the last. */
 export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
-  let made: Readonly<Record<string, unknown>> | undefined;
+  let made: string | undefined;
   return () => {
-    made ??= valuesOf(points, from);
+    made ??= JSON.stringify(valuesOf(points, from));
     return made;
   };
 }

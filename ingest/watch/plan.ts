@@ -7,7 +7,7 @@ import type { ReportedColumn } from "../../store/device-ingest.js";
 import { resourcesOf } from "../../store/product-resources.js";
 import { createRemembered } from "../../store/remembered.js";
 import { fromJson } from "../../store/table.js";
-import { createBreather } from "../../store/turns.js";
+import { mapInSlices } from "../../store/turns.js";
 import { recordName } from "../../store/versions.js";
 
 /** What the values of a product's data points mean for alerts, locations and the device's own record. */
@@ -94,8 +94,7 @@ export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans 
       ...resources.map(({ id }) => recordName("product_resource", id)),
       ...rules.map(({ id }) => recordName("alert_rule", id)),
     ];
-    await compileAll(rules, compile);
-    return { plan: planOf(points, resources, rules, compile), records };
+    return { plan: await planOf(points, resources, rules, compile), records };
   }
 
   return {
@@ -110,34 +109,26 @@ export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans 
   };
 }
 
-/** Conditions take milliseconds to compile: each in a turn of its own, and `compile` remembers them. */
-async function compileAll(rules: readonly AlertRule[], compile: CompileCondition): Promise<void> {
-  const breathe = createBreather();
-  for (const { condition } of rules) {
-    try {
-      compile(condition);
-    } catch {
-      // The plan leaves it out.
-    }
-    await breathe();
-  }
-}
-
 const faultType = 4;
 const placeType = 6;
 /** Bits and times have no limits. */
 const unlimited: ReadonlySet<number> = new Set([19, 24]);
 const coordinates: Readonly<Record<number, "longitude" | "latitude">> = { 1: "longitude", 2: "latitude" };
 
-export function planOf(
+/** In slices: a condition takes milliseconds to compile, and a product may have thousands of data points. */
+export async function planOf(
   points: readonly DataPoint[],
   resources: readonly { readonly codeValue: string; readonly dataPointIntID: number }[],
   rules: readonly AlertRule[],
   compile: CompileCondition,
-): WatchPlan {
+): Promise<WatchPlan> {
   const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
-  const watches = rules.flatMap((rule) => toRuleWatch(rule, ids, compile));
-  const all = points.map((point): PointWatch => {
+  const watches = (await mapInSlices(rules, (rule) => toRuleWatch(rule, ids, compile))).flat();
+  const rulesOf = byPoint(watches);
+  const columnsOf = new Map<number, ReportedColumn[]>();
+  for (const { codeValue, dataPointIntID } of resources)
+    add(columnsOf, dataPointIntID, codeValue as ReportedColumn);
+  const all = await mapInSlices(points, (point): PointWatch => {
     const isLimited = kindOf(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
     return {
       id: point.id,
@@ -147,10 +138,8 @@ export function planOf(
       upper: isLimited ? point.upperLimit : null,
       lower: isLimited ? point.lowerLimit : null,
       place: placeOf(point),
-      columns: resources
-        .filter((one) => one.dataPointIntID === point.id)
-        .map((one) => one.codeValue as ReportedColumn),
-      rules: watches.filter((rule) => rule.operands.some((operand) => operand.point === point.id)),
+      columns: columnsOf.get(point.id) ?? [],
+      rules: rulesOf.get(point.id) ?? [],
     };
   });
   const used = all.filter(isOfUse);
@@ -161,6 +150,22 @@ export function planOf(
     weight: Math.max(0, ...used.map(weightOf)),
     moves: used.some(({ place }) => place !== null),
   };
+}
+
+/** Rules by each data point that they name, once each. */
+function byPoint(watches: readonly RuleWatch[]): ReadonlyMap<number, readonly RuleWatch[]> {
+  const rules = new Map<number, RuleWatch[]>();
+  for (const watch of watches) {
+    for (const id of new Set(watch.operands.map(({ point }) => point)))
+      if (id !== null) add(rules, id, watch);
+  }
+  return rules;
+}
+
+function add<Value>(all: Map<number, Value[]>, id: number, value: Value): void {
+  const known = all.get(id);
+  if (known === undefined) all.set(id, [value]);
+  else known.push(value);
 }
 
 /** To look at a value without rules costs what some parts of a formula do. */

@@ -30,7 +30,7 @@ export function raiseOffline(state: DeviceState, deviceName: string): void {
   const startTime = state.offlineSince;
   if (startTime === null) return;
   state.offlineSince = null;
-  const message = { id: startTime, detail: () => ({}) };
+  const message = { id: startTime, detail: () => "{}" };
   if (countOn(state, offlineCause, message)) return;
   const alertContent = `设备离线：${deviceName}`;
   const trigger = { cause: offlineCause, alertName: "设备离线", alertContent, alertSeverity: 4, startTime };

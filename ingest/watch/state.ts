@@ -31,8 +31,24 @@ interface HeldBack {
   readonly last: AlertEffect;
 }
 
-/** Beginnings and ends of one cause that one message may bring about; those between them and its last are only counted. */
-export const transitionsMax = 10;
+/**
+ * Beginnings and ends of alerts that one message may bring about, of one cause and in all; those between them and the
+ * last of each cause are only counted.
+ */
+export const transitionsMax = { ofCause: 10, ofMessage: 500 } as const;
+/** Characters of contents and details that one message may write. Alerts that it leaves behind beyond have no detail. */
+export const lengthMax = 2 * 1024 * 1024;
+const noDetail = "{}";
+
+/** What of a message is only counted. */
+export interface LeftOut {
+  /** Beginnings and ends of alerts. */
+  readonly transitions: number;
+  /** Of alerts that are there all the same. */
+  readonly details: number;
+}
+
+export const nothingLeft: LeftOut = { transitions: 0, details: 0 };
 
 /** What the alerts consumer knows of a device, and what it has not written yet. */
 export interface DeviceState {
@@ -58,10 +74,14 @@ export interface DeviceState {
   active: ReadonlySet<string>;
   /** Not written yet, in order; a cause that goes on is counted in its last `raise`. */
   effects: AlertEffect[];
+  /** Characters of their contents and details. */
+  effectsLength: number;
   raising: ReadonlyMap<string, Raise>;
   /** Beginnings and ends that the present message has brought about, by cause; empty between messages. */
   transitions: ReadonlyMap<string, number>;
   heldBack: ReadonlyMap<string, HeldBack>;
+  /** What the present message has brought about, in all; zero between messages. */
+  readonly ofMessage: { transitions: number; heldBack: number; length: number; details: number };
   columns: ReadonlyMap<ReportedColumn, number | string>;
   /** What the columns held when they were last set from here. */
   reported: ReadonlyMap<ReportedColumn, number | string>;
@@ -118,9 +138,11 @@ export function newState(
     offlineSince: row?.offlineSince ?? null,
     active: causes.length === 0 ? emptySet : new Set(causes),
     effects: [],
+    effectsLength: 0,
     raising: emptyMap,
     transitions: emptyMap,
     heldBack: emptyMap,
+    ofMessage: { transitions: 0, heldBack: 0, length: 0, details: 0 },
     columns: emptyMap,
     reported: emptyMap,
     plan: null,
@@ -156,10 +178,10 @@ export function toDeviceIngest(state: DeviceState): DeviceIngest {
   };
 }
 
-/** What is counted: a message has an id, and values that are made into a detail when they are asked for. */
+/** What is counted: a message has an id, and values whose JSON is made when it is asked for. */
 export interface Countable {
   readonly id: number;
-  detail(): Trigger["alertDetail"];
+  detail(): string;
 }
 
 /** Counts one more message of a trouble that goes on and was written of lately; false: `raise` must say what it is. */
@@ -169,7 +191,11 @@ export function countOn(state: DeviceState, cause: string, message: Countable): 
   if (open.counted === message.id) return true;
   open.counted = message.id;
   open.times++;
-  open.detail = message.detail();
+  const detail = message.detail();
+  if (hasRoom(state, detail.length)) {
+    state.effectsLength += detail.length - open.detail.length;
+    open.detail = detail;
+  }
   return true;
 }
 
@@ -197,15 +223,35 @@ export function recover(state: DeviceState, cause: string, time: number): void {
 }
 
 function take(state: DeviceState, effect: AlertEffect): void {
-  if (effect.kind === "raise") state.raising = ownMap(state.raising).set(effect.trigger.cause, effect);
+  if (effect.kind === "raise") {
+    const { alertContent } = effect.trigger;
+    if (!hasRoom(state, alertContent.length + effect.detail.length)) effect.detail = noDetail;
+    state.effectsLength += alertContent.length + effect.detail.length;
+    state.raising = ownMap(state.raising).set(effect.trigger.cause, effect);
+  }
   state.effects.push(effect);
 }
 
-/** Whether the message has brought about as much of the cause as it may. */
+/** Whether the message may write so much more; counted either way. */
+function hasRoom({ ofMessage }: DeviceState, length: number): boolean {
+  const fits = ofMessage.length + length <= lengthMax;
+  if (fits) ofMessage.length += length;
+  else ofMessage.details++;
+  return fits;
+}
+
+/** Whether the message has brought about as much of the cause, or in all, as it may. */
 function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): boolean {
+  const { ofMessage } = state;
   const count = (state.transitions.get(cause) ?? 0) + 1;
   state.transitions = ownMap(state.transitions).set(cause, count);
-  if (count <= transitionsMax) return false;
+  // Once it has no room for a detail, it has none for alerts that end again.
+  const isOver = ofMessage.transitions >= transitionsMax.ofMessage || ofMessage.details > 0;
+  if (count <= transitionsMax.ofCause && !isOver) {
+    ofMessage.transitions++;
+    return false;
+  }
+  ofMessage.heldBack++;
   const wasActive = state.heldBack.get(cause)?.wasActive ?? effect.kind === "end";
   state.heldBack = ownMap(state.heldBack).set(cause, { wasActive, last: effect });
   return true;
@@ -213,18 +259,23 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
 
 /**
  * Once everything of a message has been looked at: causes whose transitions were held back are left as their last one
- * found them. Answers how many were only counted.
+ * found them. Answers what was only counted.
  */
-export function endMessage(state: DeviceState): number {
-  if (state.transitions.size === 0) return 0;
-  let left = 0;
-  for (const count of state.transitions.values()) left += Math.max(0, count - transitionsMax);
+export function endMessage(state: DeviceState): LeftOut {
+  const { ofMessage } = state;
+  if (ofMessage.length === 0 && ofMessage.details === 0 && state.transitions.size === 0) return nothingLeft;
+  let transitions = ofMessage.heldBack;
   for (const [cause, { wasActive, last }] of state.heldBack) {
     if (state.active.has(cause) === wasActive) continue;
     take(state, last);
-    left--;
+    transitions--;
   }
+  const { details } = ofMessage;
   state.transitions = emptyMap;
   state.heldBack = emptyMap;
-  return left;
+  ofMessage.transitions = 0;
+  ofMessage.heldBack = 0;
+  ofMessage.length = 0;
+  ofMessage.details = 0;
+  return transitions + details === 0 ? nothingLeft : { transitions, details };
 }

@@ -11,6 +11,7 @@ import type { Db } from "../../store/db.js";
 import { StoreError } from "../../store/errors.js";
 import { carriedMessage } from "./carried.js";
 import type { Receipts } from "./receipts.js";
+import { createUnconfirmed } from "./unconfirmed.js";
 
 /** What a command says, to whomever it goes. */
 export interface Command {
@@ -97,13 +98,7 @@ const lookMs = 10;
 export function createCommands(deps: CommandsDeps): Commands {
   const { db, node, sessions, downlinks, elsewhere, directory, receipts, stopped, now } = deps;
   const { failed, issued, confirmed, unconfirmed } = publishStatuses;
-  const unconfirmedBytes = new Map<number, number>();
-
-  function countUnconfirmed(tenant: number, bytes: number): void {
-    const now = (unconfirmedBytes.get(tenant) ?? 0) + bytes;
-    if (now === 0) unconfirmedBytes.delete(tenant);
-    else unconfirmedBytes.set(tenant, now);
-  }
+  const unconfirmedBytes = createUnconfirmed(sessions.has);
 
   const carries = (target: CommandTarget): target is CommandTarget & { carrier: number } =>
     target.carrier !== null && !sessions.has(target.id);
@@ -147,17 +142,17 @@ export function createCommands(deps: CommandsDeps): Commands {
       const { topic, payload } = way.carried === null ? command : carriedMessage(way.carried, command);
       const bytes = way.isLive ? payload.length : 0;
       const { tenant } = way.to.device;
-      countUnconfirmed(tenant, bytes);
+      const confirm = unconfirmedBytes.add(tenant, way.to.id, bytes);
       const message = { topic, payload, qos: way.qos, ttl, receipt: id };
       const settled = (acknowledged: boolean) => {
         // Given up before it was kept: no queue had room for it, or no client takes so large a packet.
         if (!acknowledged) resolve(false);
-        countUnconfirmed(tenant, -bytes);
+        confirm();
         receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });
       };
       const sent = downlinks.send(way.to, message, settled, () => resolve(true));
       if (sent === "awaited") return;
-      countUnconfirmed(tenant, -bytes);
+      confirm();
       // The client has gone, or reads too slowly, since its log was written.
       receipts.add({ id, groupLogIntID, publishStatus: sent === "sent" ? unconfirmed : failed });
       resolve(sent === "sent");
@@ -198,8 +193,8 @@ export function createCommands(deps: CommandsDeps): Commands {
     },
     room: async (tenant) => {
       for (let waitedMs = 0; waitedMs < roomWaitMs; waitedMs += roomLookMs) {
-        const unconfirmed = unconfirmedBytes.get(tenant) ?? 0;
-        if (unconfirmed <= waitingBytesMax && sessions.waitingBytes(tenant) <= waitingBytesMax) return;
+        const isConfirmed = unconfirmedBytes.isWithin(tenant, waitingBytesMax);
+        if (isConfirmed && sessions.waitingBytes(tenant) <= waitingBytesMax) return;
         await pause(roomLookMs);
       }
     },

@@ -8,6 +8,7 @@ import {
   publishStatuses,
 } from "../../store/control-logs.js";
 import type { Db } from "../../store/db.js";
+import { nextTurn } from "../../store/turns.js";
 import { every } from "../every.js";
 import type { Logger } from "../log.js";
 import type { Receipts } from "./receipts.js";
@@ -72,6 +73,7 @@ export function startExpiry({ db, now, log }: IssuedDeps & { log: Logger }): { c
       const logs = await expiredLogs(db, now(), logsPerStep);
       if (logs.length > 0) await moveControlLogs(db, now(), logs.map(givenUp));
       if (logs.length < logsPerStep) break;
+      await nextTurn();
     }
   });
   return {

@@ -36,6 +36,8 @@ const tag = "Alerts";
 const fixed = ["productID", "productIntID"] as const;
 const secondsMax = 30 * 86_400;
 const defaultSeverity = 2;
+/** Who edits the condition or the data point of a rule meanwhile has it looked at anew, so often. */
+const editTriesMax = 3;
 
 const required = {
   alertName: name,
@@ -105,22 +107,25 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
       errors: ["DATA_EXISTED", "RESOURCE_LIMITED"],
       handle: async ({ caller, variant, params, body }) => {
         const id = await routes.find({ caller, variant }, alertRuleIDs, params.id);
-        const rule = await getAlertRule(db, caller.tenant, id);
-        refuseChanged(body, rule, fixed);
         const { productID: _a, productIntID: _b, ...input } = body;
         const changes = present(input);
-        const draft = { ...rule, ...changes };
-        const point = await checkRule(db, caller.tenant, draft, rule.condition);
-        if (point.productIntID !== rule.productIntID) {
-          throw invalid({ dataPointIntID: "must be a data point of the rule's product" });
+        for (let tries = 1; tries <= editTriesMax; tries++) {
+          const rule = await getAlertRule(db, caller.tenant, id);
+          refuseChanged(body, rule, fixed);
+          const draft = { ...rule, ...changes };
+          const point = await checkRule(db, caller.tenant, draft, rule.condition);
+          if (point.productIntID !== rule.productIntID) {
+            throw invalid({ dataPointIntID: "must be a data point of the rule's product" });
+          }
+          const edited = await updateAlertRule(db, caller, now(), rule, {
+            ...changes,
+            ...(changes.alertContent === null ? { alertContent: draft.alertName } : {}),
+            ...(changes.alertSeverity === null ? { alertSeverity: defaultSeverity } : {}),
+            ...(changes.duration === null ? { duration: 0 } : {}),
+          } as Partial<AlertRuleInput>).catch(limited);
+          if (edited !== null) return { status: 200, body: alertRule(edited, deps) };
         }
-        const edited = await updateAlertRule(db, caller, now(), id, {
-          ...changes,
-          ...(changes.alertContent === null ? { alertContent: draft.alertName } : {}),
-          ...(changes.alertSeverity === null ? { alertSeverity: defaultSeverity } : {}),
-          ...(changes.duration === null ? { duration: 0 } : {}),
-        } as Partial<AlertRuleInput>).catch(limited);
-        return { status: 200, body: alertRule(edited, deps) };
+        throw new StoreError("UNAVAILABLE", "cannot edit the rule: others edit it all the time");
       },
     }),
     routes.remove({

@@ -100,9 +100,9 @@ function contextOf(
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = base;
-  const { journal, events, spaces, records, sessions, earlier } = kept;
+  const { journal, events, spaces, records, sessions, earlier, work } = kept;
   return {
-    ...{ accept, sessions, presence, spaces, records, meter, ...clock, ...guards },
+    ...{ accept, sessions, presence, spaces, records, work, meter, ...clock, ...guards },
     ...{ topics: config.topics, packetBytesMax: packetBytesMaxOf(config.topics) },
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
@@ -129,7 +129,7 @@ function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broke
   const { directory, meter } = base;
   return connectBroker(brokerSettings, kept.earlier, {
     ...{ accept, meter, limits, directory, now: clock.now, log, topics: config.topics },
-    ...{ spaces: kept.spaces, history: kept.events.history },
+    ...{ spaces: kept.spaces, work: kept.work, history: kept.events.history },
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),
   });

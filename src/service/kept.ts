@@ -9,6 +9,7 @@ import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { Spaces } from "../../ingest/sessions/spaces.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
+import { createWorkBudget, type WorkBudget } from "../../ingest/work-budget.js";
 import { readCheckpoint } from "../../store/checkpoints.js";
 import type { DamageLog } from "../../store/damage.js";
 import { existingDevices } from "../../store/device-access.js";
@@ -32,6 +33,8 @@ export interface Kept {
   readonly spaces: Spaces;
   readonly saved: SavedSpaces;
   readonly records: SessionRecords;
+  /** What the records on their way may bring about. */
+  readonly work: WorkBudget;
   readonly sessions: Sessions;
   readonly receipts: Receipts;
   readonly wills: Wills;
@@ -119,11 +122,12 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
   const { spaces } = saved;
   await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
   let started: Wills | null = null;
-  const records = createSessionRecords(journal, spaces, now, () => started?.look());
+  const work = createWorkBudget();
+  const records = createSessionRecords(journal, spaces, now, () => started?.look(), work);
   // What a killed run left open had ended by the time of its last record.
   records.disconnectKilled(earlier.endedAt);
   const wills = startWills({
-    ...{ spaces, records, now, onTrouble: trouble("wills") },
+    ...{ spaces, records, work, now, onTrouble: trouble("wills") },
     refuses: async (device, topic) => {
       const entry = await directory.get(device);
       return entry !== undefined && !mayPublish(entry, topic);
@@ -139,7 +143,7 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
   const save = (): Promise<void> => saved.save(receipts.stored);
 
   return {
-    ...{ journal, events, spaces, saved, records, sessions, receipts, wills, earlier, save },
+    ...{ journal, events, spaces, saved, records, work, sessions, receipts, wills, earlier, save },
     onCommit: (after) => {
       afterCommit.push(after);
     },

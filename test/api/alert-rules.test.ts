@@ -87,6 +87,22 @@ worldSuite("alert rules", (test, world) => {
     assert.is((await world.call("POST", path, await rule(0))).status, 201);
   });
 
+  test("rules that are moved to one data point at once are never more than it may have", async () => {
+    const product = await makeProduct(world);
+    const points = [await makeDataPoint(world, product), await makeDataPoint(world, product)];
+    const rules: Rec[] = [];
+    for (let i = 0; i < 38; i++) {
+      rules.push(await world.make(path, { ...(await body()), dataPointIntID: points[i < 19 ? 0 : 1]?.id }));
+    }
+    const moved = await Promise.all(
+      rules
+        .slice(0, 8)
+        .map(({ id }) => world.call("PUT", `${path}/${id}`, { dataPointIntID: points[1]?.id })),
+    );
+    assert.is(moved.filter(({ status }) => status === 200).length, 1);
+    for (const answer of moved) if (answer.status !== 200) refused(answer, "RESOURCE_LIMITED");
+  });
+
   test("a rule holds its data point, goes with its product, and its alerts end with it", async () => {
     const product = await makeProduct(world);
     const own = await makeDataPoint(world, product, { dataPointID: "t" });

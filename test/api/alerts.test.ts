@@ -38,7 +38,13 @@ worldSuite(
       const alertName = fields.alertName ?? unique("alert");
       const trigger = {
         ...{ tenant: 1, deviceIntID: of.id, cause: unique("cause"), alertContent: "temp 51 > 50" },
-        ...{ alertSeverity: 2, alertDetail: { temp: 51 }, startTime: startedAt, ...fields, alertName },
+        ...{
+          alertSeverity: 2,
+          alertDetail: JSON.stringify({ temp: 51 }),
+          startTime: startedAt,
+          ...fields,
+          alertName,
+        },
       };
       const db = await openDb({ url, shared: true });
       for (let i = 0; i < times; i++)
@@ -54,7 +60,7 @@ worldSuite(
     test("a current alert shows its fields; what goes on counts without moving updateAt", async () => {
       const of = await device();
       const alertDetail = { temp: 51, on: true, place: [1, 2], 名: "值" };
-      const alert = await raise(of, { alertDetail, alertSeverity: 1 }, 3);
+      const alert = await raise(of, { alertDetail: JSON.stringify(alertDetail), alertSeverity: 1 }, 3);
       hasKeys(alert, form);
       const expected = {
         ...{ alertContent: "temp 51 > 50", alertSeverity: 1, alertSeverityLabel: "紧急", alertTimes: 3 },

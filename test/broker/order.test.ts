@@ -7,6 +7,7 @@ import type { Link } from "../../ingest/transports/broker/link.js";
 import { createOutbound } from "../../ingest/transports/broker/outbound.js";
 import { readRare } from "../../ingest/transports/broker/packets.js";
 import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
+import { createWorkBudget, workMax } from "../../ingest/work-budget.js";
 import type { JournalRecord } from "../../store/journal-record.js";
 import { recordKinds } from "../../store/journal-record.js";
 import { journalInput } from "../store/journal-support.js";
@@ -35,10 +36,13 @@ function fakeLink() {
 interface World {
   readonly before?: readonly (readonly [messageID: number, text: string])[];
   readonly find?: () => Promise<DeviceEntry | undefined>;
+  /** Of what a message brings about. */
+  readonly cost?: number;
 }
 
 /** A way in whose disk keeps what it has when it is told to. */
-function openInbound({ before = [], find }: World = {}) {
+function openInbound({ before = [], find, cost = 0 }: World = {}) {
+  const work = createWorkBudget();
   const appended: { text: string; done: () => void }[] = [];
   const published: { text: string; at: number }[] = [];
   const clock = { now: 1000 };
@@ -51,7 +55,11 @@ function openInbound({ before = [], find }: World = {}) {
         void appended.push({ text: String(payload), done: done ?? (() => undefined) }),
       ...{ deny: () => undefined, allKept: async () => undefined, full: false, stopped: null },
     },
-    spaces: { publish: ({ payload, at }) => void published.push({ text: String(payload), at }) },
+    spaces: {
+      publish: ({ payload, at }) => void published.push({ text: String(payload), at }),
+      publishCost: () => cost,
+    },
+    work,
     ...{ meter: createMeter(), limits: null, session, topics: { bytesMax: 1024, levelsMax: 32 } },
     peek: () => (find === undefined ? device : undefined),
     find: find ?? (async () => device),
@@ -62,7 +70,7 @@ function openInbound({ before = [], find }: World = {}) {
   });
   let kept = 0;
   return {
-    ...{ appended, published, clock },
+    ...{ appended, published, clock, work },
     connect: (resumed: boolean) => {
       const made = fakeLink();
       inbound.begin(made.link, resumed);
@@ -140,6 +148,28 @@ suite("messages of a broker, in order", (test) => {
     await settled();
     commit();
     assert.equal([first, second, texts()], [[], [1], ["a"]]);
+  });
+
+  test("what brings much about waits for its tenant's turn, in its order, and gives it back with its commit", async () => {
+    const { connect, take, commit, texts, work } = openInbound({ cost: workMax / 2 });
+    const acknowledged = connect(false);
+    take(1, "a");
+    take(2, "b");
+    await settled();
+    assert.equal(texts(), ["a"], "the second one waits for the commit of the first");
+    assert.is(work.take(2, 1), true, "another tenant does not wait for what is light");
+    work.give(2, 1);
+    commit();
+    await settled();
+    commit();
+    assert.equal(
+      [texts(), acknowledged],
+      [
+        ["a", "b"],
+        [1, 2],
+      ],
+    );
+    assert.is(work.take(1, workMax), true, "all of it has been given back");
   });
 
   test("what goes on to clients bears the time at which it came, not that of the commit", () => {

@@ -13,6 +13,7 @@ import { forgetDeparted } from "../../ingest/sessions/departed.js";
 import { openSpaces, type ReplayGuard, type SavedSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
+import { createWorkBudget } from "../../ingest/work-budget.js";
 import type { Journal } from "../../store/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal-record.js";
 import { openSessionStore } from "../../store/session-store.js";
@@ -42,7 +43,7 @@ async function open(dir: string, onDamage: () => void = assert.unreachable): Pro
   const journal = await openTestJournal(join(dir, "journal"));
   const store = await openSessionStore(join(dir, "sessions.db"), onDamage);
   const saved = await openSpaces(store, journal, createMeter(), notExpected);
-  const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined);
+  const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined, createWorkBudget());
   const kill = async (): Promise<void> => {
     await journal.close();
     store.close();
@@ -110,7 +111,7 @@ async function take(run: Run, step: Step, nth: number): Promise<void> {
   if (step.do === "save") return saved.save();
   if (step.do === "remake") return saved.remake("a fault");
   if (step.do === "wills")
-    for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due, false);
+    for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due, false, () => undefined);
   if (step.do === "command") {
     records.send(
       device,
@@ -463,7 +464,7 @@ suite("saved sessions", (test) => {
       const journal = await openTestJournal(join(dir, "journal"));
       const store = await openSessionStore(join(dir, "sessions.db"), assert.unreachable);
       const { spaces } = await openSpaces(store, journal, createMeter(), notExpected);
-      const records = createSessionRecords(journal, spaces, now, () => undefined);
+      const records = createSessionRecords(journal, spaces, now, () => undefined, createWorkBudget());
       const origin = { device, session: sessionOf("a"), ip: "" };
       const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
       const presents: boolean[] = [];

@@ -1,7 +1,15 @@
 /** The window over a long queue. */
 import { createMeter } from "../../ingest/meter.js";
-import type { Outgoing } from "../../ingest/sessions/state.js";
+import { createDelivery } from "../../ingest/sessions/delivery.js";
+import {
+  createSessionState,
+  createSpace,
+  type Message,
+  type Outgoing,
+  type Retained,
+} from "../../ingest/sessions/state.js";
 import { createDeliveries, inFlightMax } from "../../ingest/transports/mqtt/deliveries.js";
+import { nextTurn } from "../../store/turns.js";
 import { assert, suite } from "../suite.js";
 
 suite("MQTT, deliveries", (test) => {
@@ -67,6 +75,63 @@ suite("MQTT, deliveries", (test) => {
     assert.equal(
       sent,
       Array.from({ length: 261 }, (_, i) => i + 1),
+    );
+  });
+
+  test("retained messages that do not match are looked at in turns, by the dozen", () => {
+    const space = createSpace(1, 1, "d");
+    const message = { payload: Buffer.alloc(1), properties: null, at: 0 };
+    const retained = new Map<string, Retained>();
+    for (let i = 0; i < 1000; i++) {
+      const qos = i % 2 === 0 ? 0 : 1;
+      retained.set(i === 999 ? "found" : `other/${i}`, { ...message, qos: i === 999 ? 0 : qos, order: 0 });
+    }
+    space.retained = retained;
+    const queued: Message[] = [];
+    const delivery = createDelivery({
+      queue: (_state, one) => queued.push(one) > 0,
+      lastRetained: Number.POSITIVE_INFINITY,
+    });
+    for (const filter of ["found", "#"]) {
+      const found: (Message | null)[] = [];
+      const state = createSessionState(1, 1, "c", 1);
+      state.link = {
+        ...{ deliver: () => true, send: () => undefined, waitingBytes: 0 },
+        handOver: (messages) => {
+          for (let next = messages.next(); next.done !== true; next = messages.next()) found.push(next.value);
+        },
+      };
+      const subscription = { qos: 1, noLocal: false, retainAsPublished: true, retainHandling: 0 } as const;
+      const wanted = { filter, subscription: { ...subscription, identifier: null }, known: false, at: 0 };
+      delivery.handOver(space, state, wanted);
+      assert.ok(found.filter((one) => one === null).length >= 15, "it stops between them");
+      assert.is(found.filter((one) => one !== null).length, filter === "found" ? 1 : 500 + 1);
+    }
+    assert.is(queued.length, 499);
+    // Between them it is asked whether the turn is over.
+    const { deliveries } = begin(1);
+    let asked = 0;
+    deliveries.handOver([null, null, null, null][Symbol.iterator]());
+    deliveries.handOverSome(() => ++asked > 2);
+    assert.equal([asked, deliveries.isHandingOver], [3, true]);
+  });
+
+  test("thousands that have expired are passed over in turns, and what comes behind them goes", async () => {
+    const { deliveries, sent, queue, outgoing } = begin(20);
+    for (let id = 1; id <= 5000; id++) {
+      outgoing.set(id, { ...queue(id), properties: { messageExpiryInterval: 1 }, at: -2e6 });
+    }
+    queue(5001);
+    deliveries.resume();
+    assert.is(outgoing.size, 5001 - 500, "so many in the first turn");
+    deliveries.send(queue(5002));
+    for (let turns = 0; sent.length < 2 && turns < 20; turns++) await nextTurn();
+    assert.equal(
+      [sent, [...outgoing.keys()]],
+      [
+        [5001, 5002],
+        [5001, 5002],
+      ],
     );
   });
 

@@ -8,7 +8,7 @@ import { createSessionState } from "../../ingest/sessions/state.js";
 import * as answers from "../../ingest/transports/mqtt/answers.js";
 import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/connection.js";
 import type { MqttContext } from "../../ingest/transports/mqtt/context.js";
-import { Inbound, type InboundContext } from "../../ingest/transports/mqtt/inbound.js";
+import { Inbound, type InboundContext, receiveMaximum } from "../../ingest/transports/mqtt/inbound.js";
 import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/packets.js";
 import { createReadingTurns } from "../../ingest/transports/mqtt/reading.js";
 import { systemClock } from "../../store/clock.js";
@@ -26,13 +26,15 @@ const denied = compilePolicies([{ id: 1, topic: "no/#", access: 0, allow: 0 }], 
 });
 
 /** An inbound side whose device may not publish below `no/`; what it keeps and what it answers. */
-function guarded(version: Version) {
+function guarded(version: Version, keepsAtOnce = true) {
   const kept: Uplink[] = [];
   const answered: string[] = [];
+  const waiting: (() => void)[] = [];
   const accept = {
     uplink: (_origin: unknown, uplink: Uplink, _refused: boolean, done?: () => void) => {
       kept.push(uplink);
-      done?.();
+      if (keepsAtOnce) done?.();
+      else waiting.push(done ?? (() => undefined));
     },
   } as unknown as Accept;
   const state = createSessionState(1, 1, "c", 1);
@@ -46,6 +48,14 @@ function guarded(version: Version) {
       held: { mayGrow: () => true },
       took: (_: unknown, id: number) => {
         state.unreleased = new Set([...state.unreleased, id]);
+      },
+    },
+    records: {
+      release: (_origin: unknown, _state: unknown, id: number, done: () => void) => {
+        const unreleased = new Set(state.unreleased);
+        unreleased.delete(id);
+        state.unreleased = unreleased;
+        done();
       },
     },
     now: Date.now,
@@ -64,7 +74,10 @@ function guarded(version: Version) {
     flush: () => undefined,
     waitingBytes: 0,
   };
-  return { inbound: new Inbound(context, outbox, owner as never, state), kept, answered };
+  const commit = (): void => {
+    for (const done of waiting.splice(0)) done();
+  };
+  return { inbound: new Inbound(context, outbox, owner as never, state), kept, answered, commit };
 }
 
 const message = (topic: string, qos: 0 | 1 | 2, messageID: number): PublishPacket => ({
@@ -123,6 +136,40 @@ suite("MQTT, refusals", (test) => {
     assert.ok(pubrec?.startsWith("50") && pubrec.slice(4).startsWith("000287"), pubrec);
     assert.is(again, pubrec);
     assert.equal(rest, ["50 2", "40 3"], "the id is free for a new message");
+  });
+
+  test("who exceeds our Receive Maximum has cost no more than it allows", () => {
+    const { inbound, kept, answered } = guarded(5, false);
+    for (let id = 1; id <= receiveMaximum; id++) inbound.publish(message("yes", 1, id));
+    for (const [topic, qos] of [
+      ["yes", 1],
+      ["yes", 2],
+      ["no/a", 1],
+      ["no/a", 2],
+    ] as const) {
+      assert.throws(() => inbound.publish(message(topic, qos, 60_000)), /may be unacknowledged/);
+    }
+    assert.equal([kept.length, answered.length], [receiveMaximum, 0]);
+  });
+
+  test("a PUBREL that no message waits for makes no room below Receive Maximum, nor does one that comes twice", () => {
+    const { inbound, kept } = guarded(5);
+    for (let id = 1; id < receiveMaximum; id++) inbound.publish(message("yes", 2, id));
+    for (let i = 0; i < 100; i++) inbound.release(5000 + i);
+    for (let i = 0; i < 3; i++) inbound.release(1);
+    for (const id of [2000, 2001]) inbound.publish(message("yes", 2, id));
+    assert.throws(() => inbound.publish(message("yes", 1, 2002)), /may be unacknowledged/);
+    assert.is(kept.length, receiveMaximum + 1);
+  });
+
+  test("acknowledgements that wait behind a commit are counted: nothing more is read beyond as many as messages", () => {
+    const { inbound, answered, commit } = guarded(4, false);
+    inbound.publish(message("yes", 2, 1));
+    for (let i = 0; i < 1000 && !inbound.isFull(1); i++) inbound.publish(message("yes", 2, 1));
+    assert.is(inbound.isFull(1), true);
+    commit();
+    assert.is(inbound.isFull(0.5), false);
+    assert.ok(answered.length <= 1002 && answered.every((one) => one === "50 1"), `${answered.length}`);
   });
 
   test("3.1.1 has no word for no: a refused message is acknowledged", () => {

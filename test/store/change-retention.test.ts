@@ -98,4 +98,22 @@ suite("retention of the log of changes", (test) => {
       assert.ok((row?.bytes ?? 0) <= detailBytesMax);
       assert.equal(JSON.parse(row?.detail ?? ""), { payload: { bytes: 250_002 } });
     }));
+
+  test("counts a long log in turns", () =>
+    withDb(async (db) => {
+      await fill(db, 1, 1, now);
+      await db.write([{ sql: "update change set id = id + 20000000" }]);
+      await fill(db, 1, 1, now);
+      await db.write([{ sql: "update change set id = 1 where id = (select max(id) from change)" }]);
+      let turns = 0;
+      let ended = false;
+      const counting = (async () => {
+        for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
+      })();
+      const options = { days: 365, rowsOfTenantMax: 1000, followed: async () => undefined };
+      await createChangeRetention(db, options)(now);
+      ended = true;
+      await counting;
+      assert.ok(turns >= 5, `${turns} turns`);
+    }));
 });

@@ -163,6 +163,22 @@ suite("topics of entries", (test) => {
     );
   });
 
+  test("a large batch is written anew in turns", async () => {
+    const batch = createBatches()(1, 9);
+    for (let i = 0; i < 20_000; i++) batch.add(entry(1, `{"n":${i}}`), 1, 1, undefined);
+    const topics = createSharedTopics();
+    topics.add(1, segmentHeadBytes);
+    let turns = 0;
+    let ended = false;
+    const counting = (async () => {
+      for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
+    })();
+    await batch.fit({ salt: 2, position: segmentHeadBytes + 200, topics });
+    ended = true;
+    await counting;
+    assert.ok(turns >= 39, `${turns} turns`);
+  });
+
   test("where the record that holds it is damaged, the others are there without it", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(dir);

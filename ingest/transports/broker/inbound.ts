@@ -1,3 +1,4 @@
+import { createSlice } from "../../../store/turns.js";
 import type { Accept, Origin } from "../../accept.js";
 import type { DeviceEntry } from "../../directory-entries.js";
 import type { Limiter, Limits } from "../../limits.js";
@@ -6,6 +7,7 @@ import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
 import type { Spaces } from "../../sessions/spaces.js";
 import { isWithin, type TopicBounds } from "../../topics.js";
+import { lightWorkMax, type WorkBudget } from "../../work-budget.js";
 import type { Link } from "./link.js";
 import type { Delivery } from "./packets.js";
 import { createRecent, type Trace } from "./redelivery.js";
@@ -13,7 +15,8 @@ import { readUplinkTopic, type UplinkTopic } from "./topics.js";
 
 export interface InboundDeps {
   readonly accept: Accept;
-  readonly spaces: Pick<Spaces, "publish">;
+  readonly spaces: Pick<Spaces, "publish" | "publishCost">;
+  readonly work: WorkBudget;
   readonly meter: Meter;
   readonly limits: Limits | null;
   readonly topics: TopicBounds;
@@ -125,7 +128,12 @@ export function createInbound(deps: InboundDeps): Inbound {
     return limiter.take(bytes) !== null;
   }
 
-  function append({ turn, delivery }: Waiting, device: DeviceEntry, topic: string): void {
+  function append(
+    { turn, delivery }: Waiting,
+    device: DeviceEntry,
+    topic: string,
+    onAppended?: () => void,
+  ): void {
     const { payload, qos, dup, messageID, properties } = delivery;
     const origin: Origin = { device, connection: 0, session, ip: "" };
     const refused = !mayPublish(device, topic);
@@ -140,6 +148,7 @@ export function createInbound(deps: InboundDeps): Inbound {
     accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
       inFlight--;
       inFlightBytes -= bytes;
+      onAppended?.();
       kept();
       trace?.keep();
       if (refused) return;
@@ -169,20 +178,43 @@ export function createInbound(deps: InboundDeps): Inbound {
     return trace;
   }
 
-  function finish(one: Waiting, device: DeviceEntry | null, topic: string): void {
+  /** True where it is on its way to the disk: `onAppended` is called once it is there. */
+  function finish(one: Waiting, device: DeviceEntry | null, topic: string, onAppended?: () => void): boolean {
     const { delivery, turn } = one;
     if (delivery.qos === 1 && !delivery.dup) mayRepeatEarlier = false;
-    if (device === null) return refuse(one, "device");
+    if (device === null) {
+      refuse(one, "device");
+      return false;
+    }
     const known = delivery.dup && delivery.qos === 1 ? taken(delivery, topic, earlier.get(device.id)) : null;
     if (known !== null) {
       meter.redelivered++;
-      if (known.isKept) return answerInTurn(turn, delivery);
-      return known.onKept(awaitKept(turn, delivery.messageID));
+      if (known.isKept) answerInTurn(turn, delivery);
+      else known.onKept(awaitKept(turn, delivery.messageID));
+      return false;
     }
-    if (device.device.blocked === 1) return refuse(one, "blocked");
-    if (!isWithinLimits(device, topic.length + delivery.payload.length)) return refuse(one, "rate");
-    append(one, device, topic);
+    const isTaken =
+      device.device.blocked !== 1 && isWithinLimits(device, topic.length + delivery.payload.length);
+    if (isTaken) append(one, device, topic, onAppended);
+    else refuse(one, device.device.blocked === 1 ? "blocked" : "rate");
+    return isTaken;
   }
+
+  /** One that brings much about in its commit: in the turn of its device's tenant. */
+  async function finishInTurn(one: Waiting, device: DeviceEntry, topic: string, cost: number): Promise<void> {
+    const { tenant } = device.device;
+    await deps.work.room(tenant, cost);
+    const give = (): void => deps.work.give(tenant, cost);
+    let isAppended = false;
+    try {
+      isAppended = one.turn === current && finish(one, device, topic, give);
+    } finally {
+      if (!isAppended) give();
+    }
+  }
+
+  const costOf = (device: DeviceEntry | null, topic: string): number =>
+    device === null ? 0 : spaces.publishCost(device.id, topic);
 
   const needsHistory = ({ dup, qos }: Delivery, device: DeviceEntry): boolean =>
     mayRepeatEarlier && dup && qos === 1 && !earlier.has(device.id);
@@ -199,6 +231,7 @@ export function createInbound(deps: InboundDeps): Inbound {
     if (named === null) return true;
     const device = deps.peek(named.deviceID);
     if (device === undefined || (device !== null && needsHistory(one.delivery, device))) return false;
+    if (costOf(device, named.topic) > lightWorkMax) return false;
     finish(one, device, named.topic);
     return true;
   }
@@ -212,7 +245,9 @@ export function createInbound(deps: InboundDeps): Inbound {
     }
     // Of a connection that has gone meanwhile: the broker sends it again.
     if (one.turn !== current) return;
-    finish(one, device, named.topic);
+    const cost = costOf(device, named.topic);
+    if (device !== null && cost > lightWorkMax) await finishInTurn(one, device, named.topic, cost);
+    else finish(one, device, named.topic);
   }
 
   /** The metadata may be away for a while; the messages wait for it. */
@@ -229,7 +264,9 @@ export function createInbound(deps: InboundDeps): Inbound {
 
   async function drain(): Promise<void> {
     draining = true;
+    const slice = createSlice();
     for (let at = 0; at < waiting.length; at++) {
+      if (slice.isOver()) await slice.next();
       const one = waiting[at];
       if (one === undefined || one.turn !== current) continue;
       try {

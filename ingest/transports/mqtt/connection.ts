@@ -102,6 +102,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
     return this.#conversation?.state ?? null;
   }
 
+  get payer(): number | string {
+    return this.#origin?.device.device.tenant ?? this.#ip;
+  }
+
   get takesNoMore(): boolean {
     return (
       this.#isHeld ||

@@ -10,6 +10,7 @@ import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { Filters, Goodbye } from "../../sessions/records.js";
 import type { SessionState } from "../../sessions/state.js";
 import { emptySet, ownSet } from "../../shared-empty.js";
+import { lightWorkMax, workMax } from "../../work-budget.js";
 import * as answers from "./answers.js";
 import type { MqttContext } from "./context.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
@@ -28,7 +29,6 @@ import { createPublishEncoder } from "./publish-packet.js";
 import { protocolError } from "./reader.js";
 import { code, failure } from "./reasons.js";
 import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
-import { lightWorkMax, workMax } from "./work-budget.js";
 
 /** The connection that a conversation goes over. */
 export interface ConversationOwner extends Omit<InboundOwner, "state"> {
@@ -58,6 +58,8 @@ export class Conversation {
   #charged: ClientPacket | null = null;
   /** Filters on their way to the disk. */
   #granting: ReadonlySet<string> = emptySet;
+  /** What the platform wants of the session and waits for its turn. */
+  #wanted: readonly PlatformSubscription[] | null = null;
   /** What DISCONNECT said; until then nothing. */
   #goodbye: Omit<Goodbye, "reason"> = noGoodbye;
 
@@ -105,9 +107,40 @@ export class Conversation {
     this.#deliveries.resume();
   }
 
-  /** Brings the session up to what the platform subscribes it to. */
+  /** Brings the session up to what the platform subscribes it to; where that brings much with it, in its tenant's turn. */
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
-    this.#context.records.subscribeByPlatform(this.#owner.origin, this.#state, wanted);
+    const waits = this.#wanted !== null;
+    if (!waits && this.#platformCost(wanted) <= lightWorkMax)
+      return this.#subscribeByPlatform(wanted, () => undefined);
+    this.#wanted = wanted;
+    if (!waits) void this.#subscribeInTurn();
+  }
+
+  /** What is wanted by then, which may be newer. */
+  async #subscribeInTurn(): Promise<void> {
+    const { work } = this.#context;
+    const { tenant } = this.#state;
+    const cost = this.#platformCost(this.#wanted ?? []);
+    await work.room(tenant, cost);
+    const wanted = this.#wanted ?? [];
+    this.#wanted = null;
+    if (this.#owner.isClosed) return work.give(tenant, cost);
+    try {
+      this.#subscribeByPlatform(wanted, () => work.give(tenant, cost));
+    } catch {
+      // The journal takes nothing: the connection cannot be what the platform wants it to be.
+      work.give(tenant, cost);
+      this.#owner.end("unavailable");
+    }
+  }
+
+  #platformCost(wanted: readonly PlatformSubscription[]): number {
+    const { spaces } = this.#context;
+    return spaces.platformCost(this.#state, wanted);
+  }
+
+  #subscribeByPlatform(wanted: readonly PlatformSubscription[], done: () => void): void {
+    this.#context.records.subscribeByPlatform(this.#owner.origin, this.#state, wanted, done);
   }
 
   /** The connection has ended. */
@@ -225,7 +258,7 @@ export class Conversation {
       const each = Math.max(1, spaces.subscribeCost(origin.device.id, 1));
       const portion = granted.slice(at, at + Math.max(1, Math.floor(workMax / 4 / each)));
       const cost = each * portion.length;
-      await work.room(cost);
+      await work.room(this.#state.tenant, cost);
       at += portion.length;
       const told = at === granted.length ? done : () => undefined;
       try {
@@ -238,7 +271,7 @@ export class Conversation {
         // A session that ends with its connection waits for no commit.
         await nextTurn();
       } finally {
-        work.give(cost);
+        work.give(this.#state.tenant, cost);
       }
     }
   }

@@ -1,4 +1,5 @@
 import { asError } from "../../../store/errors.js";
+import { nextTurn } from "../../../store/turns.js";
 import { count, type Meter } from "../../meter.js";
 import {
   isExpired,
@@ -59,6 +60,9 @@ export const inFlightMax = 100;
 /** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
 export const waitingBytesMax = 1024 * 1024;
 
+/** Messages looked at in one turn: thousands may have expired, or be more than the client takes. */
+const stepsPerTurn = 500;
+
 /** Retained messages go no further while the client has so much to read. */
 const pacedBytesMax = 64 * 1024;
 
@@ -81,7 +85,7 @@ class WindowedDeliveries implements Deliveries {
   #waiting: number[] | null = null;
   #next = 0;
   /** Retained messages of one subscription after the other; null: none. */
-  #retained: Iterator<Message>[] | null = null;
+  #retained: Iterator<Message | null>[] | null = null;
 
   constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
     this.#state = state;
@@ -111,7 +115,7 @@ class WindowedDeliveries implements Deliveries {
     return this.#retained !== null && this.#options.outbox.waitingBytes > pacedBytesMax;
   }
 
-  handOver(messages: Iterator<Message>): void {
+  handOver(messages: Iterator<Message | null>): void {
     const isFirst = this.#retained === null;
     this.#retained ??= [];
     this.#retained.push(messages);
@@ -124,8 +128,8 @@ class WindowedDeliveries implements Deliveries {
     let ended = 0;
     while (ended < retained.length && !this.isPaced && !isOver()) {
       const next = retained[ended]?.next();
-      if (next?.done === false) this.#write(next.value, 0, false);
-      else ended++;
+      if (next?.done !== false) ended++;
+      else if (next.value !== null) this.#write(next.value, 0, false);
     }
     this.#retained = ended === retained.length ? null : retained.slice(ended);
   }
@@ -225,10 +229,17 @@ class WindowedDeliveries implements Deliveries {
     this.#inFlight = ownSet(this.#inFlight).add(messageID);
   }
 
+  #fillLater(): void {
+    void nextTurn().then(() => {
+      if (!this.#options.isClosed()) this.#fill();
+    });
+  }
+
   #fill(): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    while (this.#next < waiting.length && this.#hasRoom()) {
+    for (let steps = 1; this.#next < waiting.length && this.#hasRoom(); steps++) {
+      if (steps > stepsPerTurn) return this.#fillLater();
       const message = this.#state.outgoing.get(waiting[this.#next++] as number);
       if (message !== undefined) this.#sendOn(message);
     }

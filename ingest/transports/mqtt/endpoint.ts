@@ -7,7 +7,6 @@ import type { Attended, MqttContext } from "./context.js";
 import { createReadingTurns } from "./reading.js";
 import { Place, type Visitor } from "./visitor.js";
 import type { Wire } from "./wire.js";
-import { createWorkBudget } from "./work-budget.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -24,7 +23,7 @@ export interface MqttEndpoint {
   close(): void;
 }
 
-export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns" | "work">;
+export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "onClosed" | "turns">;
 
 const sweepMs = 1000;
 
@@ -47,7 +46,6 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
   const context: MqttContext = {
     ...base,
     turns,
-    work: createWorkBudget(),
     markDirty: (connection) => {
       dirty.add(connection);
       // Deliveries outside a commit leave together once what is running now has ended.

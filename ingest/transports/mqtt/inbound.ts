@@ -7,14 +7,15 @@ import type { SessionRecords } from "../../sessions/records.js";
 import type { Spaces } from "../../sessions/spaces.js";
 import type { SessionState } from "../../sessions/state.js";
 import { unreleasedBytes } from "../../sessions/weights.js";
+import { emptySet, ownSet } from "../../shared-empty.js";
 import { isTopicName, isWithin, type TopicBounds } from "../../topics.js";
+import { lightWorkMax, type WorkBudget } from "../../work-budget.js";
 import { negativeAck } from "./answers.js";
 import type { Outbox } from "./outbox.js";
 import type { ClientPacket, PublishPacket, Terms } from "./packets.js";
 import { propertiesBytesMax } from "./properties.js";
 import { Violation } from "./reader.js";
 import { code } from "./reasons.js";
-import { lightWorkMax, type WorkBudget } from "./work-budget.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
@@ -80,6 +81,8 @@ export class Inbound {
   #inFlightBytes = 0;
   /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
   #unacknowledged = 0;
+  /** Of these, QoS 2 ids that PUBCOMP is still to end. */
+  #exactlyOnce: ReadonlySet<number> = emptySet;
   /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
   #work = 0;
 
@@ -93,7 +96,8 @@ export class Inbound {
   /** Whether `share` of the window is in flight. */
   isFull(share: number): boolean {
     return (
-      this.#inFlightMessages > inFlightMessagesMax * share || this.#inFlightBytes > inFlightBytesMax * share
+      this.#inFlightMessages + this.#behind.length > inFlightMessagesMax * share ||
+      this.#inFlightBytes > inFlightBytesMax * share
     );
   }
 
@@ -111,7 +115,7 @@ export class Inbound {
       const { work, spaces } = this.#context;
       const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
       if (cost <= lightWorkMax) return this.#take(packet);
-      if (!work.take(cost)) {
+      if (!work.take(this.#state.tenant, cost)) {
         this.#owner.holdBack(() => this.#takeInTurn(cost), packet);
         return false;
       }
@@ -125,14 +129,14 @@ export class Inbound {
   }
 
   async #takeInTurn(cost: number): Promise<void> {
-    await this.#context.work.room(cost);
+    await this.#context.work.room(this.#state.tenant, cost);
     this.#work = cost;
     if (this.#owner.isClosed) this.giveWork();
   }
 
   /** What was taken and will have no use: of a connection that has ended. */
   giveWork(): void {
-    if (this.#work > 0) this.#context.work.give(this.#work);
+    if (this.#work > 0) this.#context.work.give(this.#state.tenant, this.#work);
     this.#work = 0;
   }
 
@@ -211,6 +215,7 @@ export class Inbound {
     const hasRoom = this.#context.spaces.held.mayGrow(tenant, ownBytes, unreleasedBytes);
     if (unreleased.size + pending.size >= unreleasedMax || !hasRoom) return this.#owner.end("unreleased");
     this.#countUnacknowledged(packet);
+    this.#exactlyOnce = ownSet(this.#exactlyOnce).add(id);
     pending.add(id);
     this.#append(packet, "pubrec", () => {
       pending.delete(id);
@@ -235,7 +240,7 @@ export class Inbound {
     const appended = (): void => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= bytes;
-      if (cost > 0) this.#context.work.give(cost);
+      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
@@ -255,7 +260,7 @@ export class Inbound {
     try {
       this.#context.accept.uplink(origin, packet, refused, appended);
     } catch (error) {
-      if (cost > 0) this.#context.work.give(cost);
+      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
       throw error;
     }
   }
@@ -271,11 +276,17 @@ export class Inbound {
 
   #answer(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
     if (this.#owner.isClosed) return;
-    const ends = answer !== "pubrec" || refusal !== null;
-    if (ends && this.#unacknowledged > 0) this.#unacknowledged--;
+    if (this.#ends(answer, messageID, refusal)) this.#unacknowledged--;
     if (refusal === null) this.#outbox.acknowledge(firstBytes[answer], messageID);
     else this.#push(negativeAck(this.#owner.terms, answer, messageID, refusal.reasonCode, refusal.text));
     this.#owner.markDirty();
+  }
+
+  /** Whether it ends a message that was counted: a PUBREL that none waits for does not, however often it comes. */
+  #ends(answer: Answer, messageID: number, refusal: Refusal | null): boolean {
+    if (answer === "pubcomp")
+      return this.#exactlyOnce.size > 0 && ownSet(this.#exactlyOnce).delete(messageID);
+    return answer === "puback" || refusal !== null;
   }
 
   #push(bytes: Buffer | null): void {

@@ -20,6 +20,7 @@ import { createProduct } from "../../../store/products.js";
 import { createVault } from "../../../store/secrets.js";
 import { createTenant } from "../../../store/tenants.js";
 import { earliestTime } from "../../../store/time-range.js";
+import { nextTurn } from "../../../store/turns.js";
 import { keep, openTestJournal, readAll } from "../../store/journal-support.js";
 import { assert, openTempDir, suite, until } from "../../suite.js";
 
@@ -182,6 +183,30 @@ suite("the alerts consumer", (test) => {
     await send(10);
     await settled(consumer);
     assert.equal(await store.db.all("select id from alert where endTime is null"), []);
+    await consumer.close();
+  });
+
+  test("what a message is bringing about is written before what is then changed by hand", async () => {
+    const points = await store.db.all<{ id: number }>("select id from data_point");
+    const dataPointIntID = points[0]?.id as number;
+    for (let i = 0; i < 20; i++) {
+      const fields = { alertName: `rule ${i}`, alertContent: "", alertSeverity: 1, duration: 0 };
+      await createAlertRule(store.db, actor, 0, product, { ...fields, dataPointIntID, condition: heavy });
+    }
+    const base = Date.UTC(2026, 0, 1);
+    const swings = Array.from({ length: 1501 }, (_, i) => ({
+      ...{ temp: i % 2 === 0 ? 60 : 10, time: new Date(base + i * 1000).toISOString() },
+    }));
+    const consumer = await start(60_000, compileHeavy);
+    await keep(journal, { device, tenant: actor.tenant, payload: Buffer.from(JSON.stringify(swings)) });
+    const written = () => store.db.first<{ messages: number }>("select messages from device_ingest");
+    // Looked for in each turn: it takes some dozens.
+    while ((await consumer.ingestOf(device))?.messages !== 1) await nextTurn();
+    assert.is(await written(), undefined, "it is being applied");
+    await consumer.settle([device]);
+    assert.equal(await written(), { messages: 1 });
+    const open = "select count(*) open from alert where endTime is null";
+    assert.equal(await store.db.first(open), { open: 21 });
     await consumer.close();
   });
 

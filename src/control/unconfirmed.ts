@@ -1,0 +1,54 @@
+/** Payload bytes that clients have been sent and have not confirmed, by tenant and device. */
+export interface Unconfirmed {
+  /** Answers what takes them away again; called twice it does nothing more. */
+  add(tenant: number, device: number, bytes: number): () => void;
+  /** Whether a tenant's clients that are there have no more than so many. */
+  isWithin(tenant: number, bytesMax: number): boolean;
+}
+
+interface Sent {
+  bytes: number;
+}
+
+/**
+ * Of a device whose clients have gone nothing is waited for: a message may stay in its queue for as long as its client
+ * is away.
+ * @param isThere whether any client of the device is
+ */
+export function createUnconfirmed(isThere: (device: number) => boolean): Unconfirmed {
+  const tenants = new Map<number, { bytes: number; readonly devices: Map<number, Sent> }>();
+
+  function take(tenant: number, device: number, bytes: number): void {
+    const of = tenants.get(tenant);
+    const sent = of?.devices.get(device);
+    if (of === undefined || sent === undefined) return;
+    of.bytes -= bytes;
+    sent.bytes -= bytes;
+    if (sent.bytes === 0) of.devices.delete(device);
+    if (of.devices.size === 0) tenants.delete(tenant);
+  }
+
+  return {
+    add: (tenant, device, bytes) => {
+      if (bytes === 0) return () => undefined;
+      const of = tenants.get(tenant) ?? { bytes: 0, devices: new Map<number, Sent>() };
+      const sent = of.devices.get(device) ?? { bytes: 0 };
+      tenants.set(tenant, of);
+      of.devices.set(device, sent);
+      of.bytes += bytes;
+      sent.bytes += bytes;
+      let isCounted = true;
+      return () => {
+        // Given back already where its client had gone, though another may be there now.
+        if (isCounted && tenants.get(tenant)?.devices.get(device) === sent) take(tenant, device, bytes);
+        isCounted = false;
+      };
+    },
+    isWithin: (tenant, bytesMax) => {
+      const of = tenants.get(tenant);
+      if (of === undefined || of.bytes <= bytesMax) return true;
+      for (const [device, { bytes }] of of.devices) if (!isThere(device)) take(tenant, device, bytes);
+      return of.bytes <= bytesMax;
+    },
+  };
+}
