@@ -1,6 +1,6 @@
-/** Places for the questions that run at once, shared by tenants: writes keep connections of their own. */
-import { StoreError } from "../errors.js";
-import { createShares } from "../shares.js";
+/** Places for the questions that run at once, shared by tenants: connections to InfluxDB, turns of reader threads. */
+import { StoreError } from "./errors.js";
+import { createShares } from "./shares.js";
 
 /** Who asks, and until when the answer is wanted. */
 export interface Asker {
@@ -15,6 +15,8 @@ export interface QuerySlots {
    * within a tenant, and from tenant to tenant in turn. @throws StoreError UNAVAILABLE when the asker has left
    */
   answer<T>(asker: Asker, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
+  /** The same for an answer that comes whole. */
+  run<T>(asker: Asker, ask: () => Promise<T>): Promise<T>;
 }
 
 export const hasLeft = (): StoreError => new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
@@ -59,16 +61,34 @@ export function createQuerySlots(max: number): QuerySlots {
     }
   }
 
+  /** Null where there is a place at once. */
+  function enter(asker: Asker): Promise<void> | null {
+    const { tenant, signal } = asker;
+    if (signal?.aborted === true) throw hasLeft();
+    return waiting.has(tenant) || !shares.take(tenant, 1) ? wait(asker) : null;
+  }
+
+  function leave({ tenant }: Asker): void {
+    shares.give(tenant, 1);
+    pump();
+  }
+
   return {
     answer: async function* (asker, ask) {
-      const { tenant, signal } = asker;
-      if (signal?.aborted === true) throw hasLeft();
-      if (waiting.has(tenant) || !shares.take(tenant, 1)) await wait(asker);
+      await enter(asker);
       try {
         yield* ask();
       } finally {
-        shares.give(tenant, 1);
-        pump();
+        leave(asker);
+      }
+    },
+    run: async (asker, ask) => {
+      const place = enter(asker);
+      if (place !== null) await place;
+      try {
+        return await ask();
+      } finally {
+        leave(asker);
       }
     },
   };
