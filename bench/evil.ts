@@ -45,7 +45,10 @@ async function measure(options: BenchOptions, attack: Attack): Promise<Figure[]>
   const honest = (await provision(service.api(), 1)).devices[0];
   if (honest === undefined) throw new Error("cannot measure: there is no honest device");
   const neighbour = startChild(join(sibling("evil"), "neighbour.js"), [
-    JSON.stringify({ mqttPort: service.mqttPort(), http: service.http(), credential: credentialOf(honest) }),
+    JSON.stringify({
+      ...{ mqttPort: service.mqttPort(), http: service.http(), pid: service.pid() },
+      credential: credentialOf(honest),
+    }),
   ]);
   const watch = watchMemory(service);
   let ended: string | null = null;
@@ -171,7 +174,9 @@ function figuresOf(attack: Attack, seen: Seen): Figure[] {
       baseline: `${attack.name}, before`,
       detail: {
         "above ms": during.pubackMax - before.pubackMax,
+        "of it own ms": during.ownPubackMax - before.ownPubackMax,
         "readyz above ms": during.readyzMax - before.readyzMax,
+        "readyz own ms": during.ownReadyzMax - before.ownReadyzMax,
         "p50 ms": during.pubackP50,
         "RSS MB": seen.rssPeak,
         "RSS before MB": seen.rssBefore,

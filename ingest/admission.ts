@@ -5,8 +5,8 @@ import { addressBlock } from "./address-block.js";
  * Who holds one of a bounded number of connections. Nobody is refused while there is room. When there is none, whoever
  * comes takes the place of the one that came first from the address with the most connections, of those that have shown
  * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
- * NAT) are not bounded while nobody else waits. Connections of callers are safe from that; a tenant's share of them
- * leaves a part to the others.
+ * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of the
+ * places; beyond it they give way when no stranger is left, those of the tenant with the most of them first.
  *
  * The longest queue gives way first: Suter, Lakshman, Stiliadis and Choudhury, "Buffer management schemes for
  * supporting TCP in gigabit routers with per-flow queueing", IEEE JSAC 17(6), 1999.
@@ -16,14 +16,16 @@ export interface Admission<Guest extends Admitted> {
   enter(guest: Guest): boolean;
   /** The guest has shown a right credential of this tenant; told again, nothing changes. */
   prove(guest: Guest, tenant: number): void;
+  /** It comes from somewhere else, as has turned out: from now on it counts for that address (canonical). */
+  move(guest: Guest, address: string): void;
   leave(guest: Guest): void;
-  /** Connections that are in, and how many of them have shown a credential. */
+  /** Connections that are in, and how many of them nobody displaces. */
   readonly counts: { readonly open: number; readonly proven: number };
 }
 
 export interface Admitted {
-  /** The peer's address, canonical; empty for a socket that is gone already. */
-  readonly address: string;
+  /** The peer's address, canonical; empty for a socket that is gone already. Written by `move` alone. */
+  address: string;
   /** Nothing of it is under way: such ones give way first. */
   readonly isIdle: boolean;
   /** Ends it: another takes its place. It has left when this is called. */
@@ -35,38 +37,75 @@ const looksMax = 16;
 
 /** @param max places, 1 or more */
 export function createAdmission<Guest extends Admitted>(max: number): Admission<Guest> {
-  const strangers = createCrowds<Guest>();
+  const strangers = createCrowds<string, Guest>();
   const proven = new Map<Guest, number>();
   const tenants = createShares<number>(max);
+  /** Callers for whom their tenant's share had no room, by tenant. */
+  const beyond = createCrowds<number, Guest>();
+  const beyondOf = new Map<Guest, number>();
+
+  const open = (): number => strangers.size + proven.size + beyond.size;
+
+  function removeStranger(guest: Guest): boolean {
+    return strangers.remove(guest, addressBlock(guest.address));
+  }
+
+  function removeBeyond(guest: Guest): boolean {
+    const tenant = beyondOf.get(guest);
+    return tenant !== undefined && beyondOf.delete(guest) && beyond.remove(guest, tenant);
+  }
+
+  function victim(): Guest | null {
+    const crowd = strangers.largest();
+    if (crowd !== undefined) return firstIdle(crowd);
+    for (let callers = beyond.largest(); callers !== undefined; callers = beyond.largest()) {
+      const guest = firstIdle(callers);
+      const tenant = beyondOf.get(guest);
+      if (tenant === undefined || !tenants.take(tenant, 1)) return guest;
+      // Others of its tenant have left meanwhile.
+      removeBeyond(guest);
+      proven.set(guest, tenant);
+    }
+    return null;
+  }
 
   function makeRoom(): boolean {
-    const crowd = strangers.largest();
-    if (crowd === undefined) return false;
-    const victim = firstIdle(crowd);
-    strangers.remove(victim, addressBlock(victim.address));
-    victim.giveWay();
+    const guest = victim();
+    if (guest === null) return false;
+    if (!removeBeyond(guest)) removeStranger(guest);
+    guest.giveWay();
     return true;
   }
 
   return {
     enter: (guest) => {
-      if (strangers.size + proven.size >= max && !makeRoom()) return false;
+      if (open() >= max && !makeRoom()) return false;
       strangers.add(guest, addressBlock(guest.address));
       return true;
     },
     prove: (guest, tenant) => {
-      if (proven.has(guest) || !tenants.take(tenant, 1)) return;
+      if (proven.has(guest)) return;
       // One that has given way meanwhile is nobody's.
-      if (strangers.remove(guest, addressBlock(guest.address))) proven.set(guest, tenant);
-      else tenants.give(tenant, 1);
+      if (!removeBeyond(guest) && !removeStranger(guest)) return;
+      if (tenants.take(tenant, 1)) proven.set(guest, tenant);
+      else {
+        beyondOf.set(guest, tenant);
+        beyond.add(guest, tenant);
+      }
+    },
+    move: (guest, address) => {
+      const moves = removeStranger(guest);
+      guest.address = address;
+      if (moves) strangers.add(guest, addressBlock(address));
     },
     leave: (guest) => {
       const tenant = proven.get(guest);
-      if (tenant === undefined) strangers.remove(guest, addressBlock(guest.address));
-      else if (proven.delete(guest)) tenants.give(tenant, 1);
+      if (tenant === undefined) {
+        if (!removeBeyond(guest)) removeStranger(guest);
+      } else if (proven.delete(guest)) tenants.give(tenant, 1);
     },
     get counts() {
-      return { open: strangers.size + proven.size, proven: proven.size };
+      return { open: open(), proven: proven.size };
     },
   };
 }
@@ -82,14 +121,14 @@ function firstIdle<Guest extends Admitted>(crowd: ReadonlySet<Guest>): Guest {
   return first as Guest;
 }
 
-/** Guests by where they come from, and at any time the largest crowd of them; each step takes constant time. */
-function createCrowds<Guest>() {
-  const crowds = new Map<string, Set<Guest>>();
+/** Guests by what they have in common, and at any time the largest crowd of them; each step takes constant time. */
+function createCrowds<Name, Guest>() {
+  const crowds = new Map<Name, Set<Guest>>();
   /** By size: the names of the crowds that have it. */
-  const bySize: Set<string>[] = [];
+  const bySize: Set<Name>[] = [];
   let size = 0;
 
-  function resize(name: string, from: number, to: number): void {
+  function resize(name: Name, from: number, to: number): void {
     bySize[from]?.delete(name);
     bySize[to] ??= new Set();
     bySize[to].add(name);
@@ -100,14 +139,14 @@ function createCrowds<Guest>() {
     get size() {
       return size;
     },
-    add: (guest: Guest, name: string): void => {
+    add: (guest: Guest, name: Name): void => {
       const crowd = crowds.get(name) ?? new Set();
       crowds.set(name, crowd);
       crowd.add(guest);
       size++;
       resize(name, crowd.size - 1, crowd.size);
     },
-    remove: (guest: Guest, name: string): boolean => {
+    remove: (guest: Guest, name: Name): boolean => {
       const crowd = crowds.get(name);
       if (crowd?.delete(guest) !== true) return false;
       size--;

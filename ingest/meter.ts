@@ -26,6 +26,7 @@ export type EndReason =
   | "connections" // as many of the device or tenant as its limit allows
   | "room" // its will, for a tenant for whose clients as much is held as may be
   | "rate" // more messages or bytes than the limit allows, for too long
+  | "gave_way" // another took its place, when there was none left
   | "unavailable" // the service cannot take anything now
   | "fault" // an error of ours at one of its packets
   | "shutdown";
@@ -49,7 +50,8 @@ export type HandshakeFailure =
   | "http" // no WebSocket upgrade
   | "subprotocol" // an upgrade that does not offer MQTT
   | "proxy" // a trusted proxy's header that cannot be read, or none where one is required
-  | "full"; // more sockets than the endpoint holds
+  | "gave_way" // another took its place, when there was none left
+  | "full"; // every place was held by devices
 
 /** Why the service ended an HTTP connection; labels of `tidemark_http_connections_ended_total`. */
 export type HttpEndReason =

@@ -14,6 +14,7 @@ export interface Config {
   readonly httpPort: number;
   /** HTTP connections at once. */
   readonly httpConnectionsMax: number;
+  readonly mqttConnectionsMax: number;
   readonly mqttPort: Port;
   readonly mqttsPort: Port;
   /** With client certificates. */
@@ -146,6 +147,7 @@ const schema = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
   HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
+  MQTT_CONNECTIONS_MAX: whole(8, 1_000_000).prefault(String(100_000)),
   MQTT_PORT: port.prefault("1883"),
   MQTTS_PORT: port.prefault("8883"),
   MQTTSS_PORT: port.prefault("8884"),
@@ -236,6 +238,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: env.HOST,
     httpPort: env.HTTP_PORT,
     httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
+    mqttConnectionsMax: env.MQTT_CONNECTIONS_MAX,
     mqttPort: env.MQTT_PORT,
     mqttsPort: env.MQTTS_PORT,
     mqttssPort: env.MQTTSS_PORT,

@@ -8,18 +8,18 @@ export interface ConnectionPlaces {
 
 /** What the stores, the listeners, the logs and what a start opens for a moment need; of a small limit, a quarter. */
 const ownFiles = 256;
-const mqttConnectionsMax = 100_000;
 
 /**
  * Shares the descriptors out, so that connections can never take those of the stores, nor HTTP those of devices: of what
  * the process does not keep for itself, HTTP has a quarter at most.
  * @param openFilesMax null: not known, or without a limit
+ * @param most what the settings allow
  */
-export function placesFor(openFilesMax: number | null, httpConnectionsMax: number): ConnectionPlaces {
-  if (openFilesMax === null) return { http: httpConnectionsMax, mqtt: mqttConnectionsMax };
+export function placesFor(openFilesMax: number | null, most: ConnectionPlaces): ConnectionPlaces {
+  if (openFilesMax === null) return most;
   const left = openFilesMax - Math.min(ownFiles, Math.ceil(openFilesMax / 4));
-  const http = Math.max(1, Math.min(httpConnectionsMax, Math.floor(left / 4)));
-  return { http, mqtt: Math.max(1, Math.min(mqttConnectionsMax, left - http)) };
+  const http = Math.max(1, Math.min(most.http, Math.floor(left / 4)));
+  return { http, mqtt: Math.max(1, Math.min(most.mqtt, left - http)) };
 }
 
 /** The limit of open files that holds for this process; null where the system does not say, or has none. */

@@ -105,7 +105,10 @@ export async function serve(
   });
 
   const parts = { config, base, kept, accept, log };
-  const places = placesFor(openFilesMax(), config.httpConnectionsMax);
+  const places = placesFor(openFilesMax(), {
+    http: config.httpConnectionsMax,
+    mqtt: config.mqttConnectionsMax,
+  });
   if (places.http < config.httpConnectionsMax) {
     log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...places });
   }

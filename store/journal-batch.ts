@@ -186,6 +186,9 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     },
     settle: (onFault) => {
       dones.forEach((done, i) => {
+        // The collector keeps what an old array names, however dead that is: a batch that has become old would make all
+        // that its messages hold old as well, and each collection long.
+        dones[i] = undefined;
         try {
           done?.(firstID + i);
         } catch (error) {

@@ -25,6 +25,8 @@ export function createRemembered<Key, Value>(
   const values = new Map<Key, { readonly value: Value; readonly records: ReadonlySet<string> }>();
   const usedBy = new Map<string, Set<Key>>();
   const versions = createVersions();
+  /** What is being read, for others that ask meanwhile. */
+  const underWay = new Map<Key, Promise<unknown>>();
 
   function keep(key: Key, value: Value, records: ReadonlySet<string>): void {
     forget(key);
@@ -49,26 +51,44 @@ export function createRemembered<Key, Value>(
     values.delete(key);
   }
 
+  async function readAnew(key: Key, read: () => Promise<Value>): Promise<Value> {
+    for (let tries = 1; ; tries++) {
+      const known = values.get(key);
+      if (known !== undefined) return known.value;
+      const reading = versions.begin();
+      try {
+        const value = await read();
+        const records = madeOf(value, key);
+        if (records === null) return value;
+        const made = new Set(records);
+        if (reading.holds(made)) {
+          keep(key, value, made);
+          return value;
+        }
+        if (tries === triesMax) return value;
+      } finally {
+        reading.end();
+      }
+    }
+  }
+
   return {
     peek: (key) => values.get(key)?.value,
     get: async (key, read) => {
-      for (let tries = 1; ; tries++) {
-        const known = values.get(key);
-        if (known !== undefined) return known.value;
-        const reading = versions.begin();
-        try {
-          const value = await read();
-          const records = madeOf(value, key);
-          if (records === null) return value;
-          const made = new Set(records);
-          if (reading.holds(made)) {
-            keep(key, value, made);
-            return value;
-          }
-          if (tries === triesMax) return value;
-        } finally {
-          reading.end();
-        }
+      const known = values.get(key);
+      if (known !== undefined) return known.value;
+      const others = underWay.get(key);
+      if (others !== undefined) {
+        // What that leaves behind holds now, however long ago it began; where it leaves nothing this one reads itself.
+        await others.catch(() => undefined);
+        return readAnew(key, read);
+      }
+      const reading = readAnew(key, read);
+      underWay.set(key, reading);
+      try {
+        return await reading;
+      } finally {
+        underWay.delete(key);
       }
     },
     touch: (record) => {

@@ -9,12 +9,15 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { percentileOf } from "../histogram.js";
 import { type Credential, encodeConnect, encodePublish } from "../packets.js";
+import { starvedMs } from "../proc.js";
 import { createScanner } from "../scanner.js";
 
 export interface NeighbourOptions {
   readonly mqttPort: number;
   readonly http: string;
   readonly credential: Credential;
+  /** The service's process. */
+  readonly pid: number;
 }
 
 /** What the neighbour felt; milliseconds. */
@@ -23,6 +26,9 @@ export interface Felt {
   readonly pubackP50: number;
   readonly pubackMax: number;
   readonly readyzMax: number;
+  /** Without the time in which the service was ready to run and had no processor: the attacker works on the same ones. */
+  readonly ownPubackMax: number;
+  readonly ownReadyzMax: number;
   /** Answers other than 200, connections that failed or broke off. */
   readonly failures: number;
 }
@@ -30,12 +36,18 @@ export interface Felt {
 const publishMs = 10;
 const probeMs = 50;
 
-function main({ mqttPort, http, credential }: NeighbourOptions): void {
-  const waits = { puback: [] as number[], readyz: [] as number[] };
+/** A wait under way: since when, and how long the service had gone without a processor by then. */
+interface Asked {
+  readonly at: number;
+  readonly starved: number;
+}
+
+function main({ mqttPort, http, credential, pid }: NeighbourOptions): void {
+  let waits = noWaits();
   let acked = 0;
   let failures = 0;
-  let sentAt: number | null = null;
-  let askedAt: number | null = null;
+  let sent: Asked | null = null;
+  let asked: Asked | null = null;
   let packetID = 0;
 
   const socket = connect({ port: mqttPort, host: "127.0.0.1", noDelay: true }, () =>
@@ -54,26 +66,32 @@ function main({ mqttPort, http, credential }: NeighbourOptions): void {
       subscribed: () => undefined,
       message: () => undefined,
       acked: () => {
-        if (sentAt !== null) waits.puback.push(performance.now() - sentAt);
-        sentAt = null;
+        if (sent !== null) felt("puback", sent);
+        sent = null;
         acked++;
       },
     }),
   );
+  const now = (): Asked => ({ at: performance.now(), starved: starvedMs(pid) });
+  function felt(kind: "puback" | "readyz", since: Asked): void {
+    const { at, starved } = now();
+    waits[kind].push(at - since.at);
+    waits.own[kind] = Math.max(waits.own[kind], at - since.at - (starved - since.starved));
+  }
   function publish(): void {
-    if (sentAt !== null) return;
-    sentAt = performance.now();
+    if (sent !== null) return;
+    sent = now();
     packetID = (packetID % 65_535) + 1;
     socket.write(encodePublish("telemetry", packetID, Buffer.from(`{"temp":${packetID}}`)));
   }
 
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   function probe(): void {
-    if (askedAt !== null) return;
-    askedAt = performance.now();
+    if (asked !== null) return;
+    asked = now();
     const done = (ok: boolean): void => {
-      if (askedAt !== null) waits.readyz.push(performance.now() - askedAt);
-      askedAt = null;
+      if (asked !== null) felt("readyz", asked);
+      asked = null;
       if (!ok) failures++;
     };
     get(`${http}/readyz`, { agent }, (answer) => {
@@ -83,21 +101,29 @@ function main({ mqttPort, http, credential }: NeighbourOptions): void {
 
   createInterface({ input: process.stdin })
     .on("line", () => {
-      const now = performance.now();
-      const felt: Felt = {
+      if (sent !== null) felt("puback", sent);
+      if (asked !== null) felt("readyz", asked);
+      const span: Felt = {
         acked,
         pubackP50: percentileOf(waits.puback, 0.5),
-        pubackMax: Math.max(0, ...waits.puback, sentAt === null ? 0 : now - sentAt),
-        readyzMax: Math.max(0, ...waits.readyz, askedAt === null ? 0 : now - askedAt),
+        pubackMax: Math.max(0, ...waits.puback),
+        readyzMax: Math.max(0, ...waits.readyz),
+        ownPubackMax: waits.own.puback,
+        ownReadyzMax: waits.own.readyz,
         failures,
       };
-      waits.puback = [];
-      waits.readyz = [];
+      waits = noWaits();
       failures = 0;
-      print({ event: "span", ...felt });
+      print({ event: "span", ...span });
     })
     .on("close", () => process.exit(0));
 }
+
+const noWaits = () => ({
+  puback: [] as number[],
+  readyz: [] as number[],
+  own: { puback: 0, readyz: 0 },
+});
 
 function print(line: object): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);

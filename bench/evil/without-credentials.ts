@@ -71,6 +71,18 @@ export const withoutCredentials: readonly Attack[] = [
     release,
   },
   {
+    name: "MQTT port filled",
+    what: "MQTT connections that say nothing, one after the other, at a port with 1,000 places",
+    environment: { MQTT_CONNECTIONS_MAX: "1000" },
+    run: async (target) => {
+      const until = Math.min(target.until, performance.now() + 15_000);
+      await times(50, async () => {
+        while (performance.now() < until) (await sockets.connect(target.mqttPort))?.resume();
+      });
+    },
+    release,
+  },
+  {
     name: "headers by the byte",
     what: "500 HTTP connections that send a byte of a header every 100 ms",
     run: async (target) => {

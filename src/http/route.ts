@@ -222,9 +222,9 @@ export const jsonType = "application/json; charset=utf-8";
 function respond(answer: Answer, isHead: boolean): Response {
   const { status, headers = {} } = answer;
   let { body } = answer;
-  if (isHead && body instanceof ReadableStream) {
-    // Nobody reads it: what it has opened closes now.
-    void body.cancel().catch(() => undefined);
+  if (isHead && body !== undefined) {
+    // Nobody reads it: it is not written, and what it has opened closes now.
+    if (body instanceof ReadableStream) void body.cancel().catch(() => undefined);
     body = "";
   }
   if (body === undefined) return new Response(null, { status, headers });

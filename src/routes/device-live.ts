@@ -7,7 +7,7 @@ import { zone } from "../../query/zone.js";
 import type { DataPoint } from "../../store/data-points.js";
 import { anyDeviceIDs } from "../../store/devices.js";
 import { createPacer } from "../../store/turns.js";
-import type { DeviceRef } from "../catalog.js";
+import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
 import { ApiError } from "../http/errors.js";
@@ -138,8 +138,12 @@ type Frames = (events: readonly LiveEvent[]) => Promise<Uint8Array[]>;
 /** Events as the protocol has them. A data point may come or go while the feed is open. */
 function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Frames {
   let points = new Map<string, DataPoint>();
+  let loaded: ProductModel | undefined;
   const load = async () => {
     const model = await catalog.model(device.productIntID);
+    // A field that is no data point is asked for again and again.
+    if (model === loaded) return;
+    loaded = model;
     points = new Map(model.points.map((point) => [point.field, point]));
   };
   const frame = ({ number, field, time, value }: LiveEvent): Uint8Array[] => {

@@ -24,11 +24,16 @@ export interface HttpTimes {
 /** What a connection has let pass: it is told so (408), or closed without a word. */
 export type Overdue = "tell" | "close" | null;
 
+/** Whom waiting bytes count for: the tenant of whoever has shown a right credential, a stranger's address. */
+export type Holder = { readonly tenant: number } | { readonly address: string };
+
 export interface HttpWireDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   /** The bytes that wait here have changed by so many; false: there is no room for them. */
-  readonly hold: (address: string, bytes: number) => boolean;
+  readonly hold: (holder: Holder, bytes: number) => boolean;
+  /** It ends for want of that room. */
+  readonly onUnheld: () => void;
   /** A caller of this tenant has shown a right credential. */
   readonly onProven: (wire: HttpWire, tenant: number) => void;
   /** Another connection takes its place. */
@@ -54,7 +59,7 @@ type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: Buf
  * answer before it has left, and it reads no further meanwhile.
  */
 export class HttpWire extends Duplex implements Admitted {
-  readonly address: string;
+  address: string;
   readonly #socket: Socket;
   readonly #deps: HttpWireDeps;
   /** Read from the socket, not parsed yet. */
@@ -71,6 +76,8 @@ export class HttpWire extends Duplex implements Admitted {
   /** Bytes parsed since the last request's headers and body were complete. */
   #headBytes = 0;
   #held = 0;
+  /** Whom they count for. */
+  #holder: Holder;
   /** When what is waited for began: a connection, a head, a body, a rest between two requests. */
   #since: number;
   /** What a body of a length that was told has still to bring, bytes; too much by what came with its head. */
@@ -87,9 +94,12 @@ export class HttpWire extends Duplex implements Admitted {
     this.#socket = socket;
     this.#deps = deps;
     this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
+    this.#holder = { address: this.address };
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;
     socket.on("data", (bytes: Buffer) => {
+      // Behind the last that we say nothing is read any more: what comes on is no part of a request.
+      if (this.writableEnded) return;
       this.#body.bytes += bytes.length;
       this.#rest = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
       this.#feed();
@@ -140,6 +150,14 @@ export class HttpWire extends Duplex implements Admitted {
   prove(tenant: number): void {
     this.#authorized = true;
     this.#deps.onProven(this, tenant);
+    if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
+    const holder = { tenant };
+    if (this.#held > 0) {
+      // Beyond its tenant's share it stays where it is.
+      if (!this.#deps.hold(holder, this.#held)) return;
+      this.#deps.hold(this.#holder, -this.#held);
+    }
+    this.#holder = holder;
   }
 
   giveWay(): void {
@@ -216,9 +234,12 @@ export class HttpWire extends Duplex implements Admitted {
     if (this.destroyed) return;
     const held = Math.max(0, this.#headBytes + (this.#rest?.length ?? 0) - heldFree);
     if (held === this.#held) return;
-    const fits = this.#deps.hold(this.address, held - this.#held);
+    const fits = this.#deps.hold(this.#holder, held - this.#held);
     if (fits) this.#held = held;
-    else this.destroy();
+    else {
+      this.#deps.onUnheld();
+      this.destroy();
+    }
   }
 
   override _read(): void {
@@ -265,11 +286,15 @@ export class HttpWire extends Duplex implements Admitted {
   }
 
   override _final(done: Done): void {
+    this.#rest = null;
+    this.#headBytes = 0;
+    this.#count();
+    this.#socket.resume();
     this.#socket.end(() => done());
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (this.#held > 0) this.#deps.hold(this.address, -this.#held);
+    if (this.#held > 0) this.#deps.hold(this.#holder, -this.#held);
     this.#held = 0;
     this.#rest = null;
     this.#waiting.length = 0;

@@ -4,10 +4,11 @@ import { getRequestListener } from "@hono/node-server";
 import { addressBlock } from "../../ingest/address-block.js";
 import { createAdmission } from "../../ingest/admission.js";
 import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
-import { createShares } from "../../store/shares.js";
+import { createShares, type Shares } from "../../store/shares.js";
 import type { Config } from "../config.js";
 import type { Logger } from "../log.js";
-import { type HttpTimes, HttpWire } from "./http-wire.js";
+import { type Holder, type HttpTimes, HttpWire } from "./http-wire.js";
+import { createRequestTurns } from "./request-turns.js";
 import { createUnread } from "./unread.js";
 
 /** The HTTP listener. */
@@ -34,8 +35,11 @@ export interface HttpListenerDeps {
 }
 
 const headerBytesMax = 64 * 1024;
-/** Of requests that have not come whole, and of what follows one that is not answered yet: of all connections. */
-const heldBytesMax = 32 * 1024 * 1024;
+/**
+ * Of requests that have not come whole, and of what follows one that is not answered yet: of all connections on which
+ * nobody has shown a right credential, shared by addresses, and of all others, shared by tenants.
+ */
+const heldBytesMax = { strangers: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
 const usualTimes: HttpTimes = {
   firstMs: 10_000,
   headersMs: 60_000,
@@ -58,7 +62,10 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const unread = createUnread({ variant: config.apiVariant, log: deps.log });
   const server = createHttpServer(fetch, config, unread);
   const admission = createAdmission<HttpWire>(deps.connectionsMax);
-  const held = createShares<string>(heldBytesMax);
+  const held = {
+    strangers: createShares<string>(heldBytesMax.strangers),
+    callers: createShares<number>(heldBytesMax.callers),
+  };
   const wires = new Set<HttpWire>();
   const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
 
@@ -66,15 +73,11 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     monotonic,
     onProven: admission.prove,
     onGivenWay: () => ended("gave_way"),
-    hold: (address: string, bytes: number): boolean => {
-      const crowd = addressBlock(address);
-      if (bytes < 0) held.give(crowd, -bytes);
-      else if (!held.take(crowd, bytes)) {
-        ended("held_bytes");
-        return false;
-      }
-      return true;
-    },
+    hold: (holder: Holder, bytes: number): boolean =>
+      "tenant" in holder
+        ? change(held.callers, holder.tenant, bytes)
+        : change(held.strangers, addressBlock(holder.address), bytes),
+    onUnheld: () => ended("held_bytes"),
   };
   // The requests' own server never listens: it is given connections that hand it one request at a time.
   const listener = createTcpServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
@@ -132,11 +135,17 @@ function createHttpServer(
     ...{ headersTimeout: 0, requestTimeout: 0 },
   };
   const server = createServer(options);
+  const turns = createRequestTurns();
   const inTurn =
     (work: (request: IncomingMessage, response: ServerResponse) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {
       unread.heard(request, response);
-      wireOf(request)?.workOff(request, response, () => work(request, response));
+      const wire = wireOf(request);
+      wire?.workOff(request, response, () =>
+        turns.begin(laneOf(wire, request), () => {
+          if (!response.destroyed) work(request, response);
+        }),
+      );
     };
   server.on(
     "request",
@@ -150,6 +159,18 @@ function createHttpServer(
   );
   unread.attach(server);
   return server;
+}
+
+/** Whose turn a request is. What asks whether the service is well waits behind no other requests of its address. */
+function laneOf({ address }: HttpWire, { url = "" }: IncomingMessage): string {
+  return url === "/readyz" || url === "/healthz" ? `${address} probes` : address;
+}
+
+/** @param bytes that it holds more, or less where they are below 0 */
+function change<Name>(shares: Shares<Name>, name: Name, bytes: number): boolean {
+  if (bytes > 0) return shares.take(name, bytes);
+  shares.give(name, -bytes);
+  return true;
 }
 
 /** The connection that a request has come by. */

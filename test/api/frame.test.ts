@@ -1,9 +1,57 @@
+import { Hono } from "hono";
+import { mountRoutes, route } from "../../src/http/route.js";
+import { inertDeps } from "../../src/reference/inert.js";
 import { productBody } from "../factories.js";
-import { assert } from "../suite.js";
+import { assert, suite } from "../suite.js";
 import { refused, type World, worldSuite } from "../world.js";
 import { badValues, deepJson } from "./resource.js";
 
 const products = "/api/v1/products";
+
+suite("HEAD", (test) => {
+  test("nothing of the answer is written, and what it has opened is closed", async () => {
+    let written = 0;
+    let closed = 0;
+    const rows = Array.from({ length: 3 }, () => ({
+      get id() {
+        written++;
+        return 1;
+      },
+    }));
+    const opened = () => new ReadableStream<Uint8Array>({ cancel: () => void closed++ });
+    const told = { access: "public", tag: "t", summary: "s", answer: { status: 200 } } as const;
+    const app = new Hono();
+    const { authenticator, log } = inertDeps();
+    mountRoutes(
+      app,
+      [
+        route({ method: "get", path: "/list", ...told, handle: () => ({ status: 200, body: rows }) }),
+        route({
+          ...{ method: "get", path: "/file", ...told },
+          handle: () => ({
+            status: 200,
+            body: opened(),
+            type: "text/csv",
+            headers: { "Content-Length": "7" },
+          }),
+        }),
+      ],
+      {
+        ...{ authenticator, log, variant: "A", requestID: () => "1", addressOf: () => "" },
+        ...{ hangUp: () => undefined, onCaller: () => undefined },
+      },
+    );
+    const head = async (path: string) => {
+      const { status, headers, body } = await app.request(path, { method: "HEAD" });
+      return [status, headers.get("content-type"), headers.get("content-length"), body];
+    };
+    assert.equal(await head("/list"), [200, "application/json; charset=utf-8", null, null]);
+    assert.is(written, 0);
+    assert.equal(await head("/file"), [200, "text/csv", "7", null]);
+    assert.is(closed, 1);
+    assert.equal(await (await app.request("/list")).json(), [{ id: 1 }, { id: 1 }, { id: 1 }]);
+  });
+});
 
 worldSuite("frame", (test, world) => {
   test("every answer carries a request id of its own and the variant", async () => {

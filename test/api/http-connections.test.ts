@@ -80,7 +80,7 @@ async function withEdge(
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const answersOf = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
 /** What shows that a caller is known, as the frame of the routes does. */
-const prove = (env: unknown) => wireOf((env as { incoming: never }).incoming)?.prove(1);
+const prove = (env: unknown, tenant = 1) => wireOf((env as { incoming: never }).incoming)?.prove(tenant);
 const never = () => new Promise<Response>(() => undefined);
 
 suite("connections of HTTP", (test) => {
@@ -99,6 +99,7 @@ suite("connections of HTTP", (test) => {
   });
 
   oneAtATime(test);
+  heldBytes(test);
   bodies(test);
   places(test);
 });
@@ -198,6 +199,65 @@ function oneAtATime(test: Test): void {
         }
       },
     );
+  });
+}
+
+const longHead = `GET /known HTTP/1.1\r\nHost: x\r\n${`X: ${"x".repeat(1000)}\r\n`.repeat(50)}`;
+/** Lets the callers of `/known` in, and those of `/other` for another tenant. */
+const letIn = ((request: Request, env?: unknown) => {
+  const { pathname } = new URL(request.url);
+  if (pathname !== "/") prove(env, pathname === "/known" ? 1 : 2);
+  return new Response("ok");
+}) as Fetch;
+
+function heldBytes(test: Test): void {
+  const answered = async (client: Client, what: string): Promise<void> => {
+    client.socket.write(what);
+    await until(() => client.text.endsWith("ok"), { what: "an answer" });
+  };
+
+  async function fill({ open, meter }: Edge, from: (n: number) => string, first: string): Promise<void> {
+    for (let n = 0; (meter.httpEnded.get("held_bytes") ?? 0) < 20; n++) {
+      const client = await open(from(n));
+      if (first !== "") await answered(client, first);
+      client.socket.write(longHead);
+      if (n % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  test("what strangers leave unfinished, from however many addresses, takes nothing of the callers' part", async () => {
+    await withEdge(letIn, { connectionsMax: 4000 }, async (edge) => {
+      const caller = await edge.open();
+      await answered(caller, get("/known"));
+      await fill(edge, (n) => `127.0.0.${1 + (n % 40)}`, "");
+      caller.socket.write(`${longHead}\r\n`);
+      await until(() => answersOf(caller.text).length === 2 || caller.closed, { what: "the second answer" });
+      assert.equal(answersOf(caller.text), ["200", "200"]);
+    });
+  });
+
+  test("what a tenant's callers leave unfinished takes nothing of another's, nor of strangers", async () => {
+    await withEdge(letIn, { connectionsMax: 4000 }, async (edge) => {
+      const other = await edge.open();
+      await answered(other, get("/other"));
+      await fill(edge, () => "127.0.0.1", get("/known"));
+      const stranger = await edge.open();
+      for (const { socket } of [other, stranger]) socket.write(`${longHead.replace("/known", "/")}\r\n`);
+      await until(() => answersOf(stranger.text).length === 1, { what: "the stranger's answer" });
+      await until(() => answersOf(other.text).length === 2, { what: "the other tenant's answer" });
+    });
+  });
+
+  test("what comes behind the last that is said is thrown away, and counts for nobody", async () => {
+    await withEdge(letIn, {}, async ({ open, meter }) => {
+      const clients = await Promise.all(Array.from({ length: 20 }, () => open()));
+      for (const { socket } of clients) {
+        socket.write("nonsense\r\n\r\n");
+        socket.write(Buffer.alloc(2_000_000, "x"));
+      }
+      await until(() => clients.every(({ closed }) => closed), { what: "their ends" });
+      assert.equal([...new Set(clients.flatMap(({ text }) => answersOf(text)))], ["400"]);
+      assert.is(meter.httpEnded.get("held_bytes"), undefined);
+    });
   });
 }
 

@@ -1,20 +1,52 @@
+import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { connectAsync } from "mqtt";
+import { createMeter } from "../../ingest/meter.js";
 import { limitIn, openFilesMax, placesFor } from "../../src/descriptors.js";
+import { inertDeps } from "../../src/reference/inert.js";
+import { listenHttp } from "../../src/service/http.js";
+import { systemClock } from "../../store/clock.js";
 import { dataPointBody, deviceBody, productBody } from "../factories.js";
 import { assert, openTempDir, suite, until } from "../suite.js";
 import { startService } from "./support.js";
 
 suite("descriptors", (test) => {
   test("connections never take those of the stores, nor HTTP those of devices", () => {
+    const most = { http: 4000, mqtt: 100_000 };
     for (const openFiles of [16, 256, 900, 1024, 4096, 65_536, 1_048_576]) {
-      const { http, mqtt } = placesFor(openFiles, 4000);
+      const { http, mqtt } = placesFor(openFiles, most);
       assert.ok(http + mqtt <= openFiles - Math.min(256, openFiles / 4), `${openFiles}`);
       assert.ok(mqtt >= 3 * http || mqtt === 100_000, `${openFiles}: ${http} and ${mqtt}`);
     }
-    assert.equal(placesFor(900, 4000), { http: 168, mqtt: 507 });
-    assert.equal(placesFor(null, 4000), { http: 4000, mqtt: 100_000 });
-    assert.equal(placesFor(1_048_576, 4000), { http: 4000, mqtt: 100_000 });
+    assert.equal(placesFor(900, most), { http: 168, mqtt: 507 });
+    assert.equal(placesFor(null, most), most);
+    assert.equal(placesFor(1_048_576, most), most);
+    assert.equal(placesFor(1024, { http: 8, mqtt: 20 }), { http: 8, mqtt: 20 });
+  });
+
+  test("a connection of HTTP is one descriptor, asked and answered or not", async () => {
+    const config = { host: "127.0.0.1", httpPort: 0, apiVariant: "A" } as const;
+    const { log } = inertDeps();
+    const { monotonic } = systemClock;
+    const deps = { config, log, meter: createMeter(), monotonic, connectionsMax: 100 };
+    const listener = await listenHttp(() => new Response("ok"), deps);
+    const descriptors = () => readdirSync("/proc/self/fd").length;
+    const before = descriptors();
+    const sockets = Array.from({ length: 40 }, () => connect(Number(new URL(listener.address).port)));
+    let answered = 0;
+    for (const socket of sockets) socket.on("data", () => answered++);
+    try {
+      await until(() => deps.meter.httpConnections === 40, { what: "the connections" });
+      // Both ends are of this process.
+      assert.is(descriptors() - before, 2 * 40);
+      for (const socket of sockets.slice(20)) socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      await until(() => answered >= 20, { what: "the answers" });
+      assert.is(descriptors() - before, 2 * 40);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      listener.stop();
+      await listener.closed();
+    }
   });
 
   test("the limit is read", () => {

@@ -66,7 +66,7 @@ export async function fuzz(
   }
   const isBack = async () => {
     const { connections, descriptors } = await target.held();
-    return connections <= before.connections && descriptors <= before.descriptors + descriptorsMore;
+    return connections <= before.connections && descriptors <= target.descriptorsAtStart + descriptorsMore;
   };
   if (!ended) {
     await until(isBack, { what: "what cases had opened to be closed", timeoutMs: settleMs }).catch(

@@ -17,6 +17,8 @@ export interface Target {
   /** Makes anew what cases have deleted: the key, the devices. */
   refresh(): Promise<void>;
   held(): Promise<Held>;
+  /** What it had open before the first case: what leaks a little each minute adds up. */
+  readonly descriptorsAtStart: number;
   /** How long the service's loop has been ready to run and had no processor, in all; milliseconds. */
   starvedMs(): number;
 }
@@ -35,6 +37,7 @@ const deviceCount = 4;
 export async function openTarget(dataDir: string): Promise<Target> {
   const service = await startService(dataDir, { WS_PORT: "0" });
   const { pid } = JSON.parse(await readFile(join(dataDir, "service.json"), "utf8")) as { pid: number };
+  const descriptors = async () => (await readdir(`/proc/${pid}/fd`)).length;
   const document = (await service.call("GET", "/openapi.json")).body as never;
   let tenants = 0;
   let key = "";
@@ -100,9 +103,10 @@ export async function openTarget(dataDir: string): Promise<Target> {
     refresh,
     held: async () => ({
       connections: await service.metric("tidemark_connections "),
-      descriptors: (await readdir(`/proc/${pid}/fd`)).length,
+      descriptors: await descriptors(),
       residentBytes: await residentBytes(pid),
     }),
+    descriptorsAtStart: await descriptors(),
     starvedMs: () => Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6,
   };
 }

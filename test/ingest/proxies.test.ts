@@ -12,7 +12,15 @@ suite("trusted proxies", (test) => {
   const header = (text: string, peer = "10.0.0.1") => proxies.clientOf(peer, { forwarded: text });
 
   test("networks and addresses are taken, nothing else", () => {
-    for (const text of ["10.0.0.0/8", "192.0.2.1", "::1", "2001:db8::/32", "0.0.0.0/0", "::/0"]) {
+    for (const text of [
+      "10.0.0.0/8",
+      "192.0.2.1",
+      "::1",
+      "2001:db8::/32",
+      "0.0.0.0/0",
+      "::/0",
+      "::ffff:10.0.0.0/104",
+    ]) {
       assert.ok(isNetwork(text), text);
     }
     for (const text of [
@@ -25,6 +33,7 @@ suite("trusted proxies", (test) => {
       "10.0.0.1/8/8",
       "fe80::1%a",
       "1.2.3.4/-1",
+      "::ffff:10.0.0.0/95",
     ]) {
       assert.not(isNetwork(text), text);
     }
@@ -33,6 +42,30 @@ suite("trusted proxies", (test) => {
       [true, false, true, true, false, false],
     );
     assert.not(createProxies([]).trusts("127.0.0.1"));
+    assert.throws(() => createProxies(["localhost"]), /"localhost" is no network/);
+  });
+
+  test("an IPv4 address written as IPv6 is itself, as a peer and in the setting", () => {
+    const mapped = createProxies(["::ffff:10.0.0.0/104", "::FFFF:192.0.2.1", "2001:DB8:0::/32"]);
+    for (const [peer, trusted] of [
+      ["10.255.0.1", true],
+      ["::ffff:10.255.0.1", true],
+      ["::ffff:a00:1", true],
+      ["11.0.0.1", false],
+      ["192.0.2.1", true],
+      ["::ffff:192.0.2.2", false],
+      ["2001:db8:1::1", true],
+      ["fe80::1%eth0", false],
+    ] as const) {
+      const seen = clientAddress(peer, { "x-forwarded-for": "198.51.100.7" }, mapped);
+      assert.is(seen === "198.51.100.7", trusted, peer);
+    }
+    const headers = { "x-forwarded-for": "198.51.100.7, ::ffff:10.0.0.9" };
+    assert.is(
+      clientAddress("::ffff:192.0.2.1", headers, mapped),
+      "198.51.100.7",
+      "a proxy within the chain too",
+    );
   });
 
   test("a wrong setting is named at the start", () => {

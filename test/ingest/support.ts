@@ -1,8 +1,15 @@
 /** A client that sends any bytes: what the `mqtt` client would never do. */
 import { connect, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
+import type { Visitor } from "../../ingest/transports/mqtt/visitor.js";
 import { until } from "../suite.js";
 import type { Rec, World } from "../world.js";
+
+/** A socket that no endpoint knows of. */
+export function visitorFrom(address: string): Visitor {
+  const nothing = (): undefined => undefined;
+  return { address, failure: "lost", comesFrom: nothing, converses: nothing, prove: nothing };
+}
 
 export interface RawClient {
   readonly socket: Socket;
@@ -20,9 +27,11 @@ export interface RawClient {
   cut(): Promise<void>;
 }
 
-export async function rawClient(address: string, protocolVersion = 4): Promise<RawClient> {
+/** `from`: the address that it comes from. */
+export async function rawClient(address: string, protocolVersion = 4, from?: string): Promise<RawClient> {
   const { hostname, port } = new URL(address);
-  const socket = connect(Number(port), hostname);
+  const local = from === undefined ? {} : { localAddress: from };
+  const socket = connect({ port: Number(port), host: hostname, ...local });
   await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   socket.setNoDelay(true);
   const packets: Packet[] = [];
@@ -99,8 +108,9 @@ export async function rawConnected(
   address: string,
   device: Rec,
   fields: ConnectFields = {},
+  from?: string,
 ): Promise<RawClient> {
-  const client = await rawClient(address);
+  const client = await rawClient(address, 4, from);
   client.send(connectPacket(device, fields));
   const { returnCode } = await client.next("connack");
   if (returnCode !== 0) throw new Error(`CONNECT was refused: ${returnCode}`);

@@ -15,7 +15,8 @@ import { createTurnstile } from "../../ingest/transports/mqtt/turnstile.js";
 import { readConfig } from "../../src/config.js";
 import { assert, suite, until } from "../suite.js";
 import { worldSuite } from "../world.js";
-import { makeAuthority, makeCertificate } from "./tls-support.js";
+import { visitorFrom } from "./support.js";
+import { helloOf, makeAuthority, makeCertificate } from "./tls-support.js";
 
 suite("mqtt turnstile", (test) => {
   function open(insideMax: number) {
@@ -77,22 +78,6 @@ suite("ClientHello", (test) => {
   });
 });
 
-/** What a client says first. */
-async function helloOf(): Promise<Buffer> {
-  const said: Buffer[] = [];
-  const nowhere = new Duplex({
-    read: () => undefined,
-    write: (chunk: Buffer, _encoding, done) => {
-      said.push(chunk);
-      done();
-    },
-  });
-  connectTls({ socket: nowhere, rejectUnauthorized: false }).on("error", () => undefined);
-  await until(() => said.length > 0, { what: "a ClientHello" });
-  nowhere.destroy();
-  return Buffer.concat(said);
-}
-
 suite("TLS layer", (test) => {
   let server: Server;
   let layer: TlsLayer;
@@ -117,9 +102,9 @@ suite("TLS layer", (test) => {
       },
     );
     server = createServer({ pauseOnConnect: true }, (socket) =>
-      layer.accept(socket, addresses.shift() ?? "a"),
+      layer.accept(socket, visitorFrom(addresses.shift() ?? "a")),
     );
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
   });
   test.after(() => void server.close());
   test.after.each(async () => {
@@ -184,11 +169,23 @@ suite("TLS layer", (test) => {
     assert.is(failed("timeout"), 0);
   });
 
-  test("where they keep others of their address waiting they have three seconds, others of few places ten", async () => {
+  test("an address alone has its ten seconds, though others of its own wait", async () => {
+    await silent(7, "a", await helloOf());
+    real("a");
+    await until(() => meter.handshakesPending === 8, { what: "all of them" });
+    now += handshakeTimeoutMs - 1;
+    layer.sweep();
+    assert.equal([through, failed("timeout")], [0, 0]);
+    now += 1;
+    layer.sweep();
+    await until(() => failed("timeout") >= 7, { what: "their end" });
+  });
+
+  test("where they keep an address with fewer waiting they have three seconds", async () => {
     const hello = await helloOf();
     await silent(1, "b", hello);
     await silent(7, "a", hello);
-    const waits = real("a");
+    const waits = real("b");
     let done = false;
     waits.once("secureConnect", () => {
       done = true;
@@ -200,8 +197,34 @@ suite("TLS layer", (test) => {
     now += 1;
     layer.sweep();
     await until(() => done, { what: "the one that waited" });
-    assert.ok(failed("timeout") >= 6 && failed("timeout") <= 7, "b's, which holds fewer, stays");
-    await until(() => meter.handshakesPending === 8 - failed("timeout"), { what: "those that are left" });
+    await until(() => failed("timeout") === 6, { what: "the ends of those of a that had begun" });
+    assert.is(meter.handshakesPending, 2, "b's stays, and one of a whose turn has come now");
+  });
+
+  test("one port of a peer may come to several of our addresses, each a handshake of its own", async () => {
+    const first = connect({ port: port(), host: "127.0.0.1", localAddress: "127.0.0.9" });
+    await once(first, "connect");
+    const { localPort = 0 } = first;
+    const second = connect({ port: port(), host: "127.0.0.5", localAddress: "127.0.0.9", localPort });
+    await once(second, "connect");
+    clients.push(first, second);
+    await until(() => meter.handshakesPending === 2, { what: "both" });
+    first.destroy();
+    await until(() => meter.handshakesPending === 1, { what: "the first to leave" });
+    const secure = connectTls({ socket: second, rejectUnauthorized: false });
+    secure.on("error", () => undefined);
+    await until(() => through === 1, { what: "the second's handshake" });
+    secure.destroy();
+  });
+
+  test("IPv6: a subscriber is one address", async () => {
+    const hello = await helloOf();
+    for (let n = 1; n <= 7; n++) await silent(1, `2001:db8:1:2::${n}`, hello);
+    real("2001:db8:1:2::8");
+    await until(() => meter.handshakesPending === 8, { what: "it to wait" });
+    real("2001:db8:1:3::1");
+    await until(() => through === 1, { what: "another" });
+    assert.is(meter.handshakesPending, 8);
   });
 
   test("nobody waits: a slow handshake has its ten seconds", async () => {

@@ -3,9 +3,12 @@ import { execFile } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
 import { signCertificate } from "../../src/x509.js";
+import { until } from "../suite.js";
 import type { Rec } from "../world.js";
 
 export interface Pair {
@@ -141,4 +144,20 @@ export async function missing(program: string, ...args: readonly string[]): Prom
     () => null,
     () => `${program} is not installed`,
   );
+}
+
+/** What a client says first. */
+export async function helloOf(): Promise<Buffer> {
+  const said: Buffer[] = [];
+  const nowhere = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _encoding, done) => {
+      said.push(chunk);
+      done();
+    },
+  });
+  connectTls({ socket: nowhere, rejectUnauthorized: false }).on("error", () => undefined);
+  await until(() => said.length > 0, { what: "a ClientHello" });
+  nowhere.destroy();
+  return Buffer.concat(said);
 }

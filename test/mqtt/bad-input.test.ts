@@ -154,6 +154,25 @@ mqttSuite(
       await client.leave();
     });
 
+    each(
+      "whoever takes leave in the midst of what it says leaves no socket behind",
+      async (device, version) => {
+        const sockets = () =>
+          process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+        const before = sockets();
+        for (let i = 0; i < 20; i++) {
+          const client = await openClient(world.mqtt, version);
+          client.send(connectPacket(device, version, { clientId: `hasty ${i}` }), { cmd: "disconnect" });
+          await sleep(i % 4);
+          client.socket.write(Buffer.alloc(100, "what nobody reads"));
+          await sleep(i % 3);
+          if (i % 2 === 0) await client.cut();
+          else client.socket.end().resume();
+        }
+        await until(() => sockets() <= before, { what: "all sockets to be closed" });
+      },
+    );
+
     test("sockets that say nothing, or half a CONNECT, end after ten seconds; others connect meanwhile", async () => {
       const device = await world.make("/api/v1/devices", await floodedDevice());
       const flood: Client[] = [];

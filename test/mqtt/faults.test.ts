@@ -158,7 +158,10 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       onFault: (error: Error) => void faults.push(error.message),
     } as unknown as EndpointContext;
     const endpoint = createEndpoint(context, 100);
-    const server = createServer((socket) => endpoint.take(socket, "127.0.0.1", null)).listen(0, "127.0.0.1");
+    const server = createServer((socket) => {
+      const visitor = endpoint.admit(socket);
+      if (visitor !== null) endpoint.take(socket, visitor, null);
+    }).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const address = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const device = { id: 1, deviceUsername: "u", token: "t" };

@@ -13,6 +13,7 @@ import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt
 import { createReadingTurns } from "../../ingest/transports/mqtt/reading.js";
 import { systemClock } from "../../store/clock.js";
 import { createStillClock } from "../clock.js";
+import { visitorFrom } from "../ingest/support.js";
 import { assert, suite, until } from "../suite.js";
 
 const termsOf = (version: Version, packetBytesMax = Number.POSITIVE_INFINITY): Terms => ({
@@ -105,7 +106,7 @@ function connection(
     ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
     turns: createReadingTurns(),
   } as unknown as MqttContext;
-  const open = new MqttConnection(context, socket, "192.0.2.1", null);
+  const open = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
   socket.push(
     mqttPacket.generate({ ...connect, protocolId: "MQTT", protocolVersion: version === 5 ? 5 : 4 }),
@@ -146,7 +147,7 @@ suite("MQTT, refusals", (test) => {
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
     const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
-    const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
+    const stranger = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
     const look = () => stranger.checkSilence(clock.now(), clock.monotonic());
     for (const ms of [300_000, -300_000, 21_600_000]) {
       clock.step(ms);
@@ -160,18 +161,23 @@ suite("MQTT, refusals", (test) => {
     assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
   });
 
-  test("CONNECT has ten seconds in all, however often a byte of it comes", () => {
+  for (const full of [false, true]) {
+    const meanwhile = full ? ", also while nothing can be taken" : "";
+    test(`CONNECT has ten seconds in all, however often a byte of it comes${meanwhile}`, () => by(full));
+  }
+
+  function by(full: boolean): void {
     const clock = createStillClock();
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
     const context = {
-      accept: { full: false },
+      accept: { full },
       meter: createMeter(),
       ...clock,
-      onClosed: nothing,
+      ...{ onClosed: nothing, markPaused: nothing },
       turns: createReadingTurns(),
     } as unknown as MqttContext;
-    const stranger = new MqttConnection(context, socket, "192.0.2.1", null);
+    const stranger = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
     const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
     const seconds: number[] = [];
     for (let second = 0; !stranger.isClosed && second < 60; second++) {
@@ -182,7 +188,7 @@ suite("MQTT, refusals", (test) => {
     }
     assert.is(seconds.at(-1), connectTimeoutMs / 1000 + 1);
     assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
-  });
+  }
 
   test("words that do not fit are left out, and an answer that does not fit without them is none", () => {
     const reason = "a reason of some length";

@@ -63,6 +63,36 @@ suite("remembered", (test) => {
     assert.is(remembered.peek("two"), undefined);
   });
 
+  test("is read once for all who ask meanwhile, and again for those whom what was read would mislead", async () => {
+    const remembered = open();
+    let reads = 0;
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const get = () =>
+      remembered.get("one", async () => {
+        const value = reads++ === 0 ? "a old" : "a new";
+        if (value === "a old") await gate;
+        return value;
+      });
+    const asked = [get(), get(), get()];
+    remembered.touch("a");
+    asked.push(get());
+    goOn();
+    assert.equal(await Promise.all(asked), ["a new", "a new", "a new", "a new"]);
+    assert.is(reads, 2);
+    remembered.touch("a");
+    let failures = 0;
+    const failing = () => remembered.get("one", () => Promise.reject(new Error(`read ${++failures}`)));
+    const failed = await Promise.allSettled([failing(), failing()]);
+    assert.equal(
+      failed.map((one) => (one as PromiseRejectedResult).reason.message),
+      ["read 1", "read 2"],
+      "whoever asks gets an error of its own reading",
+    );
+  });
+
   test("what is touched without end is read twice, answered, and not kept", async () => {
     const remembered = open();
     let reads = 0;

@@ -22,14 +22,16 @@ import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "./packe
 import { protocolError, Reader, Violation } from "./reader.js";
 import { endings } from "./reasons.js";
 import { createTopicAliases, type TopicAliases } from "./topic-aliases.js";
+import type { Conversing, Visitor } from "./visitor.js";
 import { type Wire, WireError } from "./wire.js";
 
 /** A stranger's packet, which must be CONNECT. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
+const closeTimeoutMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Session, ConversationOwner, FrameOwner {
+export class MqttConnection implements Session, ConversationOwner, FrameOwner, Conversing {
   readonly #context: MqttContext;
   readonly #wire: Wire;
   readonly #framer = new Framer();
@@ -37,6 +39,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Of a connection on the mutual-TLS listener. */
   readonly certificate: ClientCertificate | null;
   readonly #ip: string;
+  readonly #visitor: Visitor;
   /** Nothing goes on until something asynchronous has ended: a limit, the history of a redelivery, CONNECT itself. */
   #isHeld = false;
   #phase: "new" | "connecting" | "open" | "closed" = "new";
@@ -60,17 +63,19 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, address: string, certificate: ClientCertificate | null) {
+  constructor(context: MqttContext, wire: Wire, visitor: Visitor, certificate: ClientCertificate | null) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
-    this.#ip = address;
+    this.#ip = visitor.address;
+    this.#visitor = visitor;
     this.#outbox = createOutbox(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
     wire.on("drain", () => this.#drained());
     wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
     wire.on("close", () => this.#wireGone("lost"));
+    visitor.converses(this);
   }
 
   get clientID(): string {
@@ -114,6 +119,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     return this.#phase === "closed";
   }
 
+  get isKnown(): boolean {
+    return this.#phase === "connecting" || this.#phase === "open";
+  }
+
   /** Who it is. @throws Error before CONNECT has been accepted */
   get origin(): Origin {
     if (this.#origin === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
@@ -137,15 +146,14 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
     this.#outbox.flush();
     this.#close(reason);
     this.#wire.end();
-    // A peer that never closes its half is cut off.
-    setTimeout(() => this.#wire.destroy(), 1000).unref();
+    // A peer that never closes its half, or whose end we do not read, is cut off.
+    const cutOff = setTimeout(() => this.#wire.destroy(), closeTimeoutMs).unref();
+    this.#wire.once("close", () => clearTimeout(cutOff));
   }
 
   /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
   leave(): void {
-    this.#outbox.flush();
-    this.#close("disconnect");
-    this.#wire.end();
+    this.#shut("disconnect");
   }
 
   flush(): void {
@@ -289,7 +297,10 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
   }
 
   #isBusy(share: number): boolean {
-    return this.#isHeld || this.#conversation?.isFull(share) === true || this.#context.accept.full;
+    if (this.#isHeld) return true;
+    // A stranger waits for nothing of ours: it has its ten seconds also while nothing can be taken.
+    if (this.#phase === "new") return false;
+    return this.#conversation?.isFull(share) === true || this.#context.accept.full;
   }
 
   #pause(): void {
@@ -376,6 +387,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner {
       this.end(refusal);
       return Promise.resolve();
     }
+    this.#visitor.prove(device.device.tenant);
     hold(device.id);
     this.#isOnRecord = true;
     const { clientID, cleanStart, will } = request;

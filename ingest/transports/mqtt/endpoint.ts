@@ -1,21 +1,23 @@
 import type { Socket } from "node:net";
+import { createAdmission } from "../../admission.js";
 import type { ClientCertificate } from "../../credentials.js";
 import { count } from "../../meter.js";
 import { MqttConnection } from "./connection.js";
 import type { Attended, MqttContext } from "./context.js";
 import { createReadingTurns } from "./reading.js";
+import { Place, type Visitor } from "./visitor.js";
 import type { Wire } from "./wire.js";
 import { createWorkBudget } from "./work-budget.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
-  /** Counts a socket until it closes; beyond the limit it is destroyed and the answer is false. */
-  admit(socket: Socket): boolean;
   /**
-   * Begins MQTT on a wire whose handshakes are over; with its client's address, and its certificate where one was
-   * asked for.
+   * Gives a socket a place until it closes, that of another where there is none left; null, and the socket destroyed,
+   * where all are held by devices.
    */
-  take(wire: Wire, address: string, certificate: ClientCertificate | null): void;
+  admit(socket: Socket): Visitor | null;
+  /** Begins MQTT on a wire whose handshakes are over; with its client's certificate where one was asked for. */
+  take(wire: Wire, visitor: Visitor, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
   afterCommit(): void;
   /** Ends every connection, and whatever was on its way to be one. */
@@ -26,9 +28,10 @@ export type EndpointContext = Omit<MqttContext, "markDirty" | "markPaused" | "on
 
 const sweepMs = 1000;
 
-/** @param connectionsMax sockets at once over all listeners, answered or not */
+/** @param connectionsMax sockets at once over all listeners, from their accept on */
 export function createEndpoint(base: EndpointContext, connectionsMax: number): MqttEndpoint {
-  const sockets = new Set<Socket>();
+  const places = new Set<Place>();
+  const admission = createAdmission<Place>(connectionsMax);
   const open = new Set<Attended>();
   const dirty = new Set<Attended>();
   const paused = new Set<Attended>();
@@ -78,23 +81,23 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
     resumePaused();
   }, sweepMs);
 
-  function forget(this: Socket): void {
-    sockets.delete(this);
-  }
-
   return {
     admit: (socket) => {
-      if (sockets.size >= connectionsMax) {
+      const place = new Place(socket, admission);
+      if (!admission.enter(place)) {
         count(base.meter.handshakesFailed, "full");
-        socket.destroy();
-        return false;
+        place.close();
+        return null;
       }
-      sockets.add(socket);
-      socket.on("close", forget);
-      return true;
+      places.add(place);
+      socket.on("close", () => {
+        places.delete(place);
+        admission.leave(place);
+      });
+      return place;
     },
-    take: (wire, address, certificate) => {
-      open.add(new MqttConnection(context, wire, address, certificate));
+    take: (wire, visitor, certificate) => {
+      open.add(new MqttConnection(context, wire, visitor, certificate));
     },
     afterCommit: () => {
       flushDirty();
@@ -105,7 +108,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
       for (const connection of [...open]) connection.end("shutdown");
       // Those that speak MQTT close by themselves once their last bytes are out, or are cut off.
       setTimeout(() => {
-        for (const socket of sockets) socket.destroy();
+        for (const place of places) place.close();
       }, closeGraceMs).unref();
     },
   };

@@ -4,6 +4,7 @@ import type { Proxies } from "../../proxies.js";
 import type { MqttEndpoint } from "./endpoint.js";
 import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
 import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
+import type { Visitor } from "./visitor.js";
 import { createWebSocketLayer } from "./websocket.js";
 
 /** One port of the endpoint. */
@@ -35,7 +36,7 @@ export interface MqttListenerOptions {
 
 /** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
 interface Layers {
-  accept(socket: Socket, address: string): void;
+  accept(socket: Socket, visitor: Visitor): void;
   sweep?: () => void;
   renew?: (identity: TlsIdentity) => void;
 }
@@ -53,7 +54,8 @@ export async function listenMqtt(
   const server = createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect },
     (socket) => {
-      if (endpoint.admit(socket)) entrance.accept(socket);
+      const visitor = endpoint.admit(socket);
+      if (visitor !== null) entrance.accept(socket, visitor);
     },
   );
   await listen(server, options);
@@ -75,12 +77,12 @@ export async function listenMqtt(
 function layersOf(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
   const { tls, webSocket, meter, monotonic } = options;
   const upper = webSocket
-    ? createWebSocketLayer(options, (wire, address) => endpoint.take(wire, address, null))
+    ? createWebSocketLayer(options, (wire, visitor) => endpoint.take(wire, visitor, null))
     : null;
-  if (tls === null) return upper ?? { accept: (socket, address) => endpoint.take(socket, address, null) };
-  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, address, certificate) => {
-    if (upper === null) endpoint.take(socket, address, certificate);
-    else upper.accept(socket, address);
+  if (tls === null) return upper ?? { accept: (socket, visitor) => endpoint.take(socket, visitor, null) };
+  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, visitor, certificate) => {
+    if (upper === null) endpoint.take(socket, visitor, certificate);
+    else upper.accept(socket, visitor);
   });
   return {
     ...lower,

@@ -1,17 +1,17 @@
 import type { Socket } from "node:net";
-import { canonicalAddress } from "../../address-block.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import type { Proxies } from "../../proxies.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { readProxyHeader } from "./proxy-header.js";
 import { handshakeTimeoutMs } from "./tls.js";
+import type { Visitor } from "./visitor.js";
 
 /** Whether trusted proxies tell their clients' addresses by the PROXY protocol. */
 export type ProxyProtocol = "optional" | "required" | "off";
 
 /** Finds out whose connection it is. Nobody but a trusted proxy is asked for a header. */
 export interface ProxyLayer {
-  accept(socket: Socket): void;
+  accept(socket: Socket, visitor: Visitor): void;
   /** Cuts off those that take too long to say. */
   sweep(): void;
 }
@@ -26,19 +26,19 @@ export interface ProxyLayerDeps {
 
 interface Handshake {
   readonly since: number;
-  failure: HandshakeFailure;
+  readonly visitor: Visitor;
 }
 
-/** `next` takes each socket with the address of its client, from the first byte behind the header. */
+/** `next` takes each socket, its visitor with the address of its client, from the first byte behind the header. */
 export function createProxyLayer(
   { proxies, protocol, meter, monotonic }: ProxyLayerDeps,
-  next: (socket: Socket, address: string) => void,
+  next: (socket: Socket, visitor: Visitor) => void,
 ): ProxyLayer {
   const handshakes = new Map<Socket, Handshake>();
 
   function end(socket: Socket, failure: HandshakeFailure): void {
     const handshake = handshakes.get(socket);
-    if (handshake !== undefined) handshake.failure = failure;
+    if (handshake !== undefined) handshake.visitor.failure = failure;
     socket.destroy();
   }
 
@@ -46,7 +46,7 @@ export function createProxyLayer(
     const handshake = handshakes.get(this);
     if (handshake === undefined) return;
     leave(this);
-    count(meter.handshakesFailed, handshake.failure);
+    count(meter.handshakesFailed, handshake.visitor.failure);
   }
 
   function leave(socket: Socket): void {
@@ -55,9 +55,8 @@ export function createProxyLayer(
     meter.handshakesPending--;
   }
 
-  function ask(socket: Socket, proxy: string): void {
-    let address = proxy;
-    handshakes.set(socket, { since: monotonic(), failure: "lost" });
+  function ask(socket: Socket, visitor: Visitor): void {
+    handshakes.set(socket, { since: monotonic(), visitor });
     meter.handshakesPending++;
     socket.once("close", ended);
     socket.on("error", ignore);
@@ -68,21 +67,20 @@ export function createProxyLayer(
         if (header === "more") return null;
         if (header === "bad" || (header === "none" && protocol === "required")) end(socket, "proxy");
         if (typeof header === "string") return 0;
-        address = header.client ?? proxy;
+        if (header.client !== null) visitor.comesFrom(header.client);
         return header.length;
       },
       () => {
         leave(socket);
-        next(socket, address);
+        next(socket, visitor);
       },
     );
   }
 
   return {
-    accept: (socket) => {
-      const peer = canonicalAddress(socket.remoteAddress ?? "") ?? "";
-      if (protocol === "off" || !proxies.trusts(peer)) next(socket, peer);
-      else ask(socket, peer);
+    accept: (socket, visitor) => {
+      if (protocol === "off" || !proxies.trusts(visitor.address)) next(socket, visitor);
+      else ask(socket, visitor);
     },
     sweep: () => {
       const latest = monotonic() - handshakeTimeoutMs;

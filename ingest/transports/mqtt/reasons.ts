@@ -77,6 +77,7 @@ export const endings: Readonly<Record<EndReason, Ending>> = {
   blocked: ending(5, code.notAuthorized, code.notAuthorized, "the device is blocked"),
   client_id: ending(2, code.clientID, null, "the client id is not taken"),
   version: ending(1, code.unsupportedVersion, null, "MQTT 3.1, 3.1.1 and 5 are served"),
+  gave_way: ending(3, code.unavailable, code.busy, "another took its place: there are no more"),
   unavailable: ending(3, code.unavailable, code.busy, "nothing can be taken now"),
   fault: ending(3, code.unspecified, code.unspecified, "the service failed at a packet"),
   sessions: ending(3, code.quota, null, "the device has too many sessions"),

@@ -1,10 +1,12 @@
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
+import { addressBlock } from "../../address-block.js";
 import type { ClientCertificate } from "../../credentials.js";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createTurnstile } from "./turnstile.js";
+import type { Visitor } from "./visitor.js";
 
 /** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
 export type TlsSuites = "aead" | "compatible";
@@ -41,7 +43,7 @@ export interface TlsOffer {
 
 /** TLS on sockets that were accepted without reading from them. */
 export interface TlsLayer {
-  accept(socket: Socket, address: string): void;
+  accept(socket: Socket, visitor: Visitor): void;
   /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Cuts off handshakes that take too long. */
@@ -57,12 +59,15 @@ export const pressedTimeoutMs = 3000;
 
 interface Handshake {
   readonly socket: Socket;
+  /** As `endsOf` has them. */
+  readonly ends: string;
+  readonly visitor: Visitor;
+  /** Whom it is counted for. */
   readonly address: string;
   /** When it came; when its turn began. Milliseconds, monotonic. */
   since: number;
   /** Its ClientHello has come and its turn has begun. */
   begun: boolean;
-  failure: HandshakeFailure;
   readonly ended: () => void;
   /** While it waits for its turn: nobody has more to say than its ClientHello. */
   readonly watch: () => void;
@@ -71,9 +76,10 @@ interface Handshake {
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
   { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
-  next: (socket: TLSSocket, address: string, certificate: ClientCertificate | null) => void,
+  next: (socket: TLSSocket, visitor: Visitor, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
-  const handshakes = new Map<string, Handshake>();
+  const handshakes = new Set<Handshake>();
+  const byEnds = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
   const turnstile = createTurnstile<Handshake>(atOnce, (handshake) => {
     handshake.since = monotonic();
@@ -82,27 +88,28 @@ export function createTlsLayer(
     server.emit("connection", handshake.socket);
   });
 
-  function find(socket: Socket): [string, Handshake] | null {
-    const peer = peerOf(socket);
-    const handshake = peer === null ? undefined : handshakes.get(peer);
-    return peer === null || handshake === undefined ? null : [peer, handshake];
+  function find(socket: Socket): Handshake | undefined {
+    const ends = endsOf(socket);
+    return ends === null ? undefined : byEnds.get(ends);
   }
 
-  function leave(peer: string, handshake: Handshake): void {
-    handshakes.delete(peer);
+  function leave(handshake: Handshake): void {
+    handshakes.delete(handshake);
+    // Its peer may have come again from the same port, before we heard that this one is gone.
+    if (byEnds.get(handshake.ends) === handshake) byEnds.delete(handshake.ends);
     handshake.socket.off("close", handshake.ended);
     meter.handshakesPending--;
     turnstile.leave(handshake);
   }
 
   function fail(handshake: Handshake, failure: HandshakeFailure): void {
-    handshake.failure = failure;
+    handshake.visitor.failure = failure;
     handshake.socket.destroy();
   }
 
   server.on("secureConnection", (socket) => {
-    const [peer, handshake] = find(socket) ?? [];
-    if (peer === undefined || handshake === undefined) return void socket.destroy();
+    const handshake = find(socket);
+    if (handshake === undefined) return void socket.destroy();
     let certificate: ClientCertificate | null = null;
     try {
       if (mutual) certificate = certificateOf(socket);
@@ -110,32 +117,37 @@ export function createTlsLayer(
       // One that OpenSSL takes and Node cannot read proves nothing.
     }
     if (mutual && certificate === null) {
-      handshake.failure = "certificate";
+      handshake.visitor.failure = "certificate";
       return void socket.destroy();
     }
-    leave(peer, handshake);
-    next(socket, handshake.address, certificate);
+    leave(handshake);
+    next(socket, handshake.visitor, certificate);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
-    const [, handshake] = find(socket) ?? [];
-    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.failure = "tls";
+    const handshake = find(socket);
+    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.visitor.failure = "tls";
     socket.destroy();
   });
 
   return {
-    accept: (socket, address) => {
-      const peer = peerOf(socket);
-      if (peer === null) return void socket.destroy();
+    accept: (socket, visitor) => {
+      const ends = endsOf(socket);
+      if (ends === null) {
+        count(meter.handshakesFailed, "lost");
+        return void socket.destroy();
+      }
+      const address = addressBlock(visitor.address);
       const ended = (): void => {
-        count(meter.handshakesFailed, handshake.failure);
-        leave(peer, handshake);
+        count(meter.handshakesFailed, visitor.failure);
+        leave(handshake);
       };
       const watch = (): void => {
         if (socket.readableLength > helloBytesMax) fail(handshake, "tls");
       };
-      const begin = { since: monotonic(), begun: false, failure: "lost" as const };
-      const handshake: Handshake = { socket, address, ...begin, ended, watch };
-      handshakes.set(peer, handshake);
+      const begin = { since: monotonic(), begun: false };
+      const handshake: Handshake = { socket, ends, visitor, address, ...begin, ended, watch };
+      handshakes.add(handshake);
+      byEnds.set(ends, handshake);
       meter.handshakesPending++;
       socket.once("close", ended);
       socket.on("error", ignore);
@@ -153,10 +165,10 @@ export function createTlsLayer(
     sweep: () => {
       const now = monotonic();
       const { leastHeld } = turnstile;
-      for (const handshake of handshakes.values()) {
+      for (const handshake of handshakes) {
         const { address, since, begun } = handshake;
-        // Slow ones stay as long as nobody with fewer waits: NATs and far networks are no attack.
-        const isPressed = begun && turnstile.held(address) >= leastHeld;
+        // Slow ones stay as long as no address with fewer waits: NATs and far networks are no attack.
+        const isPressed = begun && turnstile.held(address) > leastHeld;
         if (now - since >= (isPressed ? pressedTimeoutMs : handshakeTimeoutMs)) fail(handshake, "timeout");
       }
     },
@@ -187,9 +199,12 @@ function demands(mutual: boolean): TlsOptions {
   return mutual ? { requestCert: true, rejectUnauthorized: false } : {};
 }
 
-/** Node does not tell which socket a TLS socket runs over; the peer's address and port do. */
-function peerOf({ remoteAddress, remotePort }: Socket): string | null {
-  return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort}`;
+/**
+ * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do, of which a peer may
+ * use one of its own for several of ours. Null for a socket that is gone already.
+ */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {
+  return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 /** Their dates are for CONNECT to judge, which knows whose they are. */

@@ -5,12 +5,12 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { count, type HandshakeFailure, type Meter } from "../../meter.js";
 import type { Proxies, ProxyHeaders } from "../../proxies.js";
 import { handshakeTimeoutMs } from "./tls.js";
+import type { Visitor } from "./visitor.js";
 import { type Wire, WireError } from "./wire.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
 export interface WebSocketLayer {
-  /** With the address that it comes from, as far as its lower layers know. */
-  accept(socket: Socket, address: string): void;
+  accept(socket: Socket, visitor: Visitor): void;
   /** Cuts off handshakes that take too long. */
   sweep(): void;
 }
@@ -25,8 +25,7 @@ const pongBytesMax = 64 * 1024;
 
 interface Handshake {
   readonly since: number;
-  readonly address: string;
-  failure: HandshakeFailure;
+  readonly visitor: Visitor;
 }
 
 export interface WebSocketLayerDeps {
@@ -41,7 +40,7 @@ export interface WebSocketLayerDeps {
 
 export function createWebSocketLayer(
   { proxies, meter, monotonic, frameBytesMax }: WebSocketLayerDeps,
-  next: (wire: Wire, address: string) => void,
+  next: (wire: Wire, visitor: Visitor) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
   const options = {
@@ -62,14 +61,14 @@ export function createWebSocketLayer(
 
   function fail(socket: Duplex, failure: HandshakeFailure): void {
     const handshake = handshakes.get(socket);
-    if (handshake !== undefined) handshake.failure = failure;
+    if (handshake !== undefined) handshake.visitor.failure = failure;
   }
 
   function ended(this: Duplex): void {
     const handshake = handshakes.get(this);
     if (handshake === undefined) return;
     leave(this);
-    count(meter.handshakesFailed, handshake.failure);
+    count(meter.handshakesFailed, handshake.visitor.failure);
   }
 
   function leave(socket: Duplex): void {
@@ -89,15 +88,17 @@ export function createWebSocketLayer(
       return void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     }
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const address = proxies.clientOf(handshakes.get(socket)?.address ?? "", toldBy(request));
+      const { visitor } = handshakes.get(socket) ?? {};
+      if (visitor === undefined) return webSocket.terminate();
       leave(socket);
-      next(new WebSocketWire(webSocket), address);
+      visitor.comesFrom(proxies.clientOf(visitor.address, toldBy(request)));
+      next(new WebSocketWire(webSocket), visitor);
     });
   });
 
   return {
-    accept: (socket, address) => {
-      handshakes.set(socket, { since: monotonic(), address, failure: "lost" });
+    accept: (socket, visitor) => {
+      handshakes.set(socket, { since: monotonic(), visitor });
       meter.handshakesPending++;
       socket.once("close", ended);
       // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
@@ -108,7 +109,7 @@ export function createWebSocketLayer(
       const latest = monotonic() - handshakeTimeoutMs;
       for (const [socket, handshake] of handshakes) {
         if (handshake.since > latest) continue;
-        handshake.failure = "timeout";
+        handshake.visitor.failure = "timeout";
         socket.destroy();
       }
     },
