@@ -56,6 +56,8 @@ export interface Config {
   readonly changeRetentionDays: number;
   /** Of one tenant in the log of changes. */
   readonly changeRowsMax: number;
+  /** Bytes of the log of changes that one tenant may have. */
+  readonly changeLogBytes: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
   /** That the formulas of one answer may compute for. */
@@ -193,6 +195,7 @@ const schema = z.object({
   OLDEST_TIME: oldestTime.prefault("1684-08-01"),
   CHANGE_RETENTION_DAYS: whole(1, 36_500).prefault(String(365)),
   CHANGE_ROWS_MAX: whole(1000, 1e9).prefault(String(1_000_000)),
+  CHANGE_LOG_BYTES: bytes.prefault(String(2 ** 30)),
   IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
   FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
   LIBSQL_URL: z.string().min(1).optional(),
@@ -269,6 +272,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     oldestTime: env.OLDEST_TIME,
     changeRetentionDays: env.CHANGE_RETENTION_DAYS,
     changeRowsMax: env.CHANGE_ROWS_MAX,
+    changeLogBytes: env.CHANGE_LOG_BYTES,
     importBytesMax: env.IMPORT_BYTES_MAX,
     formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:

@@ -1,5 +1,6 @@
 import { rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { Transform } from "node:stream";
 import { StoreError } from "../store/errors.js";
 import { createShares, type Shares } from "../store/shares.js";
 import { ApiError } from "./http/errors.js";
@@ -123,4 +124,17 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
     },
     held: shares.held,
   };
+}
+
+/** Ends the stream where whoever it is written for, or the disk, has no more room. */
+export function guarded(room: DiskClaim): Transform {
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      room.grow(chunk.length).then(() => done(null, chunk), done);
+    },
+    flush: (done) => {
+      room.settle();
+      done();
+    },
+  });
 }

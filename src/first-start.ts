@@ -8,7 +8,8 @@ import { hashChosen, hashGenerated, verifySecret } from "../store/secrets.js";
 import { createTenant, findTenant, listTenants, type Tenant } from "../store/tenants.js";
 import { findUser, type User } from "../store/users.js";
 import type { Config } from "./config.js";
-import type { ChosenSecret } from "./http/auth.js";
+import type { Caller, ChosenSecret } from "./http/auth.js";
+import { payerOf } from "./http/password-fields.js";
 import { replaceFile } from "./replace-file.js";
 
 export interface FirstCredentials {
@@ -77,16 +78,21 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** A tenant and its first user. */
+/**
+ * A tenant and its first user.
+ *
+ * @param caller the administrator who makes it, in his tenant's turns; absent: a start
+ */
 export async function createTenantWithAdmin(
   db: Db,
   now: number,
   tenantName: string,
   username: string,
   password: string,
+  caller?: Caller,
 ): Promise<{ tenant: Tenant; admin: User }> {
-  const passwordHash = await hashChosen(password);
-  const tenant = await createTenant(db, now, tenantName, { username, passwordHash, role: "admin" });
+  const passwordHash = await hashChosen(password, caller && payerOf(caller));
+  const tenant = await createTenant(db, now, tenantName, { username, passwordHash, role: "admin" }, caller);
   const admin = await findUser(db, username);
   if (admin === undefined) throw new Error("cannot read the user just made");
   return { tenant, admin };

@@ -63,7 +63,7 @@ const reserveMs = 2000;
 const checksMs = 30_000;
 const controlLogsMs = 60_000;
 const alertsMs = 300_000;
-const changesMs = 60_000;
+const changesMs = 10_000;
 const clockMs = 1000;
 /** Rows of one delete, and deletes of one round. */
 const controlLogsPerStep = 1000;
@@ -73,11 +73,14 @@ const dayMs = 86_400_000;
 
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let backlogFull = false;
+  let closing = false;
   const removals = createRemovals(deps);
   const dropChanges = createChangeRetention(deps.db, {
     days: deps.config.changeRetentionDays,
     rowsOfTenantMax: deps.config.changeRowsMax,
+    bytesOfTenantMax: deps.config.changeLogBytes,
     followed: deps.followed,
+    isClosing: () => closing,
   });
   const jobs = [
     every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
@@ -112,6 +115,7 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
     },
     removals: removals.counts,
     close: async () => {
+      closing = true;
       removals.stop();
       await Promise.all(jobs.map((job) => job.stop()));
       await deps.presence.save().catch(() => undefined);

@@ -1,5 +1,6 @@
 import { type Actor, changed, deleteStatements } from "./changes.js";
 import type { Db } from "./db.js";
+import { stillAdmin } from "./standing.js";
 import { getRow, insertInto, type Listing, listRows, type Page, type PageRequest, time } from "./table.js";
 import type { Role } from "./users.js";
 
@@ -50,13 +51,15 @@ export function findApiKey(db: Db, appID: string): Promise<ApiKey | undefined> {
 
 export type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "role" | "expiresAt">;
 
+/** @throws StoreError DENIED if the actor may not any more */
 export async function createApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<ApiKey> {
   const { secretHash: _, ...shown } = input;
   const results = await db.write([
+    ...stillAdmin(actor),
     insertInto("api_key", { tenant: actor.tenant, ...input, createAt: now }),
     changed(actor, now, "create", "api_key", null, shown),
   ]);
-  return getApiKey(db, actor.tenant, Number(results[0]?.lastInsertRowid));
+  return getApiKey(db, actor.tenant, Number(results.at(-2)?.lastInsertRowid));
 }
 
 /** The key that the operator chose by configuration: made, or changed to what it is now. */
@@ -89,5 +92,5 @@ export async function removeApiKeys(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write(deleteStatements("api_key", actor, now, ids));
+  await db.write([...stillAdmin(actor), ...deleteStatements("api_key", actor, now, ids)]);
 }

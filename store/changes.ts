@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
 import { bytesOf } from "./page-bytes.js";
+import type { Credential } from "./standing.js";
 import {
   deleteRows,
   insertInto,
@@ -19,6 +20,8 @@ export interface Actor {
   readonly tenant: number;
   readonly userIntID: number | null;
   readonly username: string | null;
+  /** What the caller came in by; absent where the service itself acts. */
+  readonly credential?: Credential;
 }
 
 export interface Change {

@@ -145,6 +145,9 @@ function toStoreError(error: unknown): unknown {
   if (message.includes("FOREIGN KEY constraint failed")) {
     return new StoreError("REFERENCED", "cannot change the record: other records refer to it");
   }
+  if (message.includes("STANDING constraint failed")) {
+    return new StoreError("DENIED", "missing or wrong credentials", { token: "is none any more" });
+  }
   if (message.includes("ADMIN constraint failed")) {
     return new StoreError("REFERENCED", "cannot change the user: the tenant must keep an admin");
   }

@@ -7,7 +7,8 @@ export type StoreErrorCode =
   | "NOT_FOUND"
   | "LIMIT" // a named bound was exceeded
   | "CORRUPT" // what is on disk cannot be read
-  | "INVALID"; // the caller's input
+  | "INVALID" // the caller's input
+  | "DENIED"; // what the caller had shown holds no longer
 
 export class StoreError extends Error {
   constructor(

@@ -8,12 +8,12 @@ import type { Part } from "./embedded/catalog-schema.js";
 import { asStoreError } from "./embedded/failures.js";
 import type { Gap } from "./embedded/gaps.js";
 import { createHandles } from "./embedded/handles.js";
-import { leftOf } from "./embedded/leaving.js";
 import { isStorable, nameOfDevice, type RemovedScope } from "./embedded/names.js";
 import type { WriterCalls, WriterEvent, WriterOptions } from "./embedded/protocol.js";
-import { createQuestions } from "./embedded/questions.js";
+import { createQuestions, placesPerReader } from "./embedded/questions.js";
 import { createReaders } from "./embedded/readers.js";
 import { StoreError } from "./errors.js";
+import { createQuerySlots } from "./query-slots.js";
 import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "./series.js";
 import { threadLimits } from "./thread-limits.js";
 
@@ -114,7 +114,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     return refused;
   }
 
-  const deps = { handles, ask, readers };
+  const slots = createQuerySlots(placesPerReader * Math.max(1, readersMax));
+  const deps = { handles, ask, readers, slots };
 
   async function remove(scopes: readonly RemovedScope[]): Promise<void> {
     await ask("remove", scopes.filter(isStorable));
@@ -155,7 +156,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
       await ask("flush", null);
     },
     ...createQuestions(deps, null),
-    under: (signal) => createQuestions(deps, leftOf(signal)),
+    under: (signal) => createQuestions(deps, signal),
     whichHavePoints,
     removeDevices: (devices) =>
       remove(devices.map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID }))),

@@ -1,6 +1,5 @@
 import type { Db } from "./db.js";
-import { insertInto } from "./table.js";
-import type { Role } from "./users.js";
+import type { Role, User } from "./users.js";
 
 /** A login of a user, named by the hash of its bearer token. */
 export interface LoginSession {
@@ -13,14 +12,28 @@ export interface LoginSession {
   readonly expiresAt: number;
 }
 
+/**
+ * A session of the user who was verified, if he is still that user: with a new password, with another role or deleted
+ * since, he gets none. Whether there is one.
+ *
+ * @param times milliseconds since 1970
+ */
 export async function createSession(
   db: Db,
-  input: { tenant: number; userIntID: number; tokenHash: string; expiresAt: number; createAt: number },
-): Promise<void> {
-  await db.write([
-    { sql: "delete from session where expiresAt < ?", args: [input.createAt - expiredKeptMs] },
-    insertInto("session", input),
+  user: Pick<User, "id" | "passwordHash" | "role">,
+  tokenHash: string,
+  times: { readonly createAt: number; readonly expiresAt: number },
+): Promise<boolean> {
+  const { id, passwordHash, role } = user;
+  const results = await db.write([
+    { sql: "delete from session where expiresAt < ?", args: [times.createAt - expiredKeptMs] },
+    {
+      sql: `insert into session (tenant, userIntID, tokenHash, expiresAt, createAt)
+        select tenant, id, ?, ?, ? from user where id = ? and passwordHash = ? and role = ?`,
+      args: [tokenHash, times.expiresAt, times.createAt, id, passwordHash, role],
+    },
   ]);
+  return results.at(-1)?.rowsAffected === 1;
 }
 
 /** An expired session is told apart from an unknown token for this long. */

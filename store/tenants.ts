@@ -1,5 +1,7 @@
+import type { Actor } from "./changes.js";
 import type { Db, Statement } from "./db.js";
 import { newTenantID } from "./ids.js";
+import { stillAdmin } from "./standing.js";
 import { insertInto } from "./table.js";
 import type { NewUser } from "./users.js";
 
@@ -18,14 +20,21 @@ export function listTenants(db: Db): Promise<Tenant[]> {
   return db.all<Tenant>("select * from tenant order by id");
 }
 
-/** A tenant and, where given, its first user: both or neither. @throws StoreError CONFLICT on tenantName, username */
+/**
+ * A tenant and, where given, its first user: both or neither.
+ *
+ * @param actor the administrator who makes it; absent: the service itself
+ * @throws StoreError CONFLICT on tenantName, username; DENIED if the actor may not any more
+ */
 export async function createTenant(
   db: Db,
   now: number,
   tenantName: string,
   admin?: NewUser,
+  actor?: Actor,
 ): Promise<Tenant> {
   await db.write([
+    ...(actor === undefined ? [] : stillAdmin(actor)),
     insertInto("tenant", { tenantID: newTenantID(), tenantName, createAt: now }),
     {
       sql: `insert into change (tenant, at, action, entity, recordID, detail)

@@ -1,6 +1,7 @@
 import { type Actor, changed, deleteStatements, differing } from "./changes.js";
 import type { Db, Statement } from "./db.js";
 import { StoreError } from "./errors.js";
+import { stillAdmin, stillPassword } from "./standing.js";
 import {
   getRow,
   insertInto,
@@ -59,13 +60,14 @@ export interface NewUser {
   readonly role: Role;
 }
 
-/** @throws StoreError CONFLICT on username */
+/** @throws StoreError CONFLICT on username, DENIED if the actor may not any more */
 export async function createUser(db: Db, actor: Actor, now: number, input: NewUser): Promise<User> {
   const results = await db.write([
+    ...stillAdmin(actor),
     insertInto("user", { tenant: actor.tenant, ...input, createAt: now }),
     changed(actor, now, "create", "user", null, { username: input.username, role: input.role }),
   ]);
-  return getUser(db, actor.tenant, Number(results[0]?.lastInsertRowid));
+  return getUser(db, actor.tenant, Number(results.at(-2)?.lastInsertRowid));
 }
 
 export interface UserEdit {
@@ -73,26 +75,33 @@ export interface UserEdit {
   readonly role?: Role;
 }
 
-/** What becomes of the user's other credentials. */
+/** What becomes of the user's other credentials, and on what condition. */
 export interface Aftermath {
+  /** Who edits himself has shown the password of this hash; absent: an administrator edits. */
+  readonly shown?: string;
   /** The session that may go on where the others end, by its token's hash. */
   readonly staying?: string;
   /** The API keys of the user go. */
   readonly revokesApiKeys?: boolean;
 }
 
-/** A new password or another role ends the user's sessions. @throws StoreError REFERENCED for the last admin's role */
+/**
+ * A new password or another role ends the user's sessions.
+ *
+ * @throws StoreError REFERENCED for the last admin's role, DENIED if the actor may not any more
+ */
 export async function updateUser(
   db: Db,
   actor: Actor,
   now: number,
   id: number,
   input: UserEdit,
-  { staying = "", revokesApiKeys = false }: Aftermath = {},
+  { shown, staying = "", revokesApiKeys = false }: Aftermath = {},
 ): Promise<User> {
   const edit = differing(await getUser(db, actor.tenant, id), input);
   const isAnother = Object.keys(edit).length > 0;
   await db.write([
+    ...(shown === undefined ? stillAdmin(actor) : [stillPassword(id, shown)]),
     updateRow("user", actor.tenant, id, { ...edit, updateAt: now }),
     ...(isAnother
       ? [{ sql: "delete from session where userIntID = ? and tokenHash <> ?", args: [id, staying] }]
@@ -121,7 +130,7 @@ function deleteKeysOf({ tenant, userIntID, username }: Actor, now: number, user:
 /** Their sessions and API keys go with them. @throws StoreError REFERENCED if no admin would be left */
 export async function removeUsers(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   try {
-    await db.write(deleteStatements("user", actor, now, ids));
+    await db.write([...stillAdmin(actor), ...deleteStatements("user", actor, now, ids)]);
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "REFERENCED")) throw error;
     throw new StoreError("REFERENCED", "cannot delete the user: the tenant must keep an admin");

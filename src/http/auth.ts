@@ -8,6 +8,7 @@ import { hasControls } from "../../store/control-characters.js";
 import type { Db } from "../../store/db.js";
 import { hashGenerated, isSlow, verifySecret } from "../../store/secrets.js";
 import { findSession } from "../../store/sessions.js";
+import type { Credential } from "../../store/standing.js";
 import type { Role } from "../../store/users.js";
 import { ApiError } from "./errors.js";
 import { createPasswords, freeFailures, type Passwords, waitsFor } from "./passwords.js";
@@ -19,6 +20,7 @@ export interface Caller extends Actor {
   readonly userIntID: number;
   readonly username: string;
   readonly role: Role;
+  readonly credential: Credential;
 }
 
 /** What a route asks of its caller. */
@@ -48,10 +50,7 @@ export function mayCall(role: Role, access: Access): boolean {
 }
 
 /** Whose credentials are no longer what they were: those of a user, one API key, or one session by its token's hash. */
-export type Forgotten =
-  | { readonly user: number }
-  | { readonly apiKey: number }
-  | { readonly session: string };
+export type Forgotten = { readonly user: number } | Credential;
 
 export interface Authenticator {
   /** @throws ApiError AUTH_FAILED, LOGIN_REQUIRED, TOO_MANY_REQUESTS */
@@ -78,9 +77,6 @@ interface Verified {
   readonly until: number;
   /** Its own end, milliseconds since 1970; infinite without one. */
   readonly expiresAt: number;
-  /** The API key, or the session, that it was verified by. */
-  readonly apiKey: number | null;
-  readonly session: string | null;
 }
 
 interface Verifying {
@@ -111,13 +107,12 @@ export function createAuthenticator(
     if (found === undefined || !(await isRight(appSecret, found.secretHash, address)))
       throw wrongKey(address);
     if (found.expiresAt !== null && found.expiresAt <= now()) throw denied();
-    const { tenant, tenantID, userIntID, username } = found;
+    const { id: apiKey, tenant, tenantID, userIntID, username } = found;
+    const role = lowerOf(found.role, found.userRole);
     return {
-      caller: { tenant, tenantID, userIntID, username, role: lowerOf(found.role, found.userRole) },
+      caller: { tenant, tenantID, userIntID, username, role, credential: { apiKey } },
       until: monotonic() + rememberedMs,
       expiresAt: found.expiresAt ?? Number.POSITIVE_INFINITY,
-      apiKey: found.id,
-      session: null,
     };
   }
 
@@ -155,11 +150,9 @@ export function createAuthenticator(
     }
     const { tenant, tenantID, userIntID, username, role } = found;
     return {
-      caller: { tenant, tenantID, userIntID, username, role },
+      caller: { tenant, tenantID, userIntID, username, role, credential: { session } },
       until: monotonic() + rememberedMs,
       expiresAt: found.expiresAt,
-      apiKey: null,
-      session,
     };
   }
 
@@ -169,13 +162,22 @@ export function createAuthenticator(
     remembered.set(digest, verified);
   }
 
+  /** What was forgotten meanwhile may have been read before: it is asked for again, for whoever has joined since. */
+  async function verifyAnew(authorization: string, address: string, missed: Forgotten[]): Promise<Verified> {
+    for (;;) {
+      const found = await verify(authorization, address);
+      if (!missed.some((of) => isOf(found, of))) return found;
+      missed.length = 0;
+    }
+  }
+
   /** Requests that come together with one credential are verified once. */
   function verifyOnce(digest: string, authorization: string, address: string): Verifying {
     const missed: Forgotten[] = [];
-    const verified = verify(authorization, address).then(
+    const verified = verifyAnew(authorization, address, missed).then(
       (found) => {
         underWay.delete(digest);
-        if (!missed.some((of) => isOf(found, of))) remember(digest, found);
+        remember(digest, found);
         return found;
       },
       (error: unknown) => {
@@ -206,9 +208,10 @@ export function createAuthenticator(
   };
 }
 
-function isOf({ caller, apiKey, session }: Verified, of: Forgotten): boolean {
-  if ("user" in of) return caller.userIntID === of.user;
-  return "apiKey" in of ? apiKey === of.apiKey : session === of.session;
+function isOf({ caller: { userIntID, credential } }: Verified, of: Forgotten): boolean {
+  if ("user" in of) return userIntID === of.user;
+  if ("apiKey" in of) return "apiKey" in credential && credential.apiKey === of.apiKey;
+  return "session" in credential && credential.session === of.session;
 }
 
 /** A key may do what the lower of its own and its user's role may. */

@@ -48,6 +48,7 @@ const storeCodes: Readonly<Record<StoreErrorCode, ErrorCode>> = {
   LIMIT: "PARAMETER_INVALID",
   CORRUPT: "INTERNAL_ERROR",
   INVALID: "PARAMETER_INVALID",
+  DENIED: "AUTH_FAILED",
 };
 
 const retryAfterSeconds = "5";
@@ -64,7 +65,8 @@ export function toApiError(error: unknown): ApiError {
     if (error.code === "MISMATCH") return new ApiError(errorCode, error.message, error.fields, headers);
     return new ApiError(errorCode, "the service cannot do this now, try again later", {}, headers);
   }
-  return new ApiError(errorCode, error.message, error.fields);
+  const headers = errorCode === "AUTH_FAILED" ? { "WWW-Authenticate": "Bearer" } : {};
+  return new ApiError(errorCode, error.message, error.fields, headers);
 }
 
 export function invalid(errors: Readonly<Record<string, string>>): ApiError {

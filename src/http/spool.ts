@@ -1,8 +1,8 @@
 import { createWriteStream } from "node:fs";
-import { Readable, Transform } from "node:stream";
+import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { type DiskClaim, diskFull } from "../disk-space.js";
+import { type DiskClaim, diskFull, guarded } from "../disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 
@@ -56,17 +56,4 @@ function unpackers(encoding: string | null): Transform[] {
   if (encoding === null || encoding === "" || encoding === "identity") return [];
   if (encoding.trim().toLowerCase() === "gzip") return [createGunzip()];
   throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the Content-Encoding must be gzip or none");
-}
-
-/** Ends the stream where its sender's tenant, or the disk, has no more room. */
-export function guarded(room: DiskClaim): Transform {
-  return new Transform({
-    transform: (chunk: Buffer, _, done) => {
-      room.grow(chunk.length).then(() => done(null, chunk), done);
-    },
-    flush: (done) => {
-      room.settle();
-      done();
-    },
-  });
 }

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { withoutControls } from "../../store/control-characters.js";
+import { StoreError } from "../../store/errors.js";
 import { newSecret } from "../../store/ids.js";
 import { hashChosen, hashGenerated } from "../../store/secrets.js";
 import { createSession, removeSession } from "../../store/sessions.js";
@@ -33,19 +34,15 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       errors: ["AUTH_FAILED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
       handle: async ({ body, address }) => {
         const user = await authenticator.passwords.check(body.username, body.password, address);
-        if (user === null) {
-          throw new ApiError("AUTH_FAILED", "unknown user or wrong password", { token: "missing or wrong" });
-        }
         const token = newSecret();
         const createAt = now();
         const expiresAt = createAt + sessionMs;
-        await createSession(db, {
-          tenant: user.tenant,
-          userIntID: user.id,
-          tokenHash: hashGenerated(token),
-          expiresAt,
-          createAt,
-        });
+        if (
+          user === null ||
+          !(await createSession(db, user, hashGenerated(token), { createAt, expiresAt }))
+        ) {
+          throw new ApiError("AUTH_FAILED", "unknown user or wrong password", { token: "missing or wrong" });
+        }
         const { username, tenantID, role } = user;
         return {
           status: 201,
@@ -82,10 +79,14 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
       errors: ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body, request, address }) => {
         const user = await authenticator.passwords.check(caller.username, body.password, address);
-        if (user === null) throw invalid({ password: "is not the present one" });
+        if (user === null) throw notPresent();
         const passwordHash = await hashChosen(body.newPassword, payerOf(caller));
-        const aftermath = { staying: sessionOf(request), revokesApiKeys: body.revokeApiKeys };
-        await updateUser(db, caller, now(), caller.userIntID, { passwordHash }, aftermath);
+        const aftermath = {
+          ...{ shown: user.passwordHash, staying: sessionOf(request), revokesApiKeys: body.revokeApiKeys },
+        };
+        await updateUser(db, caller, now(), user.id, { passwordHash }, aftermath).catch((error: unknown) => {
+          throw error instanceof StoreError && error.code === "DENIED" ? notPresent() : error;
+        });
         authenticator.forget({ user: caller.userIntID });
         return { status: 204 };
       },
@@ -104,6 +105,8 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
     }),
   ];
 }
+
+const notPresent = () => invalid({ password: "is not the present one" });
 
 /** What a session is stored under; nothing is under that of an API key. */
 function sessionOf(request: Request): string {

@@ -44,7 +44,7 @@ export function tenantRoutes({ db, now, stamp }: AppDeps): Route[] {
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
         const password = newSecret();
-        const made = await createTenantWithAdmin(db, now(), body.tenantName, body.username, password);
+        const made = await createTenantWithAdmin(db, now(), body.tenantName, body.username, password, caller);
         return { status: 201, body: { ...view(made.tenant, stamp), username: body.username, password } };
       },
     }),

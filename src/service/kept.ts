@@ -16,15 +16,15 @@ import { existingDevices } from "../../store/device-access.js";
 import { lastIngestedID } from "../../store/device-ingest.js";
 import { type EventLog, openEventLog } from "../../store/events.js";
 import { type Journal, openJournal } from "../../store/journal.js";
-import { decodeRecord, type JournalRecord, peekRecord } from "../../store/journal-record.js";
 import type { SeriesStore } from "../../store/series.js";
-import { openSessionStore, type SavedRows } from "../../store/session-store.js";
+import { openSessionStore } from "../../store/session-store.js";
 import type { Config } from "../config.js";
 import { createReceipts, type Receipts } from "../control/receipts.js";
 import type { Logger } from "../log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
 import type { Faults } from "./faults.js";
+import { sessionContextOf } from "./session-context.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
 export interface Kept {
@@ -111,10 +111,7 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
   await events.attach(journal);
   const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
 
-  const narrow = deps.aside.narrow("sessions", async (record) => ({
-    saved: savedOf(await store.load(), record.device),
-    before: await recordsOf(journal, await store.savedID(), record),
-  }));
+  const narrow = deps.aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
   const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
   const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow }, bounds);
   deps.aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
@@ -163,41 +160,6 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
       store.close();
     },
   };
-}
-
-/** The rows of one device. */
-function savedOf({ sessions, messages, retained, wills }: SavedRows, device: number): SavedRows {
-  const isOwn = (row: { readonly device: number }): boolean => row.device === device;
-  return {
-    ...{ sessions: sessions.filter(isOwn), messages: messages.filter(isOwn) },
-    ...{ retained: retained.filter(isOwn), wills: wills.filter(isOwn) },
-  };
-}
-
-/** What the journal holds of the record's device behind `afterID` and before it. */
-async function recordsOf(
-  journal: Journal,
-  afterID: number,
-  { id, device }: JournalRecord,
-): Promise<JournalRecord[]> {
-  const found: JournalRecord[] = [];
-  const reader = await journal.read(afterID);
-  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
-    for (const at of batch.offsets) {
-      const peeked = peekRecord(batch.buffer, at);
-      if (peeked.id >= id) break;
-      if (peeked.device === device) found.push(copyOf(decodeRecord(batch.buffer, at, batch.topics)));
-    }
-    if (reader.lastID >= id) break;
-  }
-  await reader.close();
-  return found;
-}
-
-/** The reader's buffer is filled again. */
-function copyOf(record: JournalRecord): JournalRecord {
-  const { extra, payload } = record;
-  return { ...record, extra: extra && Uint8Array.from(extra), payload: Uint8Array.from(payload) };
 }
 
 /** Journal ids that effects elsewhere stand for. */

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
+import { guarded } from "../disk-space.js";
 import { guardFormula, unguardFormula } from "./formula-guard.js";
 import {
   type Cell,
@@ -17,8 +18,9 @@ import {
 export const csvFile: TableFormat = {
   type: "text/csv; charset=utf-8",
   extension: "csv",
-  write: async (path, header, rows) => {
-    await pipeline(Readable.from(lines(header, rows)), createWriteStream(path));
+  write: async (path, header, rows, room) => {
+    const through = room === undefined ? [] : [guarded(room)];
+    await pipeline([Readable.from(lines(header, rows)), ...through, createWriteStream(path)]);
   },
   read: readCsv,
 };

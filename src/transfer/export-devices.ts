@@ -1,10 +1,8 @@
-import { dirname } from "node:path";
 import { type ExportedDevice, readDevices } from "../../store/device-export.js";
-import { spareBytes } from "../disk-space.js";
 import { cellsOf, columnNames } from "./device-columns.js";
 import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
-import { type ExportJob, JobFailure, type TransferContext } from "./transfer-job.js";
+import type { ExportJob, TransferContext } from "./transfer-job.js";
 
 /** Few, for a device's JSON fields may take a thousand times the memory of an ordinary device. */
 const devicesPerRead = 100;
@@ -19,9 +17,6 @@ export async function exportDevices(job: ExportJob, context: TransferContext): P
     let last = 0;
     for (;;) {
       context.checkStop();
-      if ((await spareBytes(dirname(job.path), job.freeBytesMin)) <= 0) {
-        throw new JobFailure("the disk is too full for the file", false);
-      }
       const some: ExportedDevice[] = await reading.after(last, devicesPerRead);
       for (const device of some) yield cellsOf(device);
       last = some.at(-1)?.id ?? last;
@@ -30,6 +25,6 @@ export async function exportDevices(job: ExportJob, context: TransferContext): P
       if (some.length < devicesPerRead) return;
     }
   }
-  await formats[job.format].write(job.path, columnNames, rows());
+  await formats[job.format].write(job.path, columnNames, rows(), context.room);
   return written;
 }

@@ -1,6 +1,7 @@
 import { openStaging, type RowConflict, type StagedDevice, type Staging } from "../../store/device-import.js";
 import { StoreError } from "../../store/errors.js";
 import { taskEnded } from "../../store/tasks.js";
+import type { DiskClaim } from "../disk-space.js";
 import { type ColumnName, readHeader } from "./device-columns.js";
 import { formats } from "./formats.js";
 import { createRowChecker, type RowChecker } from "./import-rows.js";
@@ -47,7 +48,7 @@ async function importThrough(staging: Staging, job: ImportJob, context: Transfer
   }
   context.progress(steps.links);
   await noteConflicts(staging, errors);
-  await failIfAny(errors, job);
+  await failIfAny(errors, job, context.room);
   context.progress(steps.conflicts);
   context.checkStop();
   const now = context.now();
@@ -58,7 +59,7 @@ async function importThrough(staging: Staging, job: ImportJob, context: Transfer
     if (!(error instanceof StoreError)) throw error;
     // Somebody was faster: what is taken now has a row and a name.
     await noteConflicts(staging, errors);
-    await failIfAny(errors, job);
+    await failIfAny(errors, job, context.room);
     throw new JobFailure(error.message, false);
   }
   return count;
@@ -113,10 +114,17 @@ async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void>
   for (const { row, field, error } of found) errors.add(row, field, error);
 }
 
-async function failIfAny(errors: RowErrors, job: ImportJob): Promise<void> {
+async function failIfAny(errors: RowErrors, job: ImportJob, room: DiskClaim): Promise<void> {
   if (errors.count === 0) return;
-  await writeErrors(job.errorsPath, errors);
-  throw new JobFailure(summaryOf(errors), true);
+  // Where there is no room for the list, the summary still says what is wrong.
+  const listed = await writeErrors(job.errorsPath, errors, room).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof JobFailure) return false;
+      throw error;
+    },
+  );
+  throw new JobFailure(summaryOf(errors), listed);
 }
 
 /** Rows on a circle of parents, each circle's rows all named. */

@@ -42,13 +42,13 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
       const { format, filters, codesB } = task.input as ExportInput;
       const file = `devices-${task.id}.${format}`;
       const selection = { tenant: task.tenant, filters, codesB };
-      const { freeBytesMin } = deps.config;
-      const job: TransferJob = { kind: "export", selection, format, path: join(dir, file), freeBytesMin };
+      const job: TransferJob = { kind: "export", selection, format, path: join(dir, file) };
       try {
-        return { msg: { export_success_num: await run(deps, context, job) }, file };
+        return { msg: { export_success_num: await run(deps, context, job, file) }, file };
       } catch (error) {
-        if (!(error instanceof JobFailure)) throw error;
+        // Whatever it failed of: nobody reads it, and the next start would write it anew.
         await context.space.remove(file);
+        if (!(error instanceof JobFailure)) throw error;
         throw new TaskFailure(error.message);
       }
     },
@@ -66,13 +66,16 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
       const path = join(dir, upload);
       const errorsFile = `devices-errors-${task.id}.csv`;
       const names = { task: task.id, actor: actorOf(task), errorsPath: join(dir, errorsFile) };
+      let listed = false;
       try {
-        const count = await run(deps, context, { kind: "import", format, path, ...names });
+        const count = await run(deps, context, { kind: "import", format, path, ...names }, errorsFile);
         return { msg: { import_success_num: count } };
       } catch (error) {
         if (!(error instanceof JobFailure)) throw error;
-        throw new TaskFailure(error.message, error.listed ? errorsFile : null);
+        listed = error.listed;
+        throw new TaskFailure(error.message, listed ? errorsFile : null);
       } finally {
+        if (!listed) await context.space.remove(errorsFile);
         await context.space.remove(upload);
       }
     },
@@ -82,11 +85,21 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
   };
 }
 
-function run({ config, db }: TransferKindDeps, context: TaskContext, job: TransferJob): Promise<number> {
+/** @param file what the job writes, in the tasks' folder: it takes of its tenant's share of the disk */
+function run(
+  { config, db }: TransferKindDeps,
+  { space, task, signal, progress }: TaskContext,
+  job: TransferJob,
+  file: string,
+): Promise<number> {
   const deps = { db, database: metadataAddress(config), masterKey: () => masterKey(config) };
   // Progress that cannot be saved is no reason to fail; the end is saved again by the runner.
-  return runTransfer(deps, job, context.signal, (current) => {
-    context.progress(Math.min(current, 99)).catch(() => undefined);
+  return runTransfer(deps, job, {
+    room: space.claim(task.tenant, file),
+    signal,
+    progress: (current) => {
+      progress(Math.min(current, 99)).catch(() => undefined);
+    },
   });
 }
 

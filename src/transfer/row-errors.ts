@@ -1,3 +1,4 @@
+import type { DiskClaim } from "../disk-space.js";
 import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
 
@@ -46,9 +47,9 @@ export function summaryOf(errors: RowErrors): string {
 }
 
 /** Lists the errors as CSV: row, column, error. */
-export async function writeErrors(path: string, errors: RowErrors): Promise<void> {
+export async function writeErrors(path: string, errors: RowErrors, room: DiskClaim): Promise<void> {
   async function* rows(): AsyncGenerator<Cell[]> {
     for (const { row, column, error } of errors.sorted()) yield [row, column, error];
   }
-  await formats.csv.write(path, ["row", "column", "error"], rows());
+  await formats.csv.write(path, ["row", "column", "error"], rows(), room);
 }

@@ -1,7 +1,10 @@
 import { Worker } from "node:worker_threads";
 import type { Db } from "../../store/db.js";
+import { asError } from "../../store/errors.js";
 import { createThreadGate, gateCells } from "../../store/thread-gate.js";
 import { threadLimits } from "../../store/thread-limits.js";
+import type { DiskClaim } from "../disk-space.js";
+import { ApiError } from "../http/errors.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
 /** Where a worker finds the metadata. */
@@ -25,14 +28,29 @@ export type FromWorker =
   /** Asks for its turn to write, and gives it back. */
   | { readonly kind: "ask" }
   | { readonly kind: "release" }
+  /** Asks for room on the disk before it writes so many bytes. */
+  | { readonly kind: "grow"; readonly bytes: number }
   | { readonly kind: "done"; readonly count: number }
   | { readonly kind: "refused"; readonly message: string; readonly listed: boolean }
   | { readonly kind: "failed"; readonly message: string };
+
+/** What the thread is told when it has asked. */
+export type ToWorker =
+  | { readonly kind: "go" }
+  /** `refused`: why there is no room; null: there is. */
+  | { readonly kind: "room"; readonly refused: string | null };
 
 export interface TransferDeps {
   readonly db: Db;
   readonly database: DatabaseAddress;
   readonly masterKey: () => Promise<Uint8Array>;
+}
+
+export interface TransferRun {
+  /** For the file that it writes. */
+  readonly room: DiskClaim;
+  readonly signal: AbortSignal;
+  progress(current: number): void;
 }
 
 /** What a transfer may take beside its files' buffers. */
@@ -49,8 +67,7 @@ const shutRetryMs = 20;
 export async function runTransfer(
   { db, database, masterKey }: TransferDeps,
   job: TransferJob,
-  signal: AbortSignal,
-  progress: (current: number) => void,
+  { room, signal, progress }: TransferRun,
 ): Promise<number> {
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const cells = gateCells();
@@ -81,6 +98,22 @@ export async function runTransfer(
   let outcome: FromWorker | null = null;
   let over = false;
 
+  const answer = (message: ToWorker) => worker.postMessage(message);
+
+  let failure: Error | null = null;
+
+  async function grow(bytes: number): Promise<void> {
+    const refused = await room.grow(bytes).then(
+      () => null,
+      (error: unknown) => {
+        // The thread ends by it in any case; what was not foreseen is told instead of its answer.
+        if (!(error instanceof ApiError)) failure = asError(error);
+        return asError(error).message;
+      },
+    );
+    answer({ kind: "room", refused });
+  }
+
   function grant(): Promise<void> {
     return db.exclusive(async () => {
       // A turn that comes after the thread's end would never be given back.
@@ -88,17 +121,17 @@ export async function runTransfer(
       const ended = new Promise<void>((resolve) => {
         turn = resolve;
       });
-      worker.postMessage("go");
+      answer({ kind: "go" });
       await ended;
     });
   }
 
   return new Promise<number>((resolve, reject) => {
-    let failure: Error | null = null;
     worker.on("message", (message: FromWorker) => {
       if (message.kind === "progress") progress(message.current);
       else if (message.kind === "release") endTurn();
       else if (message.kind === "ask") grant().catch(reject);
+      else if (message.kind === "grow") void grow(message.bytes);
       else outcome = message;
     });
     worker.once("error", (error) => {
@@ -109,7 +142,9 @@ export async function runTransfer(
       clearTimeout(late);
       endTurn();
       signal.removeEventListener("abort", halt);
-      if (outcome?.kind === "done") resolve(outcome.count);
+      room.settle();
+      if (failure !== null && outcome?.kind === "refused") reject(failure);
+      else if (outcome?.kind === "done") resolve(outcome.count);
       else if (outcome?.kind === "refused") reject(new JobFailure(outcome.message, outcome.listed));
       else if (outcome?.kind === "failed") reject(new Error(outcome.message));
       else reject(failure ?? new Error(`the transfer's thread ended with ${code}`));

@@ -1,4 +1,5 @@
 /** What files of rows share: cells, bounds, and the error of a file that cannot be read. */
+import type { DiskClaim } from "../disk-space.js";
 
 export type Cell = string | number | boolean | null;
 
@@ -12,7 +13,13 @@ export interface FileRow {
 export interface TableFormat {
   readonly type: string;
   readonly extension: string;
-  write(path: string, header: readonly string[], rows: AsyncIterable<readonly Cell[]>): Promise<void>;
+  /** @param room asked before each chunk is written; absent: there is room. @throws what it throws */
+  write(
+    path: string,
+    header: readonly string[],
+    rows: AsyncIterable<readonly Cell[]>,
+    room?: DiskClaim,
+  ): Promise<void>;
   /** @throws FormatError */
   read(path: string): AsyncGenerator<FileRow>;
 }

@@ -1,6 +1,7 @@
 import type { Actor } from "../../store/changes.js";
 import type { DeviceSelection } from "../../store/device-export.js";
 import type { DeviceStore } from "../../store/devices.js";
+import type { DiskClaim } from "../disk-space.js";
 import type { FormatName } from "./formats.js";
 
 /** What a worker thread is told to do, as plain data. */
@@ -12,8 +13,6 @@ export interface ExportJob {
   readonly format: FormatName;
   /** Where the file goes. */
   readonly path: string;
-  /** What must stay free on its disk, bytes. */
-  readonly freeBytesMin: number;
 }
 
 export interface ImportJob {
@@ -34,6 +33,8 @@ export interface TransferContext {
   readonly now: () => number;
   /** 0 to 100. */
   progress(current: number): void;
+  /** Room for the file that the job writes, of its tenant's share. Throws JobFailure where there is none. */
+  readonly room: DiskClaim;
   /** Throws when the service closes. */
   checkStop(): void;
   /** Runs a write while no other of the process runs. */

@@ -5,7 +5,7 @@ import { createVault } from "../../store/secrets.js";
 import { createThreadGate } from "../../store/thread-gate.js";
 import { exportDevices } from "./export-devices.js";
 import { importDevices } from "./import-devices.js";
-import type { FromWorker, WorkerStart } from "./run-transfer.js";
+import type { FromWorker, ToWorker, WorkerStart } from "./run-transfer.js";
 import { JobFailure, type TransferContext } from "./transfer-job.js";
 
 /** One transfer in a thread of its own: it parses, checks, seals and compresses for seconds. */
@@ -14,6 +14,9 @@ const { job, database, masterKey, stop, gate: cells } = workerData as WorkerStar
 const gate = createThreadGate(cells);
 const tell = (message: FromWorker) => parentPort?.postMessage(message);
 const stopped = () => Atomics.load(stop, 0) !== 0;
+
+/** The next answer; one thing is asked at a time. */
+const answer = () => new Promise<ToWorker>((resolve) => parentPort?.once("message", resolve));
 
 const db = await gate.within(() => openDb({ ...database, shared: true, migrates: false, gate }));
 let reached = -1;
@@ -27,11 +30,21 @@ const context: TransferContext = {
     reached = whole;
     tell({ kind: "progress", current: whole });
   },
+  room: {
+    grow: async (bytes) => {
+      const told = answer();
+      tell({ kind: "grow", bytes });
+      const found = await told;
+      if (found.kind === "room" && found.refused !== null) throw new JobFailure(found.refused, false);
+    },
+    // By the service, when the thread has ended.
+    settle: () => undefined,
+  },
   checkStop: () => {
     if (stopped()) throw new Error("the service is closing");
   },
   exclusive: async (action) => {
-    const granted = new Promise((resolve) => parentPort?.once("message", resolve));
+    const granted = answer();
     tell({ kind: "ask" });
     await granted;
     try {

@@ -18,7 +18,7 @@ import { readXml, xmlEvents } from "./xml-events.js";
 export const xlsxFile: TableFormat = {
   type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
   extension: "xlsx",
-  write: (path, header, rows) => writeXlsx(path, { name: "devices", header, rows }),
+  write: (path, header, rows, room) => writeXlsx(path, { name: "devices", header, rows }, room),
   read: readSheet,
 };
 

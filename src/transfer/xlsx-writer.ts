@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import yazl from "yazl";
+import { type DiskClaim, guarded } from "../disk-space.js";
 import type { Cell } from "./table-file.js";
 import { columnName, escapeText } from "./xlsx-cells.js";
 
@@ -45,14 +46,16 @@ export interface Sheet {
   readonly rows: AsyncIterable<readonly Cell[]>;
 }
 
-export async function writeXlsx(path: string, sheet: Sheet): Promise<void> {
+/** @param room as for every format */
+export async function writeXlsx(path: string, sheet: Sheet, room?: DiskClaim): Promise<void> {
   const zip = new yazl.ZipFile();
   const failed = new Promise<never>((_, reject) => zip.once("error", reject));
   for (const [name, text] of Object.entries(parts)) zip.addBuffer(Buffer.from(xml + text), name);
   zip.addBuffer(Buffer.from(xml + workbook(sheet.name)), "xl/workbook.xml");
   zip.addReadStream(Readable.from(sheetXml(sheet)), "xl/worksheets/sheet1.xml");
   zip.end();
-  await Promise.race([pipeline(zip.outputStream, createWriteStream(path)), failed]);
+  const through = room === undefined ? [] : [guarded(room)];
+  await Promise.race([pipeline([zip.outputStream, ...through, createWriteStream(path)]), failed]);
 }
 
 const charactersPerChunk = 65_536;

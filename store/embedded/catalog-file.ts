@@ -53,6 +53,12 @@ export async function remakeCatalog(
     const made = await fillCatalog(client, dir, join(dir, "names.log"));
     const lost = `, ${made.nameless} series have lost their names: their points are left out`;
     const left = `; left out, for another file holds the same time: ${made.unplaced.join(", ")}`;
+    for (const name of made.unread) {
+      const lostBytes = statSync(join(dir, name)).size;
+      const moved = await putAside(join(dir, name));
+      const what = `it cannot be read, and another file holds the month of its name: its points, of any time, are left out; put aside as ${moved}`;
+      onDamage({ part: "series", file: join(dir, name), what, lostBytes });
+    }
     const what = `${fault}${aside}; made again from names.log and the files of points: ${made.series} series in ${made.files} files${made.nameless === 0 ? "" : lost}${made.unplaced.length === 0 ? "" : left}`;
     onDamage({ part: "series", file: path, what, lostBytes: 0 });
   } finally {

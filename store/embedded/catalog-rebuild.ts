@@ -7,7 +7,9 @@ import { storedSeries, storedTimes } from "./files.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
-import { type FoundFile, placeFiles } from "./spans.js";
+import { closeFile } from "./open-files.js";
+import type { Times } from "./parts.js";
+import { type FoundFile, isKnown, placeFiles } from "./spans.js";
 import { inTransaction, openFile } from "./sqlite.js";
 
 const partFile = /^points-(\d{4,})-(\d{2})(?:\.(\d+))?\.db$/;
@@ -27,6 +29,8 @@ export interface Made {
   readonly files: number;
   /** Files that hold times of another one, and are left out. */
   readonly unplaced: readonly string[];
+  /** Those of them that cannot be read: whatever they held is a gap. */
+  readonly unread: readonly string[];
   /** Series that have chunks and no name. */
   readonly nameless: number;
 }
@@ -40,8 +44,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   for (const { path, month, generation } of partFiles(dir)) {
     const content = await contentOf(join(dir, path));
     for (const id of content?.series ?? []) inFiles.add(id);
-    const held = content === null ? { low: month.start, high: month.stop - 1 } : content.held;
-    found.push({ path, generation, held, isReadable: content !== null });
+    found.push({ path, generation, held: content === null ? month : content.held });
   }
   const { placed: parts, unplaced } = placeFiles(found);
   return inTransaction(client, async (tx) => {
@@ -57,8 +60,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
           BigInt(stop),
           path,
           BigInt(PART_FORMAT - 1),
-          BigInt(held.low),
-          BigInt(held.high),
+          ...(held === null ? [null, null] : [BigInt(held.low), BigInt(held.high)]),
         ],
       });
     }
@@ -70,12 +72,10 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
         on conflict do nothing`,
       args: [BigInt(Math.max(highest, ...[...named].slice(-1)) + 1)],
     });
-    const [first, last] = [parts.at(0), parts.at(-1)];
-    if (nameless.length > 0 && first !== undefined && last !== undefined) {
-      const [start, stop] = [
-        Math.min(...parts.map((part) => part.start)),
-        Math.max(...parts.map((part) => part.stop)),
-      ];
+    const unread = unplaced.filter(({ held }) => held !== null && !isKnown(held));
+    const [start, stop] = [parts.at(0)?.start, parts.at(-1)?.stop];
+    // Any time, for all that can be known.
+    if (nameless.length + unread.length > 0 && start !== undefined && stop !== undefined) {
       await tx.execute({
         sql: "insert into gap(start, stop, series) values (?, ?, 0)",
         args: [BigInt(start), BigInt(stop)],
@@ -83,7 +83,8 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
     }
     return {
       ...{ series: named.size, files: parts.length, nameless: nameless.length },
-      unplaced: unplaced.map(({ path }) => path),
+      unplaced: unplaced.filter((file) => !unread.includes(file)).map(({ path }) => path),
+      unread: unread.map(({ path }) => path),
     };
   });
 }
@@ -124,14 +125,14 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
 }
 
 /** What is in a file; null where it cannot be read. */
-async function contentOf(path: string): Promise<{ series: number[]; held: FoundFile["held"] } | null> {
+async function contentOf(path: string): Promise<{ series: number[]; held: Times | null } | null> {
   try {
     const client = await openFile(path, { query_only: 1 });
     try {
       const held = await storedTimes(client);
       return { series: await storedSeries(client, 0, Number.MAX_SAFE_INTEGER), held };
     } finally {
-      client.close();
+      await closeFile(client);
     }
   } catch (error) {
     if (!isDamage(error)) throw error;

@@ -1,11 +1,13 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { Client, InStatement, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../database-faults.js";
+import { headFault } from "../database-file.js";
 import { asError, StoreError } from "../errors.js";
 import { newerFormat, PART_FORMAT } from "./catalog-schema.js";
 import { type ChunkHead, chunkSum, sealLast, type Verified } from "./checksums.js";
 import { type ChunkSpan, decodeChunk } from "./chunks.js";
 import type { Run } from "./columns.js";
+import { closeFile } from "./open-files.js";
 import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
 
 // sum: checksum, tail: of numbers the last value (checksums.ts); both null in chunks of before format 2
@@ -69,8 +71,30 @@ export async function openPartFile(path: string, isNew: boolean): Promise<Client
     }
     return client;
   } catch (error) {
-    client.close();
+    await closeFile(client);
     throw error;
+  }
+}
+
+/** Whether a file that is there is a sound database without a chunk in it, or has nothing in it at all. */
+export async function isBlank(path: string): Promise<boolean> {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === 0 && !existsSync(`${path}-wal`)) return true;
+  if (size === undefined || size === 0 || (await headFault(path).catch(() => "unreadable")) !== null)
+    return false;
+  try {
+    const client = await openFile(path, { query_only: 1 });
+    try {
+      const isOurs = (await formatOf(client, path)) > 0;
+      const { rows } = await client.execute("select 1 from sqlite_master limit 1");
+      if (rows.length === 0) return true;
+      return isOurs && (await client.execute("select 1 from chunk limit 1")).rows.length === 0;
+    } finally {
+      await closeFile(client);
+    }
+  } catch {
+    // Whatever it is, it is none of ours to write into.
+    return false;
   }
 }
 
@@ -84,7 +108,7 @@ export async function openPartFileToRead(path: string): Promise<Client> {
     if (version < PART_FORMAT) throw lostFormat(path);
     return client;
   } catch (error) {
-    client.close();
+    await closeFile(client);
     throw error;
   }
 }
@@ -140,10 +164,15 @@ export async function storedTimes(db: Executor): Promise<{ low: number; high: nu
   return low === null || high === null ? null : { low: Number(low), high: Number(high) };
 }
 
-/** Ids of series that have chunks in a file, ascending: the first `limit` above `after`. */
+/**
+ * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Those of which all is put aside
+ * count: it goes with them when they are removed, and their ids are never given again.
+ */
 export async function storedSeries(db: Executor, after: number, limit: number): Promise<number[]> {
   const { rows } = await db.execute({
-    sql: "select distinct series from chunk where series > ? order by series limit ?",
+    sql: `select * from (select distinct series id from chunk where series > ?1 order by series limit ?2)
+      union select * from (select distinct -series from chunk where series < -?1 order by series desc limit ?2)
+      order by id limit ?2`,
     args: [BigInt(after), BigInt(limit)],
   });
   return rows.map((row) => Number(row[0]));

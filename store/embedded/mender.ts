@@ -1,5 +1,4 @@
 import { existsSync, statSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import type { Damage } from "../damage.js";
@@ -8,6 +7,7 @@ import { putAside } from "../database-file.js";
 import type { Catalog, GapRow } from "./catalog.js";
 import { type ChunkFault, loadChunks, openPartFile, setChunkAside } from "./files.js";
 import type { Gap } from "./gaps.js";
+import { closeFile } from "./open-files.js";
 import type { Parts, StoredPart } from "./parts.js";
 import { type Salvaged, salvage } from "./salvage.js";
 import { openFile } from "./sqlite.js";
@@ -73,7 +73,7 @@ export function createMender(deps: {
     givenUp.delete(part);
     const old = part.path;
     const sizeBefore = existsSync(join(dir, old)) ? statSync(join(dir, old)).size : 0;
-    const path = freePath(old);
+    const path = parts.nextName(old);
     const saved = await copySound(part, path);
     const { start, stop } = parts.lost(part);
     await withGap({ start, stop, series: 0 }, () => parts.replace(part, path));
@@ -87,7 +87,6 @@ export function createMender(deps: {
 
   /** Into a file of another name, which takes its place once it is whole. */
   async function copySound(part: StoredPart, path: string): Promise<Salvaged> {
-    for (const suffix of ["", "-wal", "-shm"]) await rm(join(dir, path + suffix), { force: true });
     const to = await openPartFile(join(dir, path), true);
     try {
       const open = parts.connected(part);
@@ -97,19 +96,10 @@ export function createMender(deps: {
       try {
         return await salvage(from, to, catalog.isText);
       } finally {
-        from.close();
+        await closeFile(from);
       }
     } finally {
-      to.close();
-    }
-  }
-
-  /** Of the next generation: where both are found without a catalog, it is the one that counts. */
-  function freePath(old: string): string {
-    const [, name, generation = "1"] = /^(points-\d+-\d+)(?:\.(\d+))?\.db$/.exec(old) ?? [];
-    for (let n = Number(generation) + 1; ; n++) {
-      const path = `${name}.${n}.db`;
-      if (!existsSync(join(dir, path))) return path;
+      await closeFile(to);
     }
   }
 

@@ -23,7 +23,8 @@ export interface OpenFiles<One extends { readonly client: Client }> {
   peek(path: string): One | undefined;
   /** Resolves once what had to be closed for it lets go of its descriptors. */
   add(path: string, one: One): Promise<void>;
-  close(path: string): void;
+  /** Those of them that are open. Resolves once their descriptors, and the space of removed files, are let go of. */
+  close(...paths: readonly string[]): Promise<void>;
   /** Resolves once all descriptors are let go of. */
   closeAll(): Promise<void>;
 }
@@ -35,16 +36,18 @@ export function createOpenFiles<One extends { readonly client: Client }>(
 ): OpenFiles<One> {
   // Least recently used first.
   const open = new Map<string, One>();
-  /** Closed, and perhaps not let go of yet. */
-  let unclosed = 0;
 
-  function close(path: string): void {
+  async function close(path: string): Promise<void> {
     const one = open.get(path);
     if (one === undefined) return;
     open.delete(path);
-    one.client.close();
-    unclosed++;
     onClosed(path);
+    await closeFile(one.client);
+  }
+
+  async function closeThese(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await close(path);
+    if (unclosed > 0) await letGo();
   }
 
   return {
@@ -58,21 +61,24 @@ export function createOpenFiles<One extends { readonly client: Client }>(
     peek: (path) => open.get(path),
     add: async (path, one) => {
       open.set(path, one);
-      for (const oldest of open.keys()) if (open.size > max) close(oldest);
-      if (unclosed < unclosedMax) return;
-      unclosed = 0;
-      await letGo();
+      for (const oldest of open.keys()) if (open.size > max) await close(oldest);
     },
-    close,
-    closeAll: async () => {
-      for (const path of [...open.keys()]) close(path);
-      if (unclosed > 0) await letGo();
-    },
+    close: (...paths) => closeThese(paths.filter((path) => open.has(path))),
+    closeAll: () => closeThese([...open.keys()]),
   };
 }
 
-/** Closed files whose descriptors may be left to the next collection. */
+/** Closed files of this thread whose descriptors may be left to the next collection. */
 const unclosedMax = 8;
+/** Closed, and perhaps not let go of yet. */
+let unclosed = 0;
+
+/** Closes a file, also one that could not be opened to its end; of many, only a few wait to be let go of. */
+export async function closeFile(client: Pick<Client, "close">): Promise<void> {
+  client.close();
+  unclosed++;
+  if (unclosed >= unclosedMax) await letGo();
+}
 
 let collect: ((how: { readonly type: "minor" }) => void) | undefined;
 
@@ -81,6 +87,7 @@ let collect: ((how: { readonly type: "minor" }) => void) | undefined;
  * garbage. Statements are young: a minor collection takes them, and the turn behind it closes the files.
  */
 async function letGo(): Promise<void> {
+  unclosed = 0;
   setFlagsFromString("--expose-gc");
   collect ??= runInNewContext("gc") as typeof collect;
   collect?.({ type: "minor" });

@@ -8,7 +8,7 @@ import { asError, StoreError } from "../errors.js";
 import { earliestTime, latestTime } from "../time-range.js";
 import type { Catalog } from "./catalog.js";
 import { PART_FORMAT, type Part } from "./catalog-schema.js";
-import { openPartFile, storedTimes } from "./files.js";
+import { isBlank, openPartFile, storedTimes } from "./files.js";
 import { createHeld, decodeHeld, type Held } from "./held.js";
 import { monthOf } from "./months.js";
 import { createOpenFiles, writerFilesMax } from "./open-files.js";
@@ -68,6 +68,8 @@ export interface Parts {
   holding(series: number, start: number, stop: number): StoredPart[];
   /** Works on a part's file. @throws DamagedPart when that is damaged or has gone */
   use<T>(part: StoredPart, work: (client: Client) => Promise<T>): Promise<T>;
+  /** For a file that takes the place of one of this name: neither a part's nor one that lies in the folder. */
+  nextName(old: string): string;
   /** The connection that is open already, to a file that may no longer be there; undefined when none is. */
   connected(part: StoredPart): Client | undefined;
   /** The part lies in another file from now on; the old one is let go of. */
@@ -122,7 +124,7 @@ export async function openParts(deps: {
   }
 
   async function unlink(part: Part): Promise<void> {
-    connections.close(part.path);
+    await connections.close(part.path);
     for (const suffix of ["", "-wal", "-shm"]) await rm(join(dir, part.path + suffix), { force: true });
     await catalog.removePart(part);
     leaving.delete(part.path);
@@ -141,19 +143,34 @@ export async function openParts(deps: {
     return found !== undefined && found.start <= time ? low : -1 - low;
   }
 
-  /** A name for a file of the month of `time`: parts that share a month have different ones. */
-  function freeName(time: number): string {
+  const isOurs = (path: string): boolean => leaving.has(path) || parts.some((part) => part.path === path);
+  const isThere = (path: string): boolean =>
+    ["", "-wal"].some((suffix) => existsSync(join(dir, path + suffix)));
+
+  /**
+   * A name for a file of the month of `time`: parts that share a month have different ones. A file that a killed cut
+   * has left empty is taken; whatever else lies there stays as it is.
+   */
+  async function freeName(time: number): Promise<string> {
     const { name } = monthOf(time);
-    const taken = (path: string) => leaving.has(path) || parts.some((part) => part.path === path);
     for (let n = 1; ; n++) {
       const path = n === 1 ? `points-${name}.db` : `points-${name}.${n}.db`;
-      if (!taken(path)) return path;
+      if (!isOurs(path) && (!isThere(path) || (await isBlank(join(dir, path))))) return path;
+    }
+  }
+
+  /** Of the next generation: where both are found without a catalog, it is the one that counts. */
+  function nextName(old: string): string {
+    const [, name, generation = "1"] = /^(points-\d+-\d+)(?:\.(\d+))?\.db$/.exec(old) ?? [];
+    for (let n = Number(generation) + 1; ; n++) {
+      const path = `${name}.${n}.db`;
+      if (!isOurs(path) && !isThere(path)) return path;
     }
   }
 
   /** A new part of [start, stop) for a time in it. */
   async function make(time: number, start: number, stop: number): Promise<StoredPart> {
-    const path = freeName(time);
+    const path = await freeName(time);
     const part: StoredPart = {
       ...unused,
       start,
@@ -302,9 +319,10 @@ export async function openParts(deps: {
         (part) => part.stop > start && part.start < stop && (part.held === null || part.held.has(series)),
       ),
     use,
+    nextName,
     connected: (part) => connections.peek(part.path)?.client,
     replace: async (part, path) => {
-      connections.close(part.path);
+      await connections.close(part.path);
       await catalog.replacePart({ ...part, path });
       part.path = path;
       part.stored = undefined;

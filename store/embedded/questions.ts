@@ -1,6 +1,7 @@
 /** The questions of the embedded store, for one asker: the writer says what is in memory, a reader adds the files. */
 import type { Arithmetic } from "../arithmetic.js";
 import { StoreError } from "../errors.js";
+import type { QuerySlots } from "../query-slots.js";
 import type {
   AggregateQuery,
   ArithmeticAnswer,
@@ -13,7 +14,7 @@ import type {
 import type { Part } from "./catalog-schema.js";
 import { emptyRun, type Run } from "./columns.js";
 import type { Handles } from "./handles.js";
-import { checkLeft, type Left } from "./leaving.js";
+import { checkLeft, leftOf } from "./leaving.js";
 import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
 import type { Readers } from "./readers.js";
 
@@ -25,16 +26,30 @@ export interface QuestionsDeps {
     args: WriterCalls[N]["args"],
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Pick<Readers, "call">;
+  /** Turns at the readers, and at the writer before them. */
+  readonly slots: QuerySlots;
 }
 
 /** Of one asker: whoever asks beside it does not wait for more. */
 const readsAtOnce = 4;
 
-/** @param left is set once nobody waits any more: no question begins then; null: the asker stays */
+/** Questions that have a place at once, for each reader thread: one is worked on, another lies ready. */
+export const placesPerReader = 2;
+
+/**
+ * A question takes its place before the writer names the files: those that it names are open to the reader as long as
+ * what was asked before they were removed is answered first.
+ *
+ * @param signal ends once nobody waits any more: no question begins then; null: the asker stays
+ */
 export function createQuestions(
-  { handles, ask, readers }: QuestionsDeps,
-  left: Left | null,
+  { handles, ask, readers, slots }: QuestionsDeps,
+  signal: AbortSignal | null,
 ): SeriesQuestions {
+  const left = signal === null ? null : leftOf(signal);
+  const inTurn = <T>({ tenant }: Pick<SeriesRef, "tenant">, work: () => Promise<T>): Promise<T> =>
+    slots.run({ tenant, signal }, work);
+
   const describe = (
     series: SeriesRef,
     { id, memory, floor }: FindAnswer,
@@ -51,14 +66,16 @@ export function createQuestions(
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
-    const found = await find({ handle, range, before: false });
-    const { memory } = found;
-    const inFiles = describe(series, found, found.parts);
-    if (found.parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
-    return asColumns(
-      series,
-      await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
-    );
+    return inTurn(series, async () => {
+      const found = await find({ handle, range, before: false });
+      const { memory } = found;
+      const inFiles = describe(series, found, found.parts);
+      if (found.parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
+      return asColumns(
+        series,
+        await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
+      );
+    });
   }
 
   async function* scan(
@@ -94,45 +111,55 @@ export function createQuestions(
       throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
     }
     if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
-    const found = await find({ handle, range: { start, stop }, before: name === "increase" });
-    return readers.call(
-      "aggregate",
-      {
-        ...describe(
-          series,
-          found,
-          found.parts.filter((part) => part.stop > start),
-        ),
-        edges: Float64Array.from(edges),
-        aggregate: name,
-        arithmetic,
-        before: found.before,
-        earlier: name === "increase" ? found.parts.filter((part) => part.start < start) : [],
-      },
-      { transfer: buffersOf(found.memory) },
-    );
+    return inTurn(series, async () => {
+      const found = await find({ handle, range: { start, stop }, before: name === "increase" });
+      return readers.call(
+        "aggregate",
+        {
+          ...describe(
+            series,
+            found,
+            found.parts.filter((part) => part.stop > start),
+          ),
+          edges: Float64Array.from(edges),
+          aggregate: name,
+          arithmetic,
+          before: found.before,
+          earlier: name === "increase" ? found.parts.filter((part) => part.start < start) : [],
+        },
+        { transfer: buffersOf(found.memory) },
+      );
+    });
   }
 
   async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(false));
-    const found = await find({ handle, range: { start, stop }, before: false });
-    const asked = { ...describe(series, found, found.parts), start, stop, width };
-    return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
+    return inTurn(series, async () => {
+      const found = await find({ handle, range: { start, stop }, before: false });
+      const asked = { ...describe(series, found, found.parts), start, stop, width };
+      return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
+    });
   }
 
   async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
-    checkLeft(left);
-    const asked = series.map((ref) => ({ ref, handle: handles.of(ref) })).filter(({ handle }) => handle >= 0);
-    const { ids, memory, floor, parts } = await ask(
-      "findLast",
-      Int32Array.from(asked, ({ handle }) => handle),
-    );
-    checkLeft(left);
-    const texts = asked.map(({ ref }) => ref.kind === "text");
-    const stored = parts.length > 0 ? await readers.call("latest", { ids, texts, parts, floor, left }) : [];
-    const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
-    return series.map((ref) => points.get(ref) ?? null);
+    const [first] = series;
+    if (first === undefined) return [];
+    return inTurn(first, async () => {
+      checkLeft(left);
+      const asked = series
+        .map((ref) => ({ ref, handle: handles.of(ref) }))
+        .filter(({ handle }) => handle >= 0);
+      const { ids, memory, floor, parts } = await ask(
+        "findLast",
+        Int32Array.from(asked, ({ handle }) => handle),
+      );
+      checkLeft(left);
+      const texts = asked.map(({ ref }) => ref.kind === "text");
+      const stored = parts.length > 0 ? await readers.call("latest", { ids, texts, parts, floor, left }) : [];
+      const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
+      return series.map((ref) => points.get(ref) ?? null);
+    });
   }
 
   return {

@@ -193,7 +193,7 @@ export function createReader({
     latest: (args) => inTurn(() => latest(args)),
     forget: (paths) =>
       inTurn(async () => {
-        for (const path of paths) opened.close(path);
+        await opened.close(...paths);
         return null;
       }),
     close: () =>

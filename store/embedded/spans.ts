@@ -1,5 +1,5 @@
 import { earliestTime, latestTime } from "../time-range.js";
-import { monthOf } from "./months.js";
+import { type Month, monthOf } from "./months.js";
 
 /**
  * Which spans of time the files of a folder stand for, as what they hold tells: spans are cut where a month begins that
@@ -11,48 +11,73 @@ export interface FoundFile {
   readonly path: string;
   /** Of several files named after one month the higher replaces the lower where they hold the same times. */
   readonly generation: number;
-  /** First and last time (both held), of one that cannot be read those of the month of its name; null: it is empty. */
-  readonly held: { readonly low: number; readonly high: number } | null;
-  readonly isReadable: boolean;
+  /** First and last time (both held); null: it is empty; a month, that of its name: nobody can say what is in it. */
+  readonly held: Held | Month | null;
 }
+
+interface Held {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A file with the beginning of its first month and its last time, as far as they are known. */
+interface Standing {
+  readonly file: FoundFile;
+  /** Null: not known. */
+  readonly held: Held | null;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Whether it could be read what a file holds. */
+export const isKnown = (held: Held | Month): held is Held => "low" in held;
 
 export interface PlacedFile {
   readonly path: string;
   /** Start taken, stop not. */
   readonly start: number;
   readonly stop: number;
-  /** First and last time in it, or of the month of its name. */
-  readonly held: NonNullable<FoundFile["held"]>;
+  /** First and last time in it; null: not known, any of its span. */
+  readonly held: Held | null;
 }
 
-/** Spans without a gap, ascending; and the files that hold times of another's. */
+/**
+ * Spans without a gap, ascending; and the files that hold times of another's. A file that cannot be read may hold more
+ * than the month of its name: it stands for all that its neighbours are known not to hold.
+ */
 export function placeFiles(files: readonly FoundFile[]): {
   placed: PlacedFile[];
   unplaced: FoundFile[];
 } {
   const unplaced: FoundFile[] = [];
-  const kept: (FoundFile & { readonly held: NonNullable<FoundFile["held"]> })[] = [];
-  const full = files.flatMap((file) => (file.held === null ? [] : [{ ...file, held: file.held }]));
+  const kept: Standing[] = [];
+  const full = files.flatMap((file): Standing[] => {
+    if (file.held === null) return [];
+    if (isKnown(file.held)) {
+      return [{ file, held: file.held, first: monthOf(file.held.low).start, last: file.held.high }];
+    }
+    return [{ file, held: null, first: file.held.start, last: file.held.stop - 1 }];
+  });
   // What can be read goes first, and what replaces another before it.
   const byWorth = full.toSorted(
-    (a, b) => Number(b.isReadable) - Number(a.isReadable) || b.generation - a.generation,
+    (a, b) => Number(b.held !== null) - Number(a.held !== null) || b.file.generation - a.file.generation,
   );
-  for (const file of byWorth) {
-    const start = monthOf(file.held.low).start;
-    const overlaps = kept.some(({ held }) => start <= held.high && monthOf(held.low).start <= file.held.high);
-    if (overlaps) unplaced.push(file);
-    else kept.push(file);
+  for (const one of byWorth) {
+    const overlaps = kept.some(({ first, last }) => one.first <= last && first <= one.last);
+    if (overlaps) unplaced.push(one.file);
+    else kept.push(one);
   }
-  kept.sort((a, b) => a.held.low - b.held.low);
-  const starts = kept.map(({ held }, i) => {
-    const { start } = monthOf(held.low);
-    return i === 0 ? Math.min(earliestTime, start) : start;
+  kept.sort((a, b) => a.first - b.first);
+  const starts = kept.map(({ first, held }, i) => {
+    const before = kept[i - 1];
+    if (before === undefined) return Math.min(earliestTime, first);
+    return held === null && before.held !== null ? monthOf(before.last).stop : first;
   });
-  const placed = kept.map(({ path, held }, i) => ({
+  const placed = kept.map(({ file: { path }, held, last }, i) => ({
     path,
     held,
     start: starts[i] as number,
-    stop: starts[i + 1] ?? Math.max(latestTime + 1, monthOf(held.high).stop),
+    stop: starts[i + 1] ?? Math.max(latestTime + 1, monthOf(last).stop),
   }));
   return { placed, unplaced };
 }

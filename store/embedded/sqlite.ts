@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { type Client, createClient, type Transaction } from "@libsql/client/sqlite3";
 import { StoreError } from "../errors.js";
 import { asStoreError, codeOf } from "./failures.js";
+import { closeFile } from "./open-files.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
 
@@ -24,7 +25,7 @@ export async function openFile(path: string, pragmas: Pragmas): Promise<Client> 
       }
       return client;
     } catch (error) {
-      client.close();
+      await closeFile(client);
       throw error;
     }
   });

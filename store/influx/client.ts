@@ -4,12 +4,12 @@ import { Agent as HttpsAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
 import { systemClock } from "../clock.js";
 import { StoreError } from "../errors.js";
+import { type Asker, createQuerySlots, hasLeft } from "../query-slots.js";
 import { createBucketKeeper } from "./bucket.js";
 import { foreignIn } from "./csv.js";
 import { fluxFirstMoment } from "./flux.js";
 import { createInfluxHealth, type InfluxState, type InfluxTrouble, InfluxUnavailable } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
-import { type Asker, createQuerySlots, hasLeft } from "./query-slots.js";
 
 export interface InfluxAccess {
   readonly url: string;

@@ -10,7 +10,7 @@ import { type Db, openDb } from "../../store/db.js";
 import { longID, newSecret } from "../../store/ids.js";
 import { hashGenerated } from "../../store/secrets.js";
 import { createSession, removeSession } from "../../store/sessions.js";
-import { createUser, type Role, updateUser } from "../../store/users.js";
+import { createUser, getUser, type Role, updateUser } from "../../store/users.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 const address = "192.0.2.1";
@@ -73,11 +73,8 @@ suite("remembered credentials", (test) => {
   async function makeSession(userIntID: number) {
     const token = newSecret();
     const tokenHash = hashGenerated(token);
-    await createSession(db, {
-      ...{ tenant: admin.tenant, userIntID, tokenHash },
-      expiresAt: 9e12,
-      createAt: 1,
-    });
+    const user = await getUser(db, admin.tenant, userIntID);
+    assert.ok(await createSession(db, user, tokenHash, { createAt: 1, expiresAt: 9e12 }));
     return { tokenHash, authorization: `Bearer ${token}` };
   }
   /** How many reads of the metadata a call with it takes. */
@@ -183,7 +180,17 @@ suite("remembered credentials", (test) => {
     await removeApiKeys(db, admin, now, [gone.id]);
     authenticator.forget({ apiKey: gone.id });
     release();
-    await Promise.all(asked);
+    const [late] = await Promise.allSettled([authenticator.caller(gone.authorization, address)]);
+    const settled = await Promise.allSettled(asked);
+    assert.is(
+      late.status,
+      "rejected",
+      "whoever comes after it was taken back does not come in with those before",
+    );
+    assert.equal(
+      settled.map(({ status }) => status),
+      ["rejected", "fulfilled"],
+    );
     await rejects(() => authenticator.caller(gone.authorization, address), /credentials/);
     await authenticator.caller(stays.authorization, address);
   });

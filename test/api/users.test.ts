@@ -176,7 +176,7 @@ worldSuite("users", (test, world) => {
       world.call("PUT", `${path}/${id}`, { role: "viewer", password: "battery staple" }, { key: by });
     const replies = await Promise.all([demote(userIntID, secondKey), demote(second.id, key)]);
     assert.is(replies.filter((reply) => reply.status === 200).length, 1);
-    for (const reply of replies) if (reply.status !== 200) refused(reply, "REFERENCED_ERROR");
+    for (const reply of replies) if (reply.status !== 200) refused(reply, "AUTH_FAILED", "token");
   });
 
   test("ids that are none and users of another tenant are 404; delete is all or nothing", async () => {

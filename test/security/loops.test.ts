@@ -280,7 +280,6 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/influx/flux": [1, "limit: questionsAtOnce"],
   "store/influx/lines": [2, "limit: batchPointsMax"],
   "store/influx/newest": [7, "awaits"],
-  "store/influx/query-slots": [2, "taken"],
   "store/influx/questions": [4, "awaits"],
   "store/influx/reading": [6, "awaits"],
   "store/influx/removal": [5, "awaits"],

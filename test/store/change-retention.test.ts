@@ -29,6 +29,11 @@ async function fill(db: Db, tenant: number, count: number, at: number): Promise<
 const rowsOf = async (db: Db, tenant: number): Promise<number> =>
   (await db.first<{ n: number }>("select count(*) n from change where tenant = ?", [tenant]))?.n ?? 0;
 
+const usual = {
+  ...{ days: 365, rowsOfTenantMax: 1e9, bytesOfTenantMax: 1e12 },
+  ...{ followed: async () => undefined, isClosing: () => false },
+};
+
 suite("retention of the log of changes", (test) => {
   test("rows go by age, and beyond a tenant's bound the oldest of that tenant alone", () =>
     withDb(async (db) => {
@@ -38,8 +43,7 @@ suite("retention of the log of changes", (test) => {
       await fill(db, 2, 500, now - 200 * dayMs);
       await fill(db, 1, 14_000, now - 100 * dayMs);
       const apply = createChangeRetention(db, {
-        ...{ days: 365, rowsOfTenantMax: 12_000 },
-        followed: async () => undefined,
+        ...{ ...usual, days: 365, rowsOfTenantMax: 12_000 },
       });
       await apply(now);
       assert.is(await rowsOf(db, 2), 500, "what is old has gone, and nothing for its neighbour's sake");
@@ -64,7 +68,7 @@ suite("retention of the log of changes", (test) => {
       const following = new Promise<void>((resolve) => {
         seen = resolve;
       });
-      const options = { days: 365, rowsOfTenantMax: 1000 };
+      const options = { ...usual, days: 365, rowsOfTenantMax: 1000 };
       const running = createChangeRetention(db, { ...options, followed: () => following })(now);
       // Behind the position that the round waits for.
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -74,11 +78,68 @@ suite("retention of the log of changes", (test) => {
       await running;
       assert.is(await rowsOf(db, 1), 5, "what came later waits for the next round");
       await fill(db, 1, 40_000, now - 60_000);
-      const apply = createChangeRetention(db, { ...options, followed: async () => undefined });
+      const apply = createChangeRetention({ ...db, shared: true }, options);
       await apply(now);
       assert.is(await rowsOf(db, 1), 40_000, "a minute old");
       await apply(now + 3_600_000);
       assert.ok((await rowsOf(db, 1)) < 10_000);
+    }));
+
+  test("a round removes whatever one can write, tenants in turns, and ends when the service does", () =>
+    withDb(async (db) => {
+      await fill(db, 1, 130_000, now - 60_000);
+      await fill(db, 2, 12_000, now - 60_000);
+      await fill(db, 3, 700, now - 60_000);
+      const gone: unknown[] = [];
+      let closesAfter = 3;
+      const watched: Db = {
+        ...db,
+        write: async (statements) => {
+          const results = await db.write(statements);
+          if ((results[0]?.rowsAffected ?? 0) > 0) gone.push(statements[0]?.args?.[0]);
+          return results;
+        },
+      };
+      const options = { ...usual, rowsOfTenantMax: 1000 };
+      const closing = createChangeRetention(watched, {
+        ...options,
+        isClosing: () => gone.length >= closesAfter,
+      });
+      await closing(now);
+      assert.equal(gone, [1, 2, 1], "a delete each in turn, no more once it closes");
+      closesAfter = Number.POSITIVE_INFINITY;
+      await closing(now);
+      const left = [await rowsOf(db, 1), await rowsOf(db, 2), await rowsOf(db, 3)];
+      assert.ok(
+        left.every((rows, i) => rows <= 1000 + 2 * 5000 && (i === 2 ? rows === 700 : rows >= 1000)),
+        `${left}`,
+      );
+    }));
+
+  test("a tenant's details go beyond its bytes, the oldest first, and nobody else's", () =>
+    withDb(async (db) => {
+      const actor = (tenant: number) => ({ tenant, userIntID: null, username: null });
+      const long = { text: "x".repeat(3900) };
+      const edits = (tenant: number, at: number) =>
+        db.write(
+          Array.from({ length: 3000 }, (_, i) => changed(actor(tenant), at, "update", "device", i, long)),
+        );
+      for (let n = 0; n < 4; n++) await edits(1, now - 1000 + n);
+      await edits(2, now - 5000);
+      const bytesOf = async (tenant: number) =>
+        (
+          await db.first<{ n: number }>("select sum(octet_length(detail)) n from change where tenant = ?", [
+            tenant,
+          ])
+        )?.n ?? 0;
+      const others = await bytesOf(2);
+      const bytesOfTenantMax = 15_000_000;
+      await createChangeRetention(db, { ...usual, bytesOfTenantMax })(now);
+      const left = await bytesOf(1);
+      assert.ok(left < bytesOfTenantMax + 2 * 5000 * 4000 && left < 4 * 3000 * 3900, `${left}`);
+      const oldest = await db.first<{ at: number }>("select min(at) at from change where tenant = 1");
+      assert.ok((oldest?.at ?? 0) > now - 1000);
+      assert.is(await bytesOf(2), others);
     }));
 
   test("a long detail is told by its short values and the sizes of the others", () =>
@@ -110,8 +171,7 @@ suite("retention of the log of changes", (test) => {
       const counting = (async () => {
         for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
       })();
-      const options = { days: 365, rowsOfTenantMax: 1000, followed: async () => undefined };
-      await createChangeRetention(db, options)(now);
+      await createChangeRetention(db, { ...usual, days: 365, rowsOfTenantMax: 1000 })(now);
       ended = true;
       await counting;
       assert.ok(turns >= 5, `${turns} turns`);

@@ -1,4 +1,4 @@
-import { createQuerySlots } from "../../store/influx/query-slots.js";
+import { createQuerySlots } from "../../store/query-slots.js";
 import { assert, rejects, suite } from "../suite.js";
 
 const turns = async (): Promise<void> => {

@@ -1,5 +1,14 @@
 /** Files of the embedded series store that are flipped, cut, zeroed, swapped and deleted: said, and the rest answered. */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import { cp, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
@@ -8,6 +17,7 @@ import type { Damage } from "../../store/damage.js";
 import type { Gap } from "../../store/embedded/gaps.js";
 import type { Latest, Point, SeriesRef, SeriesStore } from "../../store/series.js";
 import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { earliestTime, latestTime } from "../../store/time-range.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 
 const hour = 3_600e6;
@@ -28,11 +38,11 @@ interface Opened {
   readonly gaps: Gap[];
 }
 
-async function open(dir: string, fills = true): Promise<Opened> {
+async function open(dir: string, fills = true, partBytesMin = 0): Promise<Opened> {
   const damage: Damage[] = [];
   const gaps: Gap[] = [];
   const store = await openLibsqlSeriesStore({
-    ...{ dir, readers: 1, partBytesMin: 0 },
+    ...{ dir, readers: 1, partBytesMin },
     onDamage: (found) => damage.push(found),
     onGap: (gap) => {
       gaps.push(gap);
@@ -81,6 +91,29 @@ async function readAll(store: SeriesStore, ref: SeriesRef): Promise<Map<number, 
 }
 
 const january1 = "points-2024-01.db";
+const february1 = "points-2024-02.db";
+
+async function countOf(path: string, sql: string): Promise<number> {
+  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  try {
+    await client.execute("pragma busy_timeout = 5000");
+    return Number((await client.execute(sql)).rows[0]?.[0]);
+  } finally {
+    client.close();
+  }
+}
+
+const unknown = "select count(*) from part where held is null";
+
+async function partPaths(dir: string): Promise<string[]> {
+  const client = createClient({ url: `file:${join(dir, "catalog.db")}`, concurrency: 1 });
+  try {
+    const { rows } = await client.execute("select path from part order by path");
+    return rows.map((row) => String(row[0]));
+  } finally {
+    client.close();
+  }
+}
 
 /** Runs statements on a file of a store that is closed. */
 async function change(path: string, ...statements: string[]): Promise<void> {
@@ -289,6 +322,166 @@ suite("damaged series", (test) => {
       });
     }
   });
+
+  test("a lost catalog beside a file that cannot be read: all that may have been in it is told, not the month of its name", async () => {
+    const may = Date.UTC(2024, 4, 1) * 1000;
+    const harms: Record<string, (path: string) => Promise<void>> = {
+      "at its head": (path) => writeFile(path, "x".repeat(5000)),
+      // Of 16 KiB each: the second is the table's, the last ones the index's.
+      "behind its head": async (path) => overwrite(path, 16_384, (old) => Buffer.alloc(old.length), 1 << 20),
+    };
+    for (const [harm, damageFile] of Object.entries(harms)) {
+      await withTempDir(async (dir) => {
+        const model = await fill(dir);
+        // Sparse: March to May lie in February's file.
+        const sparse = await open(dir, true, 16 << 20);
+        const later = [2, 3, 4].map((n) => ({
+          ...{ series: refs[0], time: Date.UTC(2024, n, 5) * 1000, value: n, serverStamped: false },
+        }));
+        await sparse.store.write(later, 3);
+        await sparse.store.close();
+        await emptyLogs(dir);
+        assert.equal(
+          readdirSync(dir).filter((name) => /^points-.*\.db$/.test(name)),
+          [january1, february1],
+        );
+        await damageFile(join(dir, february1));
+        await rm(join(dir, "catalog.db"));
+        const { store, damage, gaps } = await open(dir, false);
+        const found = await readAll(store, refs[1]);
+        const inJanuary = [...(model.get(refs[1]) ?? [])].filter(([time]) => time < february);
+        assert.equal([...found], inJanuary, harm);
+        await until(() => gaps.length > 0, { what: `a gap of a file damaged ${harm}` });
+        assert.ok(gaps.every(({ series }) => series === null));
+        assert.ok(
+          gaps.some(({ start, stop }) => start <= february && stop > may),
+          `${harm}: ${JSON.stringify(gaps)}`,
+        );
+        assert.ok(damage.some(({ file, lostBytes }) => file.endsWith(february1) && lostBytes > 0));
+        await store.close();
+        assert.ok(
+          readdirSync(dir).some((name) => name.startsWith(`${february1}.damaged-`)),
+          harm,
+        );
+      });
+    }
+  });
+
+  test("a lost catalog beside a file that cannot be read and has no span left: kept aside, named, and a gap of any time", () =>
+    withTempDir(async (dir) => {
+      const model = await fill(dir);
+      const stray = "points-2024-01.7.db";
+      await writeFile(join(dir, stray), "x".repeat(5000));
+      await rm(join(dir, "catalog.db"));
+      const { store, damage, gaps } = await open(dir, false);
+      for (const ref of refs) assert.equal(await readAll(store, ref), model.get(ref));
+      const [named] = damage.filter(({ file }) => file.endsWith(stray));
+      assert.match(named?.what ?? "", /cannot be read.*put aside as/);
+      assert.is(named?.lostBytes, 5000);
+      assert.equal(
+        gaps.map(({ start, stop, series }) => [start, stop, series]),
+        [[earliestTime, latestTime + 1, null]],
+      );
+      await store.close();
+      assert.ok(readdirSync(dir).some((name) => name.startsWith(`${stray}.damaged-`)));
+    }));
+
+  test("a file that lies where a new one would go is neither written into nor listed", () =>
+    withTempDir(async (dir) => {
+      const made = join(dir, "made");
+      await fill(made);
+      const store = join(dir, "store");
+      await cp(join(made, january1), join(store, january1));
+      await writeFile(join(store, "points-2024-01.2.db"), "no database");
+      // What a killed cut leaves is taken.
+      await cp(join(made, february1), join(store, "points-2024-01.3.db"));
+      await change(join(store, "points-2024-01.3.db"), "delete from chunk", "vacuum");
+      await writeFile(join(store, "points-2024-01.4.db"), "another");
+      await cp(join(made, february1), join(store, february1));
+      // A catalog without them: they were copied in since.
+      const empty = join(dir, "empty");
+      await (await open(empty)).store.close();
+      await cp(join(empty, "catalog.db"), join(store, "catalog.db"));
+      const before = [january1, february1].map((name) => readFileSync(join(store, name)));
+      const { store: opened, damage } = await open(store);
+      const pairs = [january, february].map((time) => [time + 7, 7] as const);
+      for (const [time, value] of pairs) {
+        await opened.write([{ series: refs[0], time, value, serverStamped: false }], 1);
+        await opened.flush();
+      }
+      assert.equal([...(await readAll(opened, refs[0]))], pairs, "their points alone");
+      await opened.close();
+      assert.equal(damage, []);
+      assert.equal(
+        [january1, february1].map((name) => readFileSync(join(store, name))),
+        before,
+      );
+      const paths = await partPaths(store);
+      assert.equal(paths, ["points-2024-01.3.db", "points-2024-02.2.db"]);
+    }));
+
+  test("a damaged file never moves to the name of another part, were that one's file missing", () =>
+    withTempDir(async (dir) => {
+      const model = await fill(dir);
+      // February's part lies under the name of January's next generation.
+      const second = "points-2024-01.2.db";
+      await cp(join(dir, february1), join(dir, second));
+      await change(join(dir, "catalog.db"), `update part set path = '${second}' where path = '${february1}'`);
+      await rm(join(dir, february1));
+      await rm(join(dir, second));
+      await rm(join(dir, january1));
+      const { store, damage } = await open(dir);
+      assert.is((await readAll(store, refs[0])).size, 0);
+      assert.is(damage.length, 2);
+      await store.write([{ series: refs[0], time: february, value: 1, serverStamped: false }], 3);
+      await store.close();
+      const paths = await partPaths(dir);
+      assert.is(new Set(paths).size, 2, `${paths}`);
+      assert.is((model.get(refs[0])?.size ?? 0) > 0, true);
+    }));
+
+  test("what was put aside of a removed series goes as well, and no later series gets its id", () =>
+    withTempDir(async (dir) => {
+      await fill(dir);
+      const highest = "(select max(series) from chunk)";
+      for (const name of [january1, february1]) {
+        await change(join(dir, name), `update chunk set series = -series where series = ${highest}`);
+      }
+      const aside = () => countOf(join(dir, january1), "select count(*) from chunk where series < 0");
+      assert.ok((await aside()) > 0);
+      await rm(join(dir, "catalog.db"));
+      await rm(join(dir, "names.log"));
+      const lost = await open(dir);
+      const fresh = { ...refs[0], deviceID: "fresh" };
+      await lost.store.write([{ series: fresh, time: january + 1, value: 1, serverStamped: false }], 1);
+      await lost.store.close();
+      const ids = await countOf(
+        join(dir, january1),
+        "select count(*) from chunk where series > 0 and -series in (select series from chunk)",
+      );
+      assert.is(ids, 0);
+    }));
+
+  test("the space of what was put aside of a removed device is given back, after a lost catalog too", () =>
+    withTempDir(async (dir) => {
+      await fill(dir);
+      const gone = { ...refs[0], deviceID: "gone" };
+      const before = await open(dir);
+      await before.store.write([{ series: gone, time: january, value: 1, serverStamped: false }], 3);
+      await before.store.close();
+      await emptyLogs(dir);
+      const highest = "(select max(series) from chunk)";
+      await change(join(dir, january1), `update chunk set series = -series where series = ${highest}`);
+      await rm(join(dir, "catalog.db"));
+      const { store } = await open(dir);
+      const aside = () => countOf(join(dir, january1), "select count(*) from chunk where series < 0");
+      assert.is(await aside(), 1);
+      // What the parts hold is known by a look: removals then go by that.
+      await until(async () => (await countOf(join(dir, "catalog.db"), unknown)) === 0, { what: "the look" });
+      await store.removeDevices([gone]);
+      await until(async () => (await aside()) === 0, { what: "the sweep" });
+      await store.close();
+    }));
 
   test("without names.log too the store opens: what has lost its name is told, and no new series answers it", () =>
     withTempDir(async (dir) => {

@@ -332,7 +332,7 @@ suite("series of a file", (test) => {
 suite("spans of files found in a folder", (test) => {
   const day = 86_400e6;
   const file = (path: string, low: number, high: number, rest = {}) => ({
-    ...{ path, generation: 1, held: { low, high }, isReadable: true, ...rest },
+    ...{ path, generation: 1, held: { low, high }, ...rest },
   });
 
   test("leave no gap and each hold what their file holds", () => {
@@ -355,7 +355,7 @@ suite("spans of files found in a folder", (test) => {
           files.map(({ path }) => path),
         );
         for (const [i, { start, stop, held }] of placed.entries()) {
-          assert.ok(start <= held.low && held.high < stop);
+          assert.ok(held !== null && start <= held.low && held.high < stop);
           assert.is(stop, placed[i + 1]?.start ?? latestTime + 1);
           if (i > 0) assert.is(start, monthOf(start).start);
         }
@@ -369,8 +369,8 @@ suite("spans of files found in a folder", (test) => {
     const { placed, unplaced } = placeFiles([
       file("old", low, low + day),
       file("new", low, low + 2 * day, { generation: 2 }),
-      file("broken", low, low + day, { isReadable: false, generation: 3 }),
-      file("alone", monthTime(20), monthTime(20), { isReadable: false }),
+      file("broken", 0, 0, { held: monthOf(low), generation: 3 }),
+      file("alone", 0, 0, { held: monthOf(monthTime(20)) }),
       file("empty", 0, 0, { held: null }),
     ]);
     assert.equal(
@@ -380,6 +380,35 @@ suite("spans of files found in a folder", (test) => {
     assert.equal(
       unplaced.map(({ path }) => path),
       ["old", "broken"],
+    );
+  });
+
+  test("what cannot be read stands for all that its neighbours do not hold", () => {
+    const unknown = (path: string, n: number) => file(path, 0, 0, { held: monthOf(monthTime(n)) });
+    const { placed, unplaced } = placeFiles([
+      unknown("first", 2),
+      file("a", monthTime(10), monthTime(12) + day),
+      unknown("b", 20),
+      unknown("c", 30),
+      unknown("c again", 30),
+      file("d", monthTime(40), monthTime(41)),
+      unknown("last", 50),
+    ]);
+    const month = (n: number) => monthOf(monthTime(n)).start;
+    assert.equal(
+      placed.map(({ path, start, stop, held }) => [path, start, stop, held === null]),
+      [
+        ["first", earliestTime, month(10), true],
+        ["a", month(10), month(13), false],
+        ["b", month(13), month(30), true],
+        ["c", month(30), month(40), true],
+        ["d", month(40), month(42), false],
+        ["last", month(42), latestTime + 1, true],
+      ],
+    );
+    assert.equal(
+      unplaced.map(({ path }) => path),
+      ["c again"],
     );
   });
 });

@@ -1,6 +1,6 @@
-/** Places for the questions that run at once, shared by tenants: writes keep connections of their own. */
-import { StoreError } from "../errors.js";
-import { createPlaces } from "../places.js";
+/** Places for the questions that run at once, shared by tenants: connections to InfluxDB, turns of reader threads. */
+import { StoreError } from "./errors.js";
+import { createPlaces } from "./places.js";
 
 /** Who asks, and until when the answer is wanted. */
 export interface Asker {
@@ -15,6 +15,8 @@ export interface QuerySlots {
    * within a tenant, and from tenant to tenant in turn. @throws StoreError UNAVAILABLE when the asker has left
    */
   answer<T>(asker: Asker, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
+  /** The same for an answer that comes whole. */
+  run<T>(asker: Asker, ask: () => Promise<T>): Promise<T>;
 }
 
 export const hasLeft = (): StoreError => new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
@@ -22,13 +24,23 @@ export const hasLeft = (): StoreError => new StoreError("UNAVAILABLE", "cannot a
 /** @param max questions at once; a tenant alone has seven eighths of them */
 export function createQuerySlots(max: number): QuerySlots {
   const places = createPlaces<number>(max);
+  const enter = ({ tenant, signal }: Asker) => places.enter(tenant, 1, { signal, left: hasLeft });
+  const leave = ({ tenant }: Asker) => places.leave(tenant, 1);
   return {
-    answer: async function* ({ tenant, signal }, ask) {
-      await places.enter(tenant, 1, { signal, left: hasLeft });
+    answer: async function* (asker, ask) {
+      await enter(asker);
       try {
         yield* ask();
       } finally {
-        places.leave(tenant, 1);
+        leave(asker);
+      }
+    },
+    run: async (asker, ask) => {
+      await enter(asker);
+      try {
+        return await ask();
+      } finally {
+        leave(asker);
       }
     },
   };
