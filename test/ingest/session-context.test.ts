@@ -30,9 +30,9 @@ suite("what the trial of a session's record meets", (test) => {
       const records = createSessionRecords(
         journal,
         saved.spaces,
-        createWorkBudget(),
         Date.now,
         () => undefined,
+        createWorkBudget(),
       );
       /** Commands of one turn with one payload are one record. */
       const send = (devices: readonly number[], text: string) => {
