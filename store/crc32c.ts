@@ -1,3 +1,5 @@
+import { viewOf } from "./data-view.js";
+
 /**
  * CRC-32C (Castagnoli, RFC 3720 B.4), reflected polynomial 0x82f63b78, eight bytes a step ("slicing by 8": Kounavis and
  * Berry, A Systematic Approach to Building High Performance Software-based CRC Generators, 2005).
@@ -18,11 +20,12 @@ for (let at = 256; at < tables.length; at++) {
 /** The checksum of `bytes[from, to)` as an unsigned 32-bit integer; `seed` is the checksum of what stands before. */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, seed = 0): number {
   const t = tables;
+  const view = viewOf(bytes);
   let crc = ~seed;
   let at = from;
   for (; at + 8 <= to; at += 8) {
-    const low = crc ^ int32(bytes, at);
-    const high = int32(bytes, at + 4);
+    const low = crc ^ view.getInt32(at, true);
+    const high = view.getInt32(at + 4, true);
     crc =
       (t[1792 + (low & 0xff)] as number) ^
       (t[1536 + ((low >>> 8) & 0xff)] as number) ^
@@ -37,14 +40,4 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, seed = 0)
     crc = (crc >>> 8) ^ (t[(crc ^ (bytes[at] as number)) & 0xff] as number);
   }
   return ~crc >>> 0;
-}
-
-/** Little endian, as a signed integer. */
-function int32(bytes: Uint8Array, at: number): number {
-  return (
-    (bytes[at] as number) |
-    ((bytes[at + 1] as number) << 8) |
-    ((bytes[at + 2] as number) << 16) |
-    ((bytes[at + 3] as number) << 24)
-  );
 }

@@ -1,4 +1,5 @@
 import { crc32c } from "./crc32c.js";
+import { viewOf } from "./data-view.js";
 
 /** What a journal record is. Uplinks are events, a denial is a refused CONNECT; the others carry the state of sessions. */
 export const recordKinds = {
@@ -109,11 +110,12 @@ export function encodeRecord(
   salt: number,
   topicBack = 0,
 ): number {
+  const view = viewOf(buffer);
   const body = at + prefixBytes;
   const tail = body + bodyHeadBytes + (salt === 0 ? 0 : headCheckBytes);
-  const ipBytes = buffer.write(input.ip, tail, "latin1");
+  const ipBytes = writeText(buffer, tail, input.ip, "latin1");
   const topicAt = tail + ipBytes;
-  const topicBytes = topicBack === 0 ? buffer.write(input.topic, topicAt, "utf8") : 0;
+  const topicBytes = topicBack === 0 ? writeText(buffer, topicAt, input.topic, "utf8") : 0;
   const topicEnd = topicBack === 0 ? topicAt + topicBytes : buffer.writeUInt32LE(topicBack, topicAt);
   const payloadAt = writeExtra(buffer, topicEnd, input.extra);
   buffer.set(input.payload, payloadAt);
@@ -126,31 +128,32 @@ export function encodeRecord(
     (input.flag ? flagBits.flag : 0) |
     (salt === 0 ? 0 : flagBits.headCheck) |
     (topicBack === 0 ? 0 : flagBits.topicBack);
-  buffer.writeUInt16LE(input.messageID, body + 2);
-  buffer.writeUInt32LE(input.session, body + 4);
-  buffer.writeDoubleLE(id, body + 8);
-  buffer.writeDoubleLE(receivedAt, body + 16);
-  buffer.writeDoubleLE(stamp, body + 24);
-  buffer.writeDoubleLE(input.device, body + 32);
-  buffer.writeDoubleLE(input.connection, body + 40);
-  buffer.writeUInt32LE(input.tenant, body + 48);
+  view.setUint16(body + 2, input.messageID, true);
+  view.setUint32(body + 4, input.session, true);
+  view.setFloat64(body + 8, id, true);
+  view.setFloat64(body + 16, receivedAt, true);
+  view.setFloat64(body + 24, stamp, true);
+  view.setFloat64(body + 32, input.device, true);
+  view.setFloat64(body + 40, input.connection, true);
+  view.setUint32(body + 48, input.tenant, true);
   buffer[body + 52] = ipBytes;
   buffer[body + 53] = input.extra === null ? 0 : 1;
-  buffer.writeUInt16LE(topicBytes, body + 54);
-  buffer.writeUInt32LE(end - body, at);
+  view.setUint16(body + 54, topicBytes, true);
+  view.setUint32(at, end - body, true);
   seal(buffer, at, end, salt);
   return end;
 }
 
 function seal(buffer: Buffer, at: number, end: number, salt: number): void {
+  const view = viewOf(buffer);
   const body = at + prefixBytes;
   if (salt === 0) {
-    buffer.writeUInt32LE(crc32c(buffer, body, end), at + 4);
+    view.setUint32(at + 4, crc32c(buffer, body, end), true);
     return;
   }
   const head = headCheckOf(buffer, at, salt);
-  buffer.writeUInt32LE(head, body + bodyHeadBytes);
-  buffer.writeUInt32LE(crc32c(buffer, body + bodyHeadBytes + headCheckBytes, end, head), at + 4);
+  view.setUint32(body + bodyHeadBytes, head, true);
+  view.setUint32(at + 4, crc32c(buffer, body + bodyHeadBytes + headCheckBytes, end, head), true);
 }
 
 function headCheckOf(buffer: Buffer, at: number, salt: number): number {
@@ -165,6 +168,21 @@ export function resealRecords(buffer: Buffer, salt: number): void {
     seal(buffer, at, end, salt);
     at = end;
   }
+}
+
+/** Longer texts are left to what is written for them. */
+const shortText = 64;
+
+/** Returns its bytes. Short ones of ASCII, as topics and addresses are, cost less than a call of the encoder. */
+function writeText(buffer: Buffer, at: number, text: string, encoding: "latin1" | "utf8"): number {
+  const { length } = text;
+  if (length > shortText) return buffer.write(text, at, encoding);
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0x7f) return buffer.write(text, at, encoding);
+    buffer[at + i] = code;
+  }
+  return length;
 }
 
 function writeExtra(buffer: Buffer, at: number, extra: Uint8Array | null): number {
@@ -210,30 +228,31 @@ export function decodeRecord(
   at: number,
   topics?: ReadonlyMap<number, string>,
 ): JournalRecord {
+  const view = viewOf(buffer);
   const body = at + prefixBytes;
-  const end = body + buffer.readUInt32LE(at);
+  const end = body + view.getUint32(at, true);
   const flags = buffer[body + 1] as number;
   const refers = (flags & flagBits.topicBack) !== 0;
   const topicAt = topicAtOf(buffer, at);
   const ipAt = topicAt - (buffer[body + 52] as number);
-  const topicEnd = topicAt + (refers ? topicBackBytes : buffer.readUInt16LE(body + 54));
+  const topicEnd = topicAt + (refers ? topicBackBytes : view.getUint16(body + 54, true));
   const hasExtra = buffer[body + 53] === 1;
   const extraAt = topicEnd + extraLengthBytes;
-  const payloadAt = hasExtra ? extraAt + buffer.readUInt32LE(topicEnd) : topicEnd;
+  const payloadAt = hasExtra ? extraAt + view.getUint32(topicEnd, true) : topicEnd;
   return {
     kind: buffer[body] as RecordKind,
     qos: flags & flagBits.qos,
     dup: (flags & flagBits.dup) !== 0,
     retain: (flags & flagBits.retain) !== 0,
     flag: (flags & flagBits.flag) !== 0,
-    messageID: buffer.readUInt16LE(body + 2),
-    session: buffer.readUInt32LE(body + 4),
-    id: buffer.readDoubleLE(body + 8),
-    receivedAt: buffer.readDoubleLE(body + 16),
-    stamp: buffer.readDoubleLE(body + 24),
-    device: buffer.readDoubleLE(body + 32),
-    connection: buffer.readDoubleLE(body + 40),
-    tenant: buffer.readUInt32LE(body + 48),
+    messageID: view.getUint16(body + 2, true),
+    session: view.getUint32(body + 4, true),
+    id: view.getFloat64(body + 8, true),
+    receivedAt: view.getFloat64(body + 16, true),
+    stamp: view.getFloat64(body + 24, true),
+    device: view.getFloat64(body + 32, true),
+    connection: view.getFloat64(body + 40, true),
+    tenant: view.getUint32(body + 48, true),
     ip: buffer.toString("latin1", ipAt, topicAt),
     topic: refers ? (topics?.get(at) ?? "") : buffer.toString("utf8", topicAt, topicEnd),
     extra: hasExtra ? buffer.subarray(extraAt, payloadAt) : null,
@@ -247,14 +266,15 @@ export type RecordPeek = Readonly<
 
 /** Fields that an index needs, read without decoding the rest. */
 export function peekRecord(buffer: Buffer, at: number): RecordPeek {
+  const view = viewOf(buffer);
   const body = at + prefixBytes;
   return {
     kind: buffer[body] as number,
-    id: buffer.readDoubleLE(body + 8),
-    receivedAt: buffer.readDoubleLE(body + 16),
-    stamp: buffer.readDoubleLE(body + 24),
-    device: buffer.readDoubleLE(body + 32),
-    tenant: buffer.readUInt32LE(body + 48),
+    id: view.getFloat64(body + 8, true),
+    receivedAt: view.getFloat64(body + 16, true),
+    stamp: view.getFloat64(body + 24, true),
+    device: view.getFloat64(body + 32, true),
+    tenant: view.getUint32(body + 48, true),
   };
 }
 
