@@ -6,7 +6,8 @@ import { addressBlock } from "./address-block.js";
  * comes takes the place of the one that came first from the address with the most connections, of those that have shown
  * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
  * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of the
- * places; beyond it they give way when no stranger is left, those of the tenant with the most of them first.
+ * places; beyond it they give way until a sixteenth of the places is the strangers', those of the tenant with the most
+ * of them first.
  *
  * The longest queue gives way first: Suter, Lakshman, Stiliadis and Choudhury, "Buffer management schemes for
  * supporting TCP in gigabit routers with per-flow queueing", IEEE JSAC 17(6), 1999.
@@ -44,6 +45,9 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   const beyond = createCrowds<number, Guest>();
   const beyondOf = new Map<Guest, number>();
 
+  /** Places that strangers may take of callers beyond their share: of fewer, a flood would displace whoever comes beside it. */
+  const reserve = Math.max(1, max >> 4);
+
   const open = (): number => strangers.size + proven.size + beyond.size;
 
   function removeStranger(guest: Guest): boolean {
@@ -57,7 +61,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
 
   function victim(): Guest | null {
     const crowd = strangers.largest();
-    if (crowd !== undefined) return firstIdle(crowd);
+    if (crowd !== undefined && (beyond.size === 0 || strangers.size >= reserve)) return firstIdle(crowd);
     for (let callers = beyond.largest(); callers !== undefined; callers = beyond.largest()) {
       const guest = firstIdle(callers);
       const tenant = beyondOf.get(guest);
@@ -66,7 +70,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
       removeBeyond(guest);
       proven.set(guest, tenant);
     }
-    return null;
+    return crowd === undefined ? null : firstIdle(crowd);
   }
 
   function makeRoom(): boolean {

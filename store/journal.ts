@@ -89,6 +89,8 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let committing: Promise<void> | null = null;
   let stopped: string | null = null;
   let closing = false;
+  /** What comes now is never committed, and acknowledged to nobody. */
+  let closed = false;
   let freeCheckedAt = 0;
   let waiters: { id: number; resolve: () => void }[] = [];
   const commitTimes: ((seconds: number, records: number) => void)[] = [];
@@ -107,29 +109,33 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     pending ??= createBatch(id, segments.at(-1)?.salt || unknownSalt);
     pendingBytes += pending.add(input, receivedAt, stamp, done);
     // Appends of this turn of the loop join the commit.
-    if (committing === null) committing = nextTurn().then(commitAll);
+    if (committing === null && !closed) committing = nextTurn().then(commitAll);
     return id;
   }
 
   async function commitAll(): Promise<void> {
-    while (pending !== null) {
-      const batch = pending;
-      pending = null;
-      // Where it stands it may take less.
-      const { bytes } = batch;
-      const startedAt = performance.now();
-      const { segment, position } = await writeUntilKept(batch);
-      committedID = batch.lastID;
-      pendingBytes -= bytes;
-      const records = batch.lastID - batch.firstID + 1;
-      for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
-      const { onRecord } = options;
-      if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
-      batch.settle(tellFault);
-      options.onCommit?.();
-      wake();
+    try {
+      while (pending !== null) {
+        const batch = pending;
+        pending = null;
+        // Where it stands it may take less.
+        const { bytes } = batch;
+        const startedAt = performance.now();
+        const { segment, position } = await writeUntilKept(batch);
+        committedID = batch.lastID;
+        pendingBytes -= bytes;
+        const records = batch.lastID - batch.firstID + 1;
+        for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
+        const { onRecord } = options;
+        if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
+        batch.settle(tellFault);
+        options.onCommit?.();
+        wake();
+      }
+    } finally {
+      // In the turn that finds nothing more: whoever appends now begins anew.
+      committing = null;
     }
-    committing = null;
   }
 
   /** The record is kept; what was to follow from it at once has failed, as it may when it is read again. */
@@ -213,7 +219,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   async function close(): Promise<void> {
     closing = true;
     clearInterval(probing);
-    await committing?.catch(() => undefined);
+    // Whoever is told of a commit, or waited for it, may append more.
+    for (; committing !== null; await nextTurn()) await committing.catch(() => undefined);
+    closed = true;
     await writer.close();
     wake();
   }

@@ -4,6 +4,10 @@ import { createShares } from "./shares.js";
 export interface Places<Holder> {
   /** Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs. */
   tryEnter(holder: Holder, amount: number): boolean;
+  /** The same for a holder that has a part already, past those that wait. */
+  tryGrow(holder: Holder, amount: number): boolean;
+  /** Takes it whatever the share. */
+  force(holder: Holder, amount: number): void;
   /**
    * Resolves once it is taken: in order within a holder, from holder to holder in turn. Rejects with `left()`, and
    * nothing taken, when the signal is aborted before.
@@ -77,6 +81,8 @@ export function createPlaces<Holder>(max: number): Places<Holder> {
 
   return {
     tryEnter,
+    tryGrow: shares.take,
+    force: shares.force,
     enter: async (holder, amount, { signal, left }) => {
       if (signal?.aborted === true) throw left();
       if (!tryEnter(holder, amount)) await wait(holder, amount, signal, left);

@@ -26,7 +26,7 @@ export function createRemembered<Key, Value>(
   const usedBy = new Map<string, Set<Key>>();
   const versions = createVersions();
   /** What is being read, for others that ask meanwhile. */
-  const underWay = new Map<Key, Promise<unknown>>();
+  const underWay = new Map<Key, Promise<Value>>();
 
   function keep(key: Key, value: Value, records: ReadonlySet<string>): void {
     forget(key);
@@ -77,11 +77,15 @@ export function createRemembered<Key, Value>(
     get: async (key, read) => {
       const known = values.get(key);
       if (known !== undefined) return known.value;
-      const others = underWay.get(key);
-      if (others !== undefined) {
-        // What that leaves behind holds now, however long ago it began; where it leaves nothing this one reads itself.
-        await others.catch(() => undefined);
-        return readAnew(key, read);
+      const before = underWay.get(key);
+      if (before !== undefined) {
+        // What that leaves behind holds now, however long ago it began.
+        await before.catch(() => undefined);
+        const left = values.get(key);
+        if (left !== undefined) return left.value;
+        // Where it leaves nothing, one of those that have waited reads for all of them: it begins after they asked.
+        const next = underWay.get(key);
+        if (next !== undefined) return next;
       }
       const reading = readAnew(key, read);
       underWay.set(key, reading);

@@ -1,7 +1,7 @@
 import type { DeviceEntry } from "../directory-entries.js";
 import { endsWithConnection, type MessageProperties } from "../message.js";
 import { mayReceive } from "../policies.js";
-import type { WorkBudget } from "../work-budget.js";
+import { createWorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
 import { firstOf } from "./settling.js";
@@ -49,7 +49,6 @@ export interface Downlinks {
 export interface DownlinksDeps {
   readonly spaces: Pick<Spaces, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send">;
-  readonly work: WorkBudget;
   readonly directory: {
     peek(id: number): DeviceEntry | undefined;
     get(id: number): Promise<DeviceEntry | undefined>;
@@ -61,7 +60,9 @@ export interface DownlinksDeps {
 /** Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its topic. */
 const downlinkBytesMax = 640 * 1024;
 
-export function createDownlinks({ spaces, records, directory, work, now }: DownlinksDeps): Downlinks {
+export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
+  // Not the one of what is on its way to the disk: a full disk ends no question.
+  const work = createWorkBudget();
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     const space = spaces.get(entry.id);
     if (space === undefined || !mayBeSent(entry, topic)) return null;

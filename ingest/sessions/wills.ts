@@ -1,3 +1,4 @@
+import { createShares } from "../../store/shares.js";
 import { lightWorkMax, type WorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
 import type { Spaces } from "./spaces.js";
@@ -26,8 +27,9 @@ const lookMs = 1000;
 const willsAtOnce = 500;
 
 export function startWills({ spaces, records, work, refuses, now, onTrouble }: WillsDeps): Wills {
-  /** On their way to the disk, by connection: each goes once. */
-  const published = new Set<number>();
+  /** On their way to the disk, by connection, and whose each is: each goes once. */
+  const published = new Map<number, number>();
+  const places = createShares<number>(willsAtOnce);
   let planned = false;
   /** More are due than may be on their way. */
   let isMore = false;
@@ -38,21 +40,26 @@ export function startWills({ spaces, records, work, refuses, now, onTrouble }: W
     if (closed) return;
     const due = spaces.dueWills(now() * 1000);
     const connections = new Set(due.map(({ connection }) => connection));
-    for (const connection of published) if (!connections.has(connection)) published.delete(connection);
+    for (const connection of published.keys()) if (!connections.has(connection)) letGo(connection);
     isMore = false;
     for (const will of due) {
       if (published.has(will.connection)) continue;
-      if (published.size >= willsAtOnce) {
+      if (!places.take(will.tenant, 1)) {
         isMore = true;
-        break;
+        continue;
       }
-      published.add(will.connection);
+      published.set(will.connection, will.tenant);
       publish(will).catch((error: Error) => {
         // It is looked at again.
-        published.delete(will.connection);
+        letGo(will.connection);
         onTrouble(error);
       });
     }
+  }
+
+  function letGo(connection: number): void {
+    const tenant = published.get(connection);
+    if (tenant !== undefined && published.delete(connection)) places.give(tenant, 1);
   }
 
   async function publish(due: DueWill): Promise<void> {
@@ -64,6 +71,7 @@ export function startWills({ spaces, records, work, refuses, now, onTrouble }: W
     // A thousand that end together may each reach thousands of filters.
     await work.room(tenant, cost);
     const give = (): void => work.give(tenant, cost);
+    if (closed) return give();
     try {
       records.publishWill(due, isRefused, () => {
         give();

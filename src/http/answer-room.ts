@@ -3,7 +3,7 @@
  * for the others. Small answers are not counted, and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
-import { createPlaces } from "../../store/places.js";
+import { createPlaces, type Places } from "../../store/places.js";
 import { createShares } from "../../store/shares.js";
 import { ApiError } from "./errors.js";
 
@@ -16,6 +16,13 @@ export interface AnswerHold {
    * too much waits already, or for too long
    */
   take(bytes: number): Promise<void>;
+  /** The same, whether or not there is room: what has been done already is told. */
+  force(bytes: number): void;
+  /**
+   * Makes the answer in its turn: so few are made at once that what is read for them is little. While it waits for room
+   * others are made.
+   */
+  make<T>(kind: Making, work: () => Promise<T> | T): Promise<T>;
   /** So many of its bytes have left, or as many as there are. */
   give(bytes: number): void;
   /** All have left, or nobody waits for them. */
@@ -28,8 +35,6 @@ export type Making = "rows" | "series";
 export interface AnswerRoom {
   /** @param signal asked for only where something waits */
   open(tenant: number, signal: () => AbortSignal): AnswerHold;
-  /** Makes an answer in its turn: so few are made at once that what is read for them is little. */
-  make<T>(kind: Making, tenant: number, signal: () => AbortSignal, work: () => Promise<T> | T): Promise<T>;
 }
 
 /** An answer of no more than so many bytes is not counted. */
@@ -84,28 +89,67 @@ export function createAnswerRoom(
       let held = 0;
       let small = 0;
       let over = false;
+      /** The turns that it has a place in, while it is being made. */
+      let inTurn: Places<number> | null = null;
       const give = (bytes: number): void => {
         const some = Math.min(bytes, held);
         held -= some;
         if (some > 0) room.leave(tenant, some);
         meter.answerBytes = room.total;
       };
+      const grow = (bytes: number): void => {
+        held += bytes;
+        meter.answerBytes = room.total;
+        // It has ended while it waited.
+        if (over) give(held);
+      };
+      const enterTurn = async (turns: Places<number>): Promise<void> => {
+        if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
+        inTurn = turns;
+      };
+      const leaveTurn = (): Places<number> | null => {
+        const turns = inTurn;
+        turns?.leave(tenant, 1);
+        inTurn = null;
+        return turns;
+      };
+      /** What is to be counted of so many bytes more. */
+      const countable = (bytes: number): number => {
+        small += bytes;
+        if (held === 0 && small <= smallAnswerBytes) return 0;
+        const more = small;
+        small = 0;
+        return more;
+      };
       return {
         get bytes() {
           return held;
         },
         take: async (bytes) => {
-          if (held === 0 && small + bytes <= smallAnswerBytes) {
-            small += bytes;
-            return;
+          const more = countable(bytes);
+          if (more === 0) return;
+          // One under way stands before those that hold nothing yet: they may wait for what it holds.
+          const enters = held > 0 ? room.tryGrow(tenant, more) : room.tryEnter(tenant, more);
+          if (!enters) {
+            const turns = leaveTurn();
+            await wait(tenant, more, signal());
+            if (turns !== null) await enterTurn(turns);
           }
-          const more = bytes + small;
-          small = 0;
-          if (!room.tryEnter(tenant, more)) await wait(tenant, more, signal());
-          held += more;
-          meter.answerBytes = room.total;
-          // It has ended while it waited.
-          if (over) give(held);
+          grow(more);
+        },
+        force: (bytes) => {
+          const more = countable(bytes);
+          if (more === 0) return;
+          room.force(tenant, more);
+          grow(more);
+        },
+        make: async (kind, work) => {
+          await enterTurn(places[kind]);
+          try {
+            return await work();
+          } finally {
+            leaveTurn();
+          }
         },
         give,
         end: () => {
@@ -113,15 +157,6 @@ export function createAnswerRoom(
           give(held);
         },
       };
-    },
-    make: async (kind, tenant, signal, work) => {
-      const turns = places[kind];
-      if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
-      try {
-        return await work();
-      } finally {
-        turns.leave(tenant, 1);
-      }
     },
   };
 }

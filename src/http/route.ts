@@ -156,25 +156,27 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   };
   if (caller === undefined || hold === null) return handle(input as never);
   try {
-    const made =
-      one.spec.method === "get"
-        ? deps.room.make(one.spec.making ?? "rows", caller.tenant, signal, () => handle(input as never))
-        : handle(input as never);
-    return await counted(await made, hold);
+    if (one.spec.method !== "get") return await counted(await handle(input as never), hold, hold.force);
+    const made = hold.make(one.spec.making ?? "rows", () => handle(input as never));
+    return await counted(await made, hold, hold.take);
   } catch (error) {
     hold.end();
     throw error;
   }
 }
 
-/** The answer, once there is room for what it holds. @throws ApiError TOO_MANY_REQUESTS */
-async function counted(answer: Answer, hold: AnswerHold): Promise<Answer> {
+/** The answer, once there is room for what it holds; what has been written is told in any case. @throws ApiError TOO_MANY_REQUESTS */
+async function counted(
+  answer: Answer,
+  hold: AnswerHold,
+  take: (bytes: number) => Promise<void> | void,
+): Promise<Answer> {
   const { held = 0 } = answer;
   let { body } = answer;
   if (isPlain(body) && isLong(body)) {
-    await hold.take(bytesHeld(body));
+    await take(bytesHeld(body));
     body = streamOf(chunksOfTexts(jsonTexts(body)));
-  } else if (held > 0) await hold.take(held);
+  } else if (held > 0) await take(held);
   if (hold.bytes > 0 && body instanceof ReadableStream) {
     return { ...answer, body: heldBody(body, hold, held > 0) };
   }

@@ -41,10 +41,10 @@ export interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
 export async function openControl(deps: ControlDeps): Promise<Control> {
   const { config, history, base, kept, accept, broker, zone, log, now } = deps;
   const { db, directory } = base;
-  const { spaces, records, sessions, receipts, saved, work } = kept;
+  const { spaces, records, sessions, receipts, saved } = kept;
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
-  const here = createDownlinks({ spaces, records, directory, work, now });
+  const here = createDownlinks({ spaces, records, directory, now });
   const commands = createCommands({
     ...{ db, node, sessions, directory, receipts, now },
     downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { canonicalAddress } from "../../ingest/address-block.js";
+import { addressBlock, canonicalAddress } from "../../ingest/address-block.js";
 import type { Admitted } from "../../ingest/admission.js";
 import { nextTurn } from "../../store/turns.js";
 
@@ -123,6 +123,11 @@ export class HttpWire extends Duplex implements Admitted {
 
   get remoteFamily(): string | undefined {
     return this.#socket.remoteFamily;
+  }
+
+  /** Who asks: the tenant whose credential was shown last, or where it comes from. */
+  get client(): string {
+    return "tenant" in this.#holder ? `tenant ${this.#holder.tenant}` : addressBlock(this.address);
   }
 
   get isIdle(): boolean {

@@ -161,9 +161,9 @@ function createHttpServer(
   return server;
 }
 
-/** Whose turn a request is. What asks whether the service is well waits behind no other requests of its address. */
-function laneOf({ address }: HttpWire, { url = "" }: IncomingMessage): string {
-  return url === "/readyz" || url === "/healthz" ? `${address} probes` : address;
+/** Whose turn a request is. What asks whether the service is well waits behind no other requests of its client. */
+function laneOf({ client }: HttpWire, { url = "" }: IncomingMessage): string {
+  return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
 }
 
 /** @param bytes that it holds more, or less where they are below 0 */

@@ -12,7 +12,8 @@ export interface RequestTurns {
   readonly waiting: number;
 }
 
-export function createRequestTurns(): RequestTurns {
+/** @param now milliseconds; never set */
+export function createRequestTurns(now = (): number => performance.now()): RequestTurns {
   /** In the order of their turns. */
   const clients = new Map<string, (() => void)[]>();
   let waiting = 0;
@@ -28,7 +29,7 @@ export function createRequestTurns(): RequestTurns {
   }
 
   function openTurn(): void {
-    turnEnds = performance.now() + sliceMs;
+    turnEnds = now() + sliceMs;
     setImmediate(turn);
   }
 
@@ -47,7 +48,7 @@ export function createRequestTurns(): RequestTurns {
   return {
     begin: (client, work) => {
       if (turnEnds === null) openTurn();
-      if (waiting === 0 && performance.now() < (turnEnds ?? 0)) return work();
+      if (waiting === 0 && now() < (turnEnds ?? 0)) return work();
       const works = clients.get(client);
       if (works === undefined) clients.set(client, [work]);
       else works.push(work);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { isDamage } from "../database-faults.js";
 import { CATALOG_FORMAT, CATALOG_SCHEMA, PART_FORMAT, removalsOf } from "./catalog-schema.js";
-import { storedSeries, storedTimes } from "./files.js";
+import { isBlank, storedSeries, storedTimes } from "./files.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
@@ -42,6 +42,8 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   const inFiles = new Set<number>();
   const found: FoundFile[] = [];
   for (const { path, month, generation } of partFiles(dir)) {
+    // What a killed cut has left holds nothing of any time.
+    if (await isBlank(join(dir, path))) continue;
     const content = await contentOf(join(dir, path));
     for (const id of content?.series ?? []) inFiles.add(id);
     found.push({ path, generation, held: content === null ? month : content.held });

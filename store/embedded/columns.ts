@@ -52,6 +52,14 @@ export function sliceRun(run: Run, from: number, to: number): Run {
   };
 }
 
+/** The same points in memory of their own, where they would keep much more than themselves. */
+export function ownRun(run: Run): Run {
+  const own = (column: Float64Array) =>
+    column.buffer.byteLength > 2 * column.byteLength ? column.slice() : column;
+  const { values } = run;
+  return { ...run, times: own(run.times), values: Array.isArray(values) ? values : own(values) };
+}
+
 /** The points with start <= time < stop. */
 export function clipRun(run: Run, start: number, stop: number): Run {
   return sliceRun(run, lowerBound(run.times, start), lowerBound(run.times, stop));

@@ -16,6 +16,7 @@ import {
   mergeAll,
   mergeKnown,
   mergeRuns,
+  ownRun,
   type Run,
 } from "./columns.js";
 import {
@@ -154,7 +155,8 @@ export async function fetchMerged(
   if (newestFirst) runs.reverse();
   const joined = concatRuns(runs, range.text);
   const files = cut ? { ...joined, cut } : joined;
-  return limitRun(memory === null ? files : mergeKnown(files, memory, newestFirst), limits);
+  // What is read of it goes elsewhere: a chunk's other points stay here.
+  return ownRun(limitRun(memory === null ? files : mergeKnown(files, memory, newestFirst), limits));
 }
 
 /** Behind the end of what memory says of texts, the files' are not asked for. */

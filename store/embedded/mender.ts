@@ -1,4 +1,5 @@
 import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import type { Damage } from "../damage.js";
@@ -87,7 +88,16 @@ export function createMender(deps: {
 
   /** Into a file of another name, which takes its place once it is whole. */
   async function copySound(part: StoredPart, path: string): Promise<Salvaged> {
-    const to = await openPartFile(join(dir, path), true);
+    try {
+      return await copyInto(await openPartFile(join(dir, path), true), part);
+    } catch (error) {
+      // It is tried again, into another one.
+      for (const suffix of ["", "-wal", "-shm"]) await rm(join(dir, path + suffix), { force: true });
+      throw error;
+    }
+  }
+
+  async function copyInto(to: Client, part: StoredPart): Promise<Salvaged> {
     try {
       const open = parts.connected(part);
       if (open !== undefined) return await salvage(open, to, catalog.isText);

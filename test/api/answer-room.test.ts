@@ -106,7 +106,7 @@ suite("room for answers", (test) => {
     const ends: (() => void)[] = [];
     let made = 0;
     const begin = (tenant: number) =>
-      room.make("rows", tenant, never, () => {
+      room.open(tenant, never).make("rows", () => {
         made++;
         return new Promise<void>((end) => ends.push(end));
       });
@@ -116,13 +116,47 @@ suite("room for answers", (test) => {
     all.push(begin(2));
     await turn();
     assert.is(made, 15, "another tenant's at once");
-    await room.make("series", 1, never, () => undefined);
+    await room.open(1, never).make("series", () => undefined);
     while (ends.length > 0) {
       ends.shift()?.();
       await turn();
     }
     await Promise.all(all);
     assert.is(made, 51);
+  });
+
+  test("while an answer waits for room others are made; one under way does not wait behind those that hold nothing", async () => {
+    const meter = { answerBytes: 0, answersRefused: 0 };
+    const room = createAnswerRoom(128 * MiB, meter, 60_000);
+    const unread = room.open(1, never);
+    await unread.take(100 * MiB);
+    const underWay = room.open(1, never);
+    await underWay.take(MiB);
+    const waiting = Array.from({ length: 14 }, () => room.open(1, never));
+    const made = waiting.map((hold, i) => hold.make("series", () => hold.take(i === 0 ? 12 * MiB : MiB)));
+    await turn();
+    await room.open(1, never).make("series", () => undefined);
+    await underWay.take(MiB);
+    assert.is(meter.answerBytes, 102 * MiB);
+    unread.end();
+    await Promise.all(made);
+    assert.is(meter.answerBytes, 27 * MiB);
+    for (const hold of [underWay, ...waiting]) hold.end();
+    assert.is(meter.answerBytes, 0);
+  });
+
+  test("what has been written is told without room for it, and counted", async () => {
+    const meter = { answerBytes: 0, answersRefused: 0 };
+    const room = createAnswerRoom(128 * MiB, meter, 1);
+    const unread = room.open(1, never);
+    await unread.take(112 * MiB);
+    const written = room.open(1, never);
+    written.force(smallAnswerBytes);
+    assert.is(written.bytes, 0);
+    written.force(MiB);
+    assert.equal([written.bytes, meter.answersRefused], [MiB + smallAnswerBytes, 0]);
+    for (const hold of [unread, written]) hold.end();
+    assert.is(meter.answerBytes, 0);
   });
 });
 

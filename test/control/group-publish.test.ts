@@ -7,7 +7,6 @@ import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
 import { createSpaces } from "../../ingest/sessions/spaces.js";
 import type { Settled } from "../../ingest/sessions/state.js";
-import { createWorkBudget } from "../../ingest/work-budget.js";
 import { type Commands, createCommands } from "../../src/control/commands.js";
 import { groupPublishKind, turnBytesMax } from "../../src/control/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/control/receipts.js";
@@ -49,7 +48,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
   const journal: Fleet["journal"] = { stopped: null, given: [] };
   const records = { send: ({ id }: DeviceEntry) => void journal.given.push(id) };
-  const downlinks = createDownlinks({ work: createWorkBudget(), spaces, records, directory, now });
+  const downlinks = createDownlinks({ spaces, records, directory, now });
   const receipts = createReceipts({ db, log, now });
   const got = new Map<number, Settled[]>();
   const slow = new Set<number>();

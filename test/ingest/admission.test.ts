@@ -100,6 +100,21 @@ suite("admission", (test) => {
     assert.equal({ ...admission.counts }, { open: 16, proven: 11 });
   });
 
+  test("strangers get a part of the places from callers beyond their share, so that a flood displaces itself", () => {
+    const admission = createAdmission<Guest>(64);
+    const callers = guests("10.0.0.1", 64);
+    for (const guest of callers) {
+      admission.enter(guest);
+      admission.prove(guest, 1);
+    }
+    for (const guest of guests("10.0.0.2", 10)) assert.ok(admission.enter(guest));
+    const [device] = guests("10.0.0.3", 1);
+    assert.ok(admission.enter(device as Guest));
+    for (const guest of guests("10.0.0.2", 100)) assert.ok(admission.enter(guest));
+    assert.not.ok(device?.gone, "whoever comes beside a flood has time to say who it is");
+    assert.is(callers.filter(({ gone }) => gone).length, 4);
+  });
+
   test("whoever turns out to come from elsewhere counts there", () => {
     const admission = createAdmission<Guest>(4);
     const behind = guests("10.0.0.1", 4);

@@ -100,9 +100,15 @@ worldSuite(
       test(`strangers of one address at ${listener}, ${how}, keep nobody out, of their own address neither`, async () => {
         const strangers = flood(world, listener, "127.0.0.1", bytes);
         await until(() => strangers.displaced > places, { what: "every place to be taken" });
-        for (const from of ["127.0.0.2", "127.0.0.1"])
-          for (const each of new Set([listener, "mqtts"] as const))
-            assert.ok(await getsThrough(world, each, from, device));
+        for (const each of new Set([listener, "mqtts"] as const)) {
+          assert.ok(await getsThrough(world, each, "127.0.0.2", device));
+          // It is in the flood's own line, and has to be quicker than that is long.
+          const ofItsAddress = () => getsThrough(world, each, "127.0.0.1", device);
+          await until(ofItsAddress, {
+            what: "a device of the flood's address to get through",
+            timeoutMs: 30_000,
+          });
+        }
         const ends = await Promise.all([
           endedBy(world, "gave_way")(),
           counter(world, "tidemark_handshakes_failed_total", "gave_way")(),

@@ -6,7 +6,6 @@ import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessions, type Session } from "../../ingest/sessions/live.js";
 import { createSpaces } from "../../ingest/sessions/spaces.js";
 import type { Message, Outgoing, SessionState } from "../../ingest/sessions/state.js";
-import { createWorkBudget } from "../../ingest/work-budget.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";
 
@@ -31,7 +30,6 @@ function begin() {
   });
   const entries = new Map<number, DeviceEntry>();
   const downlinks = createDownlinks({
-    work: createWorkBudget(),
     spaces,
     // These sessions end with their connections: nothing of theirs is the journal's.
     records: { send: () => assert.unreachable("no session outlives its connection") },
@@ -219,7 +217,6 @@ suite("sessions", (test) => {
     const recorded: string[] = [];
     const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
     const downlinks = createDownlinks({
-      work: createWorkBudget(),
       spaces,
       records: { send: (_device, { topic }) => recorded.push(topic) },
       directory: { peek: () => entry, get: async () => entry },

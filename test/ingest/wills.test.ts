@@ -44,4 +44,36 @@ suite("wills of many connections that end together", (test) => {
       assert.ok(most <= (cost === 0 ? 500 : 1), `${most} at once`);
     });
   }
+
+  test("those of one tenant leave places to another's; none is written behind the end", async () => {
+    const heavy = Array.from({ length: 1000 }, (_, i) => ({
+      tenant: 1,
+      device: i,
+      connection: i,
+      will: { topic: "t" },
+    }));
+    const light = { tenant: 2, device: 5000, connection: 5000, will: { topic: "t" } };
+    const given: number[] = [];
+    const work = createWorkBudget();
+    work.take(3, workMax);
+    const wills = startWills({
+      spaces: {
+        dueWills: () => [...heavy, light] as never,
+        publishCost: (device) => (device === light.device ? 0 : workMax),
+      },
+      records: { publishWill: ({ connection }) => void given.push(connection) },
+      work,
+      refuses: () => Promise.resolve(false),
+      now: Date.now,
+      onTrouble: (error) => assert.unreachable(error.message),
+    });
+    wills.look();
+    await until(() => given.length > 0, { what: "the light one" });
+    assert.equal(given, [light.connection]);
+    wills.close();
+    work.give(3, workMax);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(given, [light.connection]);
+    assert.ok(work.take(3, workMax), "all that was taken has been given back");
+  });
 });

@@ -69,6 +69,7 @@ const zero: Readonly<Record<string, string>> = {
   WSS_PORT: "a free port",
   NODE_NUMBER: "the first process",
   EVENT_RETENTION_BYTES: "no settled segment is kept",
+  CHANGE_LOG_BYTES: "none is kept",
   CONTROL_LOG_BYTES: "none is kept",
   JOURNAL_BACKLOG_BYTES: "nothing is taken that the series store has not caught up with",
   FREE_BYTES_MIN: "to the last byte of the disk",

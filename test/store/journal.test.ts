@@ -43,6 +43,31 @@ const payloadsOf = async (journal: Journal): Promise<string[]> => (await readAll
 const letters = (count: number): string[] => Array.from({ length: count }, (_, i) => `message ${i}`);
 
 suite("journal", (test) => {
+  test("what is appended while it closes, by whoever is told of a commit, is on disk or acknowledged to nobody", () =>
+    withTempDir(async (dir) => {
+      const journal = await openTestJournal(dir);
+      const kept: number[] = [];
+      const again = (left: number): void => {
+        // As waiting work does it, in a turn of its own promises.
+        if (left > 0) void Promise.resolve().then(() => journal.append(journalInput(), told(left - 1)));
+      };
+      const told = (left: number) => (id: number) => {
+        kept.push(id);
+        again(left);
+      };
+      journal.append(journalInput(), told(5));
+      await journal.close();
+      assert.is(kept.length, 6);
+      journal.append(journalInput(), () => assert.unreachable("it is closed"));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const reopened = await openTestJournal(dir);
+      assert.equal(
+        (await readAll(reopened)).map(({ id }) => id),
+        kept,
+      );
+      await reopened.close();
+    }));
+
   test("what throws when it is told of its record costs nobody else; the journal goes on", () =>
     withTempDir(async (dir) => {
       const faults: string[] = [];

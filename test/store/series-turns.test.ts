@@ -121,7 +121,8 @@ suite("turns at the series readers", (test) => {
       const [small] = await store.latest([refOf(2)]);
       const passed = answered - before;
       assert.ok(small !== null && small !== undefined);
-      assert.ok(passed <= 2 * placesPerReader, `${passed} others were answered first`);
+      // In a line for all of them it would be the last.
+      assert.ok(passed <= slow.length / 2, `${passed} others were answered first`);
       await Promise.all(slow);
       await store.close();
     }));

@@ -1,5 +1,6 @@
 import { asError } from "../../../store/errors.js";
 import { type Origin, sessionOf } from "../../accept.js";
+import { addressBlock } from "../../address-block.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../credentials.js";
 import type { DeviceEntry } from "../../directory-entries.js";
 import type { Limits } from "../../limits.js";
@@ -103,7 +104,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
   }
 
   get payer(): number | string {
-    return this.#origin?.device.device.tenant ?? this.#ip;
+    return this.#origin?.device.device.tenant ?? addressBlock(this.#ip);
   }
 
   get takesNoMore(): boolean {
