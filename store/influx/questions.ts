@@ -1,6 +1,7 @@
 /** The questions of a series store to InfluxDB, for one asker: nobody is answered with what is not ours. */
 import { StoreError } from "../errors.js";
 import type { AggregateQuery, Columns, Latest, ReadRange, SeriesQuestions, SeriesRef } from "../series.js";
+import { textsBytes } from "../text-bytes.js";
 import type { InfluxClient, Questioner } from "./client.js";
 import { aggregateArithmetic, readExtremes } from "./computing.js";
 import { type Bounds, type Conflicts, mismatch, type ReadablePart } from "./conflicts.js";
@@ -15,7 +16,7 @@ import {
   spanOf,
 } from "./reading.js";
 import { scanColumns } from "./scan.js";
-import { textsFirst } from "./texts.js";
+import { textsExpected, textsFirst } from "./texts.js";
 
 /** @param signal ends the questions under way and lets none begin; null: they are answered */
 export function createQuestions(
@@ -99,14 +100,36 @@ export function createQuestions(
       ),
     );
     const texts = series.filter(({ kind }) => kind === "text");
-    for (const [one, first] of await together(texts, textsFirst)) {
-      const goesOn =
-        "times" in first && first.kind === "text" && !first.cut && first.times.length === textsFirst;
+    const first = await together(texts, textsFirst);
+    const longer: [SeriesRef, Columns][] = [];
+    for (const [one, columns] of first) {
+      bySeries.set(one, columns);
+      if (goesOn(columns, textsFirst)) longer.push([one, columns]);
+    }
+    if (longer.length === 0) return bySeries;
+    // As many of each as the longest of them let expect.
+    const expected = longer.map(([, { times, values }]) => {
+      const bytes = textsBytes(values as readonly string[]);
+      return times.length + textsExpected({ points: times.length, bytes }, bytesMax - bytes);
+    });
+    const points = Math.min(newest, ...expected);
+    for (const [one, columns] of await together(
+      longer.map(([one]) => one),
+      points,
+    )) {
       const wanted = { from: "newest", points: newest, bytes: bytesMax } as const;
-      bySeries.set(one, goesOn ? await readTexts(client, bucket, one, spanOf(range), wanted, first) : first);
+      const isOpen = points < newest && goesOn(columns, points);
+      bySeries.set(
+        one,
+        isOpen ? await readTexts(client, bucket, one, spanOf(range), wanted, columns) : columns,
+      );
     }
     return bySeries;
   }
+
+  /** All that was asked for, and neither its bytes nor its points are at an end. */
+  const goesOn = (columns: Columns | StoreError, points: number): columns is Columns =>
+    "times" in columns && columns.kind === "text" && !columns.cut && columns.times.length === points;
 
   const readOrError = (series: SeriesRef, range: ReadRange): Promise<Columns | StoreError> =>
     read(series, range).catch((error: unknown) => {
