@@ -1,4 +1,5 @@
 import { Agent, request } from "node:http";
+import type { Socket } from "node:net";
 
 export interface Answer {
   readonly status: number;
@@ -19,6 +20,7 @@ export const connectionsMax = 32;
 
 export function createApi(base: string, headers: Record<string, string>): Api {
   const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });
+  const guarded = new WeakSet<Socket>();
 
   function call(method: string, path: string, body?: unknown, bytesType?: string): Promise<Answer> {
     const raw = typeof body === "string" || body instanceof Uint8Array;
@@ -40,6 +42,12 @@ export function createApi(base: string, headers: Record<string, string>): Api {
         },
       );
       outgoing.on("error", reject);
+      // An answer that comes before the body has gone leaves the socket to itself.
+      outgoing.on("socket", (socket) => {
+        if (guarded.has(socket)) return;
+        guarded.add(socket);
+        socket.on("error", () => undefined);
+      });
       outgoing.end(text ?? undefined);
     });
   }

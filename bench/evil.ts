@@ -29,7 +29,11 @@ export async function benchEvil(options: BenchOptions): Promise<Figure[]> {
   for (const attack of attacks) {
     if (!wants(options, attack.name.replaceAll(" ", "-"))) continue;
     progress(`evil: ${attack.name}: ${attack.what}`);
-    figures.push(...(await measure(options, attack)));
+    const found = await measure(options, attack);
+    progress(
+      found.map(({ value, unit, detail = {} }) => `  ${value} ${unit} ${JSON.stringify(detail)}`).join("\n"),
+    );
+    figures.push(...found);
   }
   return figures;
 }
