@@ -283,7 +283,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/influx/flux": [1, "limit: questionsAtOnce"],
   "store/influx/lines": [2, "limit: batchPointsMax"],
   "store/influx/newest": [7, "awaits"],
-  "store/influx/questions": [5, "awaits"],
+  "store/influx/questions": [6, "awaits"],
   "store/influx/reading": [6, "awaits"],
   "store/influx/removal": [5, "awaits"],
   "store/influx/retention": [1, "awaits"],
