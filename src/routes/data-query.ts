@@ -4,7 +4,6 @@ import { type Fill, fills } from "../../query/fill.js";
 import { resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
 import type { DataPoint } from "../../store/data-points.js";
-import type { Db } from "../../store/db.js";
 import { existingMetrics, type Metric } from "../../store/metrics.js";
 import type { DeviceRef, ProductModel } from "../catalog.js";
 import type { AppDeps } from "../deps.js";
@@ -92,12 +91,24 @@ export async function readChartQuery(
   query: ChartQuery,
 ): Promise<AskedChart> {
   const { deviceID, deviceIntID, groupID, ...asked } = readParameters(deps, query);
-  if (asked.metricIntID !== null) await checkMetric(deps.db, tenant, asked.metricIntID);
-  return { ...asked, ...(await findDevices(deps, tenant, { deviceID, deviceIntID, groupID })) };
+  const found = await findDevices(deps, tenant, { deviceID, deviceIntID, groupID });
+  if (asked.metricIntID !== null) await checkMetric(deps, tenant, found.devices, asked.metricIntID);
+  return { ...asked, ...found };
 }
 
-/** @throws ApiError DATA_NOT_FOUND where the tenant has no such metric */
-async function checkMetric(db: Db, tenant: number, id: number): Promise<void> {
+/**
+ * What a dashboard asks for is a metric of the devices' product, which is remembered: only another costs a statement.
+ * @throws ApiError DATA_NOT_FOUND where the tenant has no such metric
+ */
+async function checkMetric(
+  { catalog, db }: QueryDeps,
+  tenant: number,
+  devices: readonly DeviceRef[],
+  id: number,
+): Promise<void> {
+  for (const product of new Set(devices.map(({ productIntID }) => productIntID))) {
+    if ((await catalog.model(product)).metrics.some((metric) => metric.id === id)) return;
+  }
   const found = await existingMetrics(db, tenant, [id]);
   if (found.length === 0) {
     throw new ApiError("DATA_NOT_FOUND", "cannot find the metric", { metricIntID: "unknown" });
