@@ -189,10 +189,9 @@ const isPlain = (body: Answer["body"]): body is object =>
 
 /** The parameters of the query. @throws ApiError PARAMETER_INVALID for a known one that is given more than once */
 function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record<string, string>> {
-  const repeated = Object.entries(context.req.queries()).filter(
-    ([name, values]) => values.length > 1 && Object.hasOwn(shape, name),
-  );
-  if (repeated.length === 0) return context.req.query();
+  const given = Object.entries(context.req.queries());
+  const repeated = given.filter(([name, values]) => values.length > 1 && Object.hasOwn(shape, name));
+  if (repeated.length === 0) return Object.fromEntries(given.map(([name, [first = ""]]) => [name, first]));
   throw invalid(Object.fromEntries(repeated.map(([name]) => [name, "is given more than once"])));
 }
 

@@ -261,12 +261,10 @@ export class HttpWire extends Duplex implements Admitted {
     const bytes = chunks.reduce((sum, { chunk }) => sum + chunk.length, 0);
     if (bytes > sentAtOnce) return this.#sendEach(chunks, 0, done);
     // Together, so that headers and a short body are one packet.
-    this.#socket.cork();
-    chunks.forEach(({ chunk, encoding }, i) => {
-      if (i === chunks.length - 1) this.#send(chunk, encoding, done);
-      else this.#socket.write(chunk, encoding);
-    });
-    this.#socket.uncork();
+    const pieces = chunks.map(({ chunk, encoding }) =>
+      typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
+    );
+    this.#send(Buffer.concat(pieces), "latin1", done);
   }
 
   #sendEach(chunks: Chunks, at: number, done: Done): void {

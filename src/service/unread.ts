@@ -106,13 +106,20 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
   };
 }
 
+/** The last that was sound: a service is called by few names. */
+let soundHost = "";
+
 /** A host that no URL can have would be found where the URL is first asked for, in the midst of a route. */
 function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
   if (host === undefined) {
     return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;
   }
   // An empty one says that the request's target has no authority (RFC 9112 3.2).
-  if (host === "" || URL.canParse(`http://${host}`)) return null;
+  if (host === "" || host === soundHost) return null;
+  if (URL.canParse(`http://${host}`)) {
+    soundHost = host;
+    return null;
+  }
   return { message: "the Host of the request is not valid", field: "is not valid" };
 }
 

@@ -14,7 +14,7 @@ import type {
 import type { Part } from "./catalog-schema.js";
 import { emptyRun, type Run } from "./columns.js";
 import type { Handles } from "./handles.js";
-import { checkLeft, leftOf } from "./leaving.js";
+import { checkLeft, type Left, whileStaying } from "./leaving.js";
 import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
 import type { Readers } from "./readers.js";
 
@@ -46,17 +46,19 @@ export function createQuestions(
   { handles, ask, readers, slots }: QuestionsDeps,
   signal: AbortSignal | null,
 ): SeriesQuestions {
-  const left = signal === null ? null : leftOf(signal);
-  const inTurn = <T>({ tenant }: Pick<SeriesRef, "tenant">, work: () => Promise<T>): Promise<T> =>
-    slots.run({ tenant, signal }, work);
+  const inTurn = <T>(
+    { tenant }: Pick<SeriesRef, "tenant">,
+    work: (left: Left | null) => Promise<T>,
+  ): Promise<T> => slots.run({ tenant, signal }, () => whileStaying(signal, work));
 
   const describe = (
     series: SeriesRef,
     { id, memory, floor }: FindAnswer,
     parts: readonly Part[],
+    left: Left | null,
   ): SeriesInFiles => ({ id, text: series.kind === "text", memory, floor, parts, left });
 
-  async function find(args: WriterCalls["find"]["args"]): Promise<FindAnswer> {
+  async function find(args: WriterCalls["find"]["args"], left: Left | null): Promise<FindAnswer> {
     checkLeft(left);
     const found = await ask("find", args);
     checkLeft(left);
@@ -66,10 +68,10 @@ export function createQuestions(
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
-    return inTurn(series, async () => {
-      const found = await find({ handle, range, before: false });
+    return inTurn(series, async (left) => {
+      const found = await find({ handle, range, before: false }, left);
       const { memory } = found;
-      const inFiles = describe(series, found, found.parts);
+      const inFiles = describe(series, found, found.parts, left);
       if (found.parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
       return asColumns(
         series,
@@ -111,8 +113,8 @@ export function createQuestions(
       throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
     }
     if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
-    return inTurn(series, async () => {
-      const found = await find({ handle, range: { start, stop }, before: name === "increase" });
+    return inTurn(series, async (left) => {
+      const found = await find({ handle, range: { start, stop }, before: name === "increase" }, left);
       return readers.call(
         "aggregate",
         {
@@ -120,6 +122,7 @@ export function createQuestions(
             series,
             found,
             found.parts.filter((part) => part.stop > start),
+            left,
           ),
           edges: Float64Array.from(edges),
           aggregate: name,
@@ -135,9 +138,9 @@ export function createQuestions(
   async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(false));
-    return inTurn(series, async () => {
-      const found = await find({ handle, range: { start, stop }, before: false });
-      const asked = { ...describe(series, found, found.parts), start, stop, width };
+    return inTurn(series, async (left) => {
+      const found = await find({ handle, range: { start, stop }, before: false }, left);
+      const asked = { ...describe(series, found, found.parts, left), start, stop, width };
       return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
     });
   }
@@ -145,7 +148,7 @@ export function createQuestions(
   async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
     const [first] = series;
     if (first === undefined) return [];
-    return inTurn(first, async () => {
+    return inTurn(first, async (left) => {
       checkLeft(left);
       const asked = series
         .map((ref) => ({ ref, handle: handles.of(ref) }))

@@ -182,6 +182,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/broker-access": [1, "limit: pageLimitMax"],
   "src/routes/data": [3, "awaits"],
   "src/routes/data-export": [1, "limit: streamsMax"],
+  "src/routes/data-query": [1, "limit: devicesMax"],
   "src/routes/device-draft": [3, "constant"],
   "src/routes/device-live": [3, "yields"],
   "src/routes/device-rules": [2, "limit: jsonBytesMax"],
