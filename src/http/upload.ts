@@ -9,6 +9,8 @@ const overheadBytesMax = 64 * 1024;
 /** Beside its one file a form may carry some fields, and files that nobody asked for; the first beyond ends it. */
 const partsMax = 110;
 const filesMax = 10;
+/** The form is handed so much at once: it ends at the first part beyond the bound, but reads a piece to its end. */
+const pieceBytes = 4096;
 
 const tooManyParts = () =>
   new ApiError("BAD_REQUEST", `the form has more than ${partsMax} parts or ${filesMax} files`);
@@ -55,6 +57,7 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
     await pipeline(
       request.body === null ? Readable.from([]) : body,
       limited(bytesMax + overheadBytesMax, tooLarge),
+      inPieces(),
       form,
     );
     await (written as Promise<void> | null);
@@ -80,6 +83,15 @@ function openForm(type: string) {
   } catch {
     throw new ApiError("BAD_REQUEST", "the multipart body has no boundary");
   }
+}
+
+function inPieces(): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      for (let at = 0; at < chunk.length; at += pieceBytes) this.push(chunk.subarray(at, at + pieceBytes));
+      done();
+    },
+  });
 }
 
 export function limited(bytesMax: number, tooLarge: () => Error): Transform {
