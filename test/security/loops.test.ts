@@ -165,7 +165,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/http/parallel": [1, "awaits"],
   "src/http/route": [2, "startup"],
   "src/http/text-search": [4, "limit: patternCharactersMax"],
-  "src/http/upload": [1, "constant"],
+  "src/http/upload": [2, "constant"],
   "src/lock": [4, "startup"],
   "src/main": [1, "startup"],
   "src/maintenance": [4, "yields"],
