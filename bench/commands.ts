@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Db, openDb } from "../store/db.js";
+import { type Db, openDb } from "../store/metadata/db/db.js";
 import type { Api } from "./api.js";
 import { type Child, startChild } from "./child.js";
 import { type DeviceRecord, provision, writeCredentials } from "./fleet.js";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { logs } from "../store/event-postings.js";
-import { type EventLog, type EventQuery, openEventLog } from "../store/events.js";
-import { type Journal, openJournal } from "../store/journal.js";
-import { recordKinds } from "../store/journal-record.js";
+import { logs } from "../store/events/event-postings.js";
+import { type EventLog, type EventQuery, openEventLog } from "../store/events/events.js";
+import { type Journal, openJournal } from "../store/journal/journal.js";
+import { recordKinds } from "../store/journal/record.js";
 import { createHistogram } from "./histogram.js";
 import type { BenchOptions } from "./options.js";
 import type { Figure } from "./report.js";

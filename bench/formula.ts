@@ -1,6 +1,6 @@
 import { compile } from "mathjs/number";
-import { compileFormula } from "../query/formula.js";
-import { computeColumn } from "../store/arithmetic.js";
+import { compileFormula } from "../query/formula/formula.js";
+import { computeColumn } from "../store/series/arithmetic.js";
 import { percentileOf } from "./histogram.js";
 import { valueAt } from "./history.js";
 import type { BenchOptions } from "./options.js";

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { signCertificate } from "../src/x509.js";
+import { signCertificate } from "../src/certificates/x509.js";
 import { type Child, startChild } from "./child.js";
 import { sibling } from "./generator.js";
 import type { HandshakerRound } from "./handshaker.js";

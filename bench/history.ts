@@ -1,4 +1,4 @@
-import type { WindowUnit } from "../store/series.js";
+import type { WindowUnit } from "../store/series/series.js";
 
 /** One question of a dashboard: a range, and the windows whose means it wants. */
 export interface Question {

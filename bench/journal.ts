@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openJournal } from "../store/journal.js";
-import { type JournalInput, recordBytesMax, recordKinds } from "../store/journal-record.js";
+import { openJournal } from "../store/journal/journal.js";
+import { type JournalInput, recordBytesMax, recordKinds } from "../store/journal/record.js";
 import { openBareLog } from "./bare-libsql.js";
 import { type BenchOptions, wants } from "./options.js";
 import type { Figure } from "./report.js";

@@ -2,14 +2,14 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import { readConfig } from "../src/config.js";
-import { masterKey } from "../src/master-key.js";
-import { openMetadata } from "../src/metadata.js";
-import type { Actor } from "../store/changes.js";
-import type { Db } from "../store/db.js";
-import { createDeviceStatements, type DeviceStore } from "../store/devices.js";
-import { createProduct } from "../store/products.js";
-import { createVault } from "../store/secrets.js";
-import { findUser } from "../store/users.js";
+import { masterKey } from "../src/host/master-key.js";
+import { openMetadata } from "../src/service/metadata.js";
+import type { Actor } from "../store/metadata/db/changes.js";
+import type { Db } from "../store/metadata/db/db.js";
+import { createVault } from "../store/metadata/db/secrets.js";
+import { createDeviceStatements, type DeviceStore } from "../store/metadata/devices/devices.js";
+import { createProduct } from "../store/metadata/products/products.js";
+import { findUser } from "../store/metadata/users/users.js";
 
 export interface Registry {
   readonly products: readonly { readonly id: number; readonly productID: string }[];

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { createRemovals } from "../src/removals.js";
-import { type Db, openDb } from "../store/db.js";
-import { endRemovals, removalsOf } from "../store/removals.js";
-import type { PointBatch, SeriesRef, SeriesStore } from "../store/series.js";
-import { openInfluxSeriesStore } from "../store/series-influx.js";
-import { openLibsqlSeriesStore } from "../store/series-libsql.js";
+import { createRemovals } from "../src/background/removals.js";
+import { type Db, openDb } from "../store/metadata/db/db.js";
+import { endRemovals, removalsOf } from "../store/metadata/removals.js";
+import { openLibsqlSeriesStore } from "../store/series/open-embedded.js";
+import { openInfluxSeriesStore } from "../store/series/open-influx.js";
+import type { PointBatch, SeriesRef, SeriesStore } from "../store/series/series.js";
 import { memoryLedger } from "../test/influx-ledger.js";
 import { startInflux } from "../test/influxd.js";
 import { type BenchOptions, wants } from "./options.js";

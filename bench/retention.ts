@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Point, SeriesRef, SeriesStore } from "../store/series.js";
-import { openLibsqlSeriesStore } from "../store/series-libsql.js";
+import { openLibsqlSeriesStore } from "../store/series/open-embedded.js";
+import type { Point, SeriesRef, SeriesStore } from "../store/series/series.js";
 import type { BenchOptions } from "./options.js";
 import { type Figure, progress } from "./report.js";
 

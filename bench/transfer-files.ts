@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ColumnName, columnNames } from "../src/transfer/device-columns.js";
-import { type FormatName, formats } from "../src/transfer/formats.js";
-import type { Cell } from "../src/transfer/table-file.js";
+import { type ColumnName, columnNames } from "../src/import-export/devices/device-columns.js";
+import { type FormatName, formats } from "../src/import-export/devices/formats.js";
+import type { Cell } from "../src/import-export/devices/table-file.js";
 
 /** A file of made-up devices, as the service would export them. */
 export async function deviceFile(

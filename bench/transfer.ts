@@ -1,9 +1,9 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
-import { openDb } from "../store/db.js";
-import { createDeviceStatements } from "../store/devices.js";
-import { createVault } from "../store/secrets.js";
+import { openDb } from "../store/metadata/db/db.js";
+import { createVault } from "../store/metadata/db/secrets.js";
+import { createDeviceStatements } from "../store/metadata/devices/devices.js";
 import type { BenchOptions } from "./options.js";
 import { rssMB } from "./proc.js";
 import { type Figure, progress } from "./report.js";

@@ -1,10 +1,10 @@
+import { planOf } from "../ingest/alerts/compiled-rules.js";
+import { detailOf, evaluate } from "../ingest/alerts/evaluate.js";
+import { newState } from "../ingest/alerts/rule-state.js";
 import type { DecodedPoint } from "../ingest/decode/points.js";
 import { emptyMap } from "../ingest/shared-empty.js";
-import { detailOf, evaluate } from "../ingest/watch/evaluate.js";
-import { planOf } from "../ingest/watch/plan.js";
-import { newState } from "../ingest/watch/state.js";
-import { asStored, compileFormula } from "../query/formula.js";
-import type { DataPoint } from "../store/data-points.js";
+import { asStored, compileFormula } from "../query/formula/formula.js";
+import type { DataPoint } from "../store/metadata/products/data-points.js";
 import type { BenchOptions } from "./options.js";
 import type { Figure } from "./report.js";
 import { type Contender, compareAll } from "./rounds.js";

@@ -1,7 +1,7 @@
-import { crc32c } from "../store/crc32c.js";
-import type { Journal } from "../store/journal.js";
-import { recordKinds } from "../store/journal-record.js";
-import type { DeviceEntry } from "./directory-entries.js";
+import type { Journal } from "../store/journal/journal.js";
+import { recordKinds } from "../store/journal/record.js";
+import { crc32c } from "../store/lib/crc32c.js";
+import type { DeviceEntry } from "./directory/entries.js";
 import type { MessageProperties } from "./message.js";
 import type { Meter } from "./meter.js";
 import { messageExtra } from "./sessions/record-extras.js";

@@ -1,4 +1,4 @@
-import type { Follower } from "../store/set-aside.js";
+import type { Follower } from "../store/journal/set-aside.js";
 import type { Reason } from "./decode/reasons.js";
 
 /** Why a connection was refused or ended, or a delivery given up; labels of `tidemark_connections_ended_total`. */

@@ -1,6 +1,6 @@
-import type { Db } from "../store/db.js";
-import { type PresenceChange, storePresence } from "../store/device-presence.js";
-import { createCarriedDevices } from "./carried-devices.js";
+import type { Db } from "../store/metadata/db/db.js";
+import { type PresenceChange, storePresence } from "../store/metadata/devices/presence.js";
+import { createCarriedDevices } from "./directory/carried-devices.js";
 
 /** Who is connected: at once in memory, soon after in the metadata, where readers and filters look. */
 export interface Presence {

@@ -1,12 +1,12 @@
-import { asError } from "../store/errors.js";
-import type { EventLog } from "../store/events.js";
-import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../store/series.js";
-import { textsPerReadBytes } from "../store/text-bytes.js";
-import { createSlice } from "../store/turns.js";
+import type { EventLog } from "../store/events/events.js";
+import { asError } from "../store/lib/errors.js";
+import { textsPerReadBytes } from "../store/lib/text-bytes.js";
+import { createSlice } from "../store/lib/turns.js";
+import type { Point, RefusedPoint, SeriesRef, SeriesStore } from "../store/series/series.js";
 import type { OnFailed } from "./consumers/failures.js";
 import { isDecodable, messageOf } from "./consumers/records.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "./decode/points.js";
-import type { DeviceEntry } from "./directory-entries.js";
+import type { DeviceEntry } from "./directory/entries.js";
 
 export interface RedecodeOptions {
   readonly events: Pick<EventLog, "kept">;

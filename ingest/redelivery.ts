@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { JournalRecord } from "../store/journal-record.js";
-import { recordKinds } from "../store/journal-record.js";
+import type { JournalRecord } from "../store/journal/record.js";
+import { recordKinds } from "../store/journal/record.js";
 import { readDisconnectExtra, readMessageExtra } from "./sessions/record-extras.js";
 
 /** Newest-first records of a device, of every kind, read as they are wanted. */

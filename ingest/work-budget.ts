@@ -1,5 +1,5 @@
-import { createShares } from "../store/shares.js";
-import { nextTurn } from "../store/turns.js";
+import { createShares } from "../store/lib/shares.js";
+import { nextTurn } from "../store/lib/turns.js";
 
 /**
  * How much work the messages on their way to the disk may bring about once they are there: it is done in the turn of

@@ -1,4 +1,4 @@
-import type { Aggregate } from "../store/series.js";
+import type { Aggregate } from "../store/series/series.js";
 
 /** aggregateType of the interface → aggregate. */
 export const aggregatesByType: ReadonlyMap<number, Aggregate> = new Map([

@@ -1,4 +1,4 @@
-import type { Columns, SeriesQuestions, SeriesRef } from "../store/series.js";
+import type { Columns, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { boundsOf, type Range } from "./range.js";
 
 /** Fewer points make no line; with one more the range's lowest and highest are among them. */

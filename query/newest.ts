@@ -1,5 +1,5 @@
-import { type DataPoint, kindOf } from "../store/data-points.js";
-import type { SeriesQuestions } from "../store/series.js";
+import { type DataPoint, kindOf } from "../store/metadata/products/data-points.js";
+import type { SeriesQuestions } from "../store/series/series.js";
 import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */

@@ -1,5 +1,5 @@
-import type { Columns, SeriesQuestions, SeriesRef } from "../store/series.js";
-import { textBytes } from "../store/text-bytes.js";
+import { textBytes } from "../store/lib/text-bytes.js";
+import type { Columns, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { downsample, thin } from "./downsample.js";
 import { boundsOf, type Range } from "./range.js";
 

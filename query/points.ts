@@ -1,4 +1,4 @@
-import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../store/series.js";
+import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 
 /** Points read at once where a range may hold any number. */
 export const pointsPerRead = 100_000;

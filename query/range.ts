@@ -1,5 +1,5 @@
-import { StoreError } from "../store/errors.js";
-import type { WindowUnit } from "../store/series.js";
+import { StoreError } from "../store/lib/errors.js";
+import type { WindowUnit } from "../store/series/series.js";
 import { readRequestTime } from "./time-text.js";
 import { windowEnd, windowsBefore } from "./windows.js";
 import { type Zone, zone } from "./zone.js";

@@ -1,4 +1,4 @@
-import type { Kind, SeriesRef } from "../store/series.js";
+import type { Kind, SeriesRef } from "../store/series/series.js";
 
 export interface SeriesOwner {
   readonly tenant: number;

@@ -1,4 +1,4 @@
-import { StoreError } from "../store/errors.js";
+import { StoreError } from "../store/lib/errors.js";
 import { wallMs, type Zone } from "./zone.js";
 
 /** How an answer writes its times. Times in microseconds. */

@@ -1,5 +1,5 @@
-import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series.js";
-import { textsPerReadBytes } from "../store/text-bytes.js";
+import { textsPerReadBytes } from "../store/lib/text-bytes.js";
+import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
 
 /** What tells where a device is: places, or its longitude and latitude apart. */

@@ -1,5 +1,5 @@
-import { StoreError } from "../store/errors.js";
-import type { WindowUnit } from "../store/series.js";
+import { StoreError } from "../store/lib/errors.js";
+import type { WindowUnit } from "../store/series/series.js";
 import { wallMs, type Zone } from "./zone.js";
 
 /**

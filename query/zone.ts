@@ -1,4 +1,4 @@
-import { StoreError } from "../store/errors.js";
+import { StoreError } from "../store/lib/errors.js";
 
 /** Wall-clock parts; month 1–12. */
 export interface WallTime {

@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import type { LimitSettings } from "../ingest/limits.js";
-import { isNetwork } from "../ingest/proxies.js";
+import type { LimitSettings } from "../ingest/access/limits.js";
+import { isNetwork } from "../ingest/access/proxies.js";
 import { type TopicBounds, topicBytesLimit } from "../ingest/topics.js";
-import { readInteger } from "../store/number-text.js";
-import { isStorableTime } from "../store/time-range.js";
+import { readInteger } from "../store/lib/number-text.js";
+import { isStorableTime } from "../store/lib/time-range.js";
 import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */

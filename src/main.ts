@@ -1,4 +1,4 @@
-import { catchStopSignals, type StopSignals } from "./stop-signals.js";
+import { catchStopSignals, type StopSignals } from "./cli/stop-signals.js";
 
 /** The program: `tidemark serve`, and the tools that work on a deployment. Loads nothing before it can be stopped. */
 async function main(): Promise<void> {
@@ -6,7 +6,7 @@ async function main(): Promise<void> {
   if (given.length === 0 || (given.length === 1 && given[0] === "serve")) {
     return serveUntilStopped(catchStopSignals());
   }
-  const { helpOn, helpWanted, unknownCommand } = await import("./usage.js");
+  const { helpOn, helpWanted, unknownCommand } = await import("./cli/usage.js");
   const wanted = helpWanted(given);
   if (wanted !== undefined) {
     const text = helpOn(wanted);
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   if (command === "serve") {
     return refuse(`serve takes no ${args[0]}; settings are read from the environment`);
   }
-  const { runTool, tools } = await import("./tools.js");
+  const { runTool, tools } = await import("./cli/tools.js");
   const tool = Object.hasOwn(tools, command) ? tools[command] : undefined;
   if (tool === undefined) return refuse(unknownCommand(command));
   const { readConfig } = await import("./config.js");
@@ -38,8 +38,8 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
   process.on("SIGHUP", () => void reload?.());
   const { readConfig } = await import("./config.js");
   const config = readConfig(process.env);
-  const { createLogger } = await import("./log.js");
-  const { systemClock } = await import("../store/clock.js");
+  const { createLogger } = await import("./observability/log.js");
+  const { systemClock } = await import("../store/lib/clock.js");
   const log = createLogger(config.logLevel, (line) => process.stdout.write(line), systemClock.now);
   const fatal = (error: unknown): void => {
     log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });

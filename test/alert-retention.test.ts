@@ -1,9 +1,9 @@
-import { createAlertRetention } from "../src/alert-retention.js";
-import { type Db, openDb } from "../store/db.js";
-import { createDevice } from "../store/devices.js";
-import { createProduct } from "../store/products.js";
-import { createVault } from "../store/secrets.js";
-import { createTenant } from "../store/tenants.js";
+import { createAlertRetention } from "../src/background/alert-retention.js";
+import { type Db, openDb } from "../store/metadata/db/db.js";
+import { createVault } from "../store/metadata/db/secrets.js";
+import { createDevice } from "../store/metadata/devices/devices.js";
+import { createProduct } from "../store/metadata/products/products.js";
+import { createTenant } from "../store/metadata/users/tenants.js";
 import { assert, openTempDir, suite } from "./suite.js";
 
 const day = 86_400_000;

@@ -1,5 +1,5 @@
 /** A clock that a test sets. */
-import { type Clock, systemClock } from "../store/clock.js";
+import { type Clock, systemClock } from "../store/lib/clock.js";
 
 export interface SetClock extends Clock {
   /** Sets the wall clock by so many milliseconds; nothing else moves. */

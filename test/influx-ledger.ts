@@ -1,4 +1,4 @@
-import type { BucketOrigin, FieldConflict, InfluxLedger } from "../store/influx/ledger.js";
+import type { BucketOrigin, FieldConflict, InfluxLedger } from "../store/series/influx/ledger.js";
 
 /** A ledger that lasts as long as the test. */
 export function memoryLedger(): InfluxLedger & { origin: BucketOrigin | null; known: FieldConflict[] } {

@@ -1,9 +1,9 @@
 /** How the queue of removals is drained; the store under it is a stand-in that notes what it is asked. */
-import { createRemovals, type RemovalDeps, type Removals } from "../src/removals.js";
-import { type Db, openDb } from "../store/db.js";
-import { StoreError } from "../store/errors.js";
-import { countRemovals, tenantsWithRemovals } from "../store/removals.js";
-import type { DeviceKey } from "../store/series.js";
+import { createRemovals, type RemovalDeps, type Removals } from "../src/background/removals.js";
+import { StoreError } from "../store/lib/errors.js";
+import { type Db, openDb } from "../store/metadata/db/db.js";
+import { countRemovals, tenantsWithRemovals } from "../store/metadata/removals.js";
+import type { DeviceKey } from "../store/series/series.js";
 import { assert, openTempDir, rejects, suite, until } from "./suite.js";
 
 suite("draining the removals", (test) => {

@@ -27,13 +27,13 @@ const directions: Readonly<Record<string, readonly string[]>> = {
 
 /** Library that touches the world → where it may be imported. */
 const borders: Readonly<Record<string, readonly RegExp[]>> = {
-  "@libsql/client": [/^store\//, /^src\/lock\.ts$/],
-  "@influxdata/influxdb-client": [/^store\/influx\//],
-  "@peculiar/x509": [/^src\/x509\.ts$/],
+  "@libsql/client": [/^store\//, /^src\/host\/lock\.ts$/],
+  "@influxdata/influxdb-client": [/^store\/series\/influx\//],
+  "@peculiar/x509": [/^src\/certificates\/x509\.ts$/],
   "mqtt-packet": [/^ingest\/transports\/(mqtt|broker)\//],
-  ws: [/^ingest\/transports\/mqtt\/websocket\.ts$/],
-  mathjs: [/^query\/formula[\w-]*\.ts$/],
-  "@hono/node-server": [/^src\/service\/http\.ts$/, /^src\/app\.ts$/],
+  ws: [/^ingest\/transports\/mqtt\/listeners\/websocket\.ts$/],
+  mathjs: [/^query\/formula\//],
+  "@hono/node-server": [/^src\/http\/server\/http-server\.ts$/, /^src\/http\/app\.ts$/],
   mqtt: [],
   aedes: [],
   uvu: [],
@@ -41,34 +41,36 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** Where the wall clock is asked, and what for. A duration that ends with the run takes Clock.monotonic. */
 const wallTime: readonly (readonly [place: string, what: string])[] = [
-  ["ingest/broker-access.ts", "certificates: valid today"],
+  ["ingest/access/broker-access.ts", "certificates: valid today"],
   ["ingest/consumers/lanes.ts", "records: quarantine"],
-  ["ingest/consumers/states.ts", "records: alerts"],
+  ["ingest/alerts/device-states.ts", "records: alerts"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
   ["ingest/transports/broker/inbound.ts", "expiry of what sessions keep of a message"],
   ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],
-  ["ingest/transports/mqtt/connection.ts", "records: connectedAt"],
-  ["ingest/transports/mqtt/conversation.ts", "shown: topic $time"],
-  ["ingest/transports/mqtt/deliveries.ts", "expiry of messages"],
-  ["ingest/transports/mqtt/endpoint.ts", "certificates: valid still"],
-  ["ingest/transports/mqtt/inbound.ts", "expiry of what sessions keep of a message"],
-  ["src/alert-retention.ts", "retention"],
-  ["src/clock-watch.ts", "to be held against the monotonic clock"],
-  ["src/control/", "records, ttl of commands, schedules"],
-  ["src/history/", "records, and bounds of the times of points"],
+  ["ingest/transports/mqtt/connection/connection.ts", "records: connectedAt"],
+  ["ingest/transports/mqtt/connection/conversation.ts", "shown: topic $time"],
+  ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],
+  ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
+  ["ingest/transports/mqtt/connection/inbound.ts", "expiry of what sessions keep of a message"],
+  ["src/background/alert-retention.ts", "retention"],
+  ["src/observability/clock-watch.ts", "to be held against the monotonic clock"],
+  ["src/commands/", "records, ttl of commands, schedules"],
+  ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
-  ["src/log.ts", "shown"],
-  ["src/maintenance.ts", "retention"],
-  ["src/mqtt-listeners.ts", "certificates: their end"],
+  ["src/observability/log.ts", "shown"],
+  ["src/background/maintenance.ts", "retention"],
+  ["src/service/mqtt-listeners.ts", "certificates: their end"],
+  ["src/devices/", "records"],
+  ["src/http/server/request-turns.ts", "its clock is monotonic, and given"],
   ["src/routes/", "records, expiry, and ranges of time"],
   ["src/serve.ts", "retention"],
   ["src/service/", "records, certificates, expiry of sessions"],
   ["src/tasks/", "records and download links"],
-  ["src/tools.ts", "records and certificates"],
-  ["src/transfer/import-devices.ts", "records"],
-  ["store/database-file.ts", "shown: when a file was put aside"],
-  ["store/embedded/compact.ts", "whether a month has ended"],
-  ["store/journal", "receipt of records, and the age of segments"],
+  ["src/cli/tools.ts", "records and certificates"],
+  ["src/import-export/devices/import-devices.ts", "records"],
+  ["store/files/database-file.ts", "shown: when a file was put aside"],
+  ["store/series/embedded/compact.ts", "whether a month has ended"],
+  ["store/journal/", "receipt of records, and the age of segments"],
 ];
 
 suite("structure", (test) => {
@@ -77,10 +79,10 @@ suite("structure", (test) => {
     assert.ok(sources.flatMap((source) => source.imports).length > 300);
   });
 
-  test("work yields by one primitive, store/turns.ts", () => {
+  test("work yields by one primitive, store/lib/turns.ts", () => {
     const others = ["src", "ingest", "query", "store"]
       .flatMap(inFolder)
-      .filter(({ path, text }) => path !== "store/turns.ts" && /setImmediate\(resolve\)/.test(text));
+      .filter(({ path, text }) => path !== "store/lib/turns.ts" && /setImmediate\(resolve\)/.test(text));
     assert.equal(
       others.map(({ path }) => path),
       [],
@@ -133,7 +135,7 @@ suite("structure", (test) => {
       .flatMap(inFolder)
       .filter(({ text }) => /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/.test(text))
       .map((source) => source.path);
-    assert.equal(readers, ["store/clock.ts"]);
+    assert.equal(readers, ["store/lib/clock.ts"]);
   });
 
   test("wall time is for what is shown or outlives the run; every other duration is monotonic", () => {

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { helpOn, helpWanted } from "../src/usage.js";
+import { helpOn, helpWanted } from "../src/cli/usage.js";
 import { assert, suite, withTempDir } from "./suite.js";
 
 const program = fileURLToPath(new URL("../src/main.js", import.meta.url));

@@ -1,9 +1,9 @@
-import type { Change } from "../../store/changes.js";
-import type { Db } from "../../store/db.js";
-import { devicesBelow } from "../../store/device-ingest.js";
-import { createRemembered } from "../../store/remembered.js";
-import { fromJson } from "../../store/table.js";
-import { recordName } from "../../store/versions.js";
+import { createRemembered } from "../../store/lib/remembered.js";
+import { recordName } from "../../store/lib/versions.js";
+import type { Change } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { fromJson } from "../../store/metadata/db/table.js";
+import { devicesBelow } from "../../store/metadata/devices/ingest.js";
 
 /** Whom gateways and parent devices may speak for. */
 export interface Carriers {

@@ -1,8 +1,8 @@
-import type { Change } from "../../store/changes.js";
-import type { Db } from "../../store/db.js";
-import type { Journal } from "../../store/journal.js";
-import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal-record.js";
-import { createSlice } from "../../store/turns.js";
+import type { Journal } from "../../store/journal/journal.js";
+import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal/record.js";
+import { createSlice } from "../../store/lib/turns.js";
+import type { Change } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";

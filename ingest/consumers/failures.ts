@@ -1,5 +1,5 @@
-import { StoreError } from "../../store/errors.js";
-import type { Follower } from "../../store/set-aside.js";
+import type { Follower } from "../../store/journal/set-aside.js";
+import { StoreError } from "../../store/lib/errors.js";
 
 /** A record that could not be worked on: it alone is passed over. */
 export interface FailedRecord {

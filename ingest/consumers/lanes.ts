@@ -1,7 +1,7 @@
-import type { Db } from "../../store/db.js";
-import { asError } from "../../store/errors.js";
-import { type PointSource, quarantine } from "../../store/quarantine.js";
-import type { Point, RefusedPoint, SeriesStore } from "../../store/series.js";
+import { asError } from "../../store/lib/errors.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
+import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
 import { count, type Meter } from "../meter.js";
 import type { Stopper } from "./stopper.js";
 

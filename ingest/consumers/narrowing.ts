@@ -1,5 +1,5 @@
-import type { JournalRecord } from "../../store/journal-record.js";
-import type { Span, Work, WorkMark } from "../../store/work-mark.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import type { Span, Work, WorkMark } from "../../store/journal/work-mark.js";
 
 /**
  * Finds the record that ends one start after the other. While a follower works off what it has found in the journal,

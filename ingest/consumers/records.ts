@@ -1,4 +1,4 @@
-import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import type { Message } from "../decode/points.js";
 
 const messageKinds: ReadonlySet<number> = new Set([recordKinds.uplink, recordKinds.entry]);

@@ -1,7 +1,7 @@
-import type { Point } from "../../store/series.js";
-import { latestTime } from "../../store/time-range.js";
-import type { DeviceEntry } from "../directory-entries.js";
-import type { PointEntry, PointSeries, StreamEntry } from "../product-model.js";
+import { latestTime } from "../../store/lib/time-range.js";
+import type { Point } from "../../store/series/series.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import type { PointEntry, PointSeries, StreamEntry } from "../directory/product-model.js";
 import { type FormatContext, readPayload } from "./formats.js";
 import type { Refuse } from "./reasons.js";
 import type { LocalTime } from "./time.js";

@@ -1,9 +1,9 @@
 import type { Subscription } from "../message.js";
 import { covers } from "../topics.js";
-import type { Holdings } from "./holdings.js";
+import type { Published, Reached } from "./events.js";
+import type { Holdings } from "./message-queues.js";
 import { routeTo } from "./routing.js";
 import { isExpired, type Message, type SessionState, type Settled, type Space } from "./state.js";
-import type { Published, Reached } from "./transitions.js";
 
 /** Messages on their way to the sessions of one space. */
 export interface Delivery {

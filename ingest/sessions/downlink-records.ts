@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Journal } from "../../store/journal.js";
-import { type JournalInput, recordKinds } from "../../store/journal-record.js";
+import type { Journal } from "../../store/journal/journal.js";
+import { type JournalInput, recordKinds } from "../../store/journal/record.js";
 import { lightWorkMax, type WorkBudget, workMax } from "../work-budget.js";
 import { messageExtra, recipientsExtra } from "./record-extras.js";
 import type { DownMessage } from "./records.js";
+import type { Spaces } from "./session-registry.js";
 import { firstOf } from "./settling.js";
-import type { Spaces } from "./spaces.js";
 import type { Settled } from "./state.js";
 
 /** Messages of ours on their way to sessions by the journal. */

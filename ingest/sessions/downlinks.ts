@@ -1,11 +1,11 @@
-import type { DeviceEntry } from "../directory-entries.js";
+import { mayReceive } from "../access/policies.js";
+import type { DeviceEntry } from "../directory/entries.js";
 import { endsWithConnection, type MessageProperties } from "../message.js";
-import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
+import type { Spaces } from "./session-registry.js";
 import { firstOf } from "./settling.js";
-import type { Spaces } from "./spaces.js";
 import { expiresAt, type Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 

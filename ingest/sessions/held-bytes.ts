@@ -1,4 +1,4 @@
-import { createShares } from "../../store/shares.js";
+import { createShares } from "../../store/lib/shares.js";
 import type { SessionState, Space } from "./state.js";
 import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from "./weights.js";
 

@@ -1,19 +1,19 @@
-import { isDamage } from "../../store/database-faults.js";
-import { asError, StoreError } from "../../store/errors.js";
-import type { Journal } from "../../store/journal.js";
-import type { JournalReader } from "../../store/journal-reader.js";
-import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import type { SessionStore } from "../../store/session-store.js";
+import { isDamage } from "../../store/files/database-faults.js";
+import type { Journal } from "../../store/journal/journal.js";
+import type { JournalReader } from "../../store/journal/reader.js";
+import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import { asError, StoreError } from "../../store/lib/errors.js";
+import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { OnFailed } from "../consumers/failures.js";
 import type { Narrow, Narrowing } from "../consumers/narrowing.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
 import { createChanges, type Marked } from "./changes.js";
-import { createHeldReceipts, type HeldReceipts, takeUpReceipts } from "./held-receipts.js";
+import { createHeldReceipts, type HeldReceipts, takeUpReceipts } from "./pending-receipts.js";
 import { readMessageExtra } from "./record-extras.js";
 import { replay } from "./replay.js";
-import { loadSpaces, rowsOf } from "./saved-form.js";
-import { createSpaces, type Spaces } from "./spaces.js";
+import { createSpaces, type Spaces } from "./session-registry.js";
+import { loadSpaces, rowsOf } from "./snapshot.js";
 
 export interface SavedSpaces {
   readonly spaces: Spaces;

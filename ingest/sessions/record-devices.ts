@@ -1,4 +1,4 @@
-import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { readRecipientsExtra } from "./record-extras.js";
 
 /** Devices whose sessions a record changes: its own, or those that one message of ours goes to. */

@@ -1,8 +1,8 @@
-import type { Journal } from "../../store/journal.js";
-import { type JournalInput, recordKinds } from "../../store/journal-record.js";
-import { createSlice } from "../../store/turns.js";
+import type { Journal } from "../../store/journal/journal.js";
+import { type JournalInput, recordKinds } from "../../store/journal/record.js";
+import { createSlice } from "../../store/lib/turns.js";
 import type { Origin } from "../accept.js";
-import type { DeviceEntry } from "../directory-entries.js";
+import type { DeviceEntry } from "../directory/entries.js";
 import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
 import type { EndReason } from "../meter.js";
 import type { PlatformSubscription } from "../platform-subscriptions.js";
@@ -15,7 +15,7 @@ import {
   platformExtra,
   subscribeExtra,
 } from "./record-extras.js";
-import type { Spaces } from "./spaces.js";
+import type { Spaces } from "./session-registry.js";
 import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 
 /** What a CONNECT asks of its session. */

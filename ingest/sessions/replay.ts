@@ -1,7 +1,7 @@
-import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
+import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { endsWithConnection, type MessageProperties } from "../message.js";
 import { sessionExpiryMax } from "./bounds.js";
-import type { HeldReceipts } from "./held-receipts.js";
+import type { HeldReceipts } from "./pending-receipts.js";
 import {
   readConnectExtra,
   readDisconnectExtra,
@@ -10,7 +10,7 @@ import {
   readRecipientsExtra,
   readSubscribeExtra,
 } from "./record-extras.js";
-import type { Spaces } from "./spaces.js";
+import type { Spaces } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 
 /** Brings the state one record further, as the running service did when it was written. */

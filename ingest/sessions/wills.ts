@@ -1,7 +1,7 @@
-import { createShares } from "../../store/shares.js";
+import { createShares } from "../../store/lib/shares.js";
 import { lightWorkMax, type WorkBudget } from "../work-budget.js";
 import type { SessionRecords } from "./records.js";
-import type { Spaces } from "./spaces.js";
+import type { Spaces } from "./session-registry.js";
 import type { DueWill } from "./state.js";
 
 /** Publishes wills when they are due. */

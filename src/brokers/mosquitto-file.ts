@@ -1,5 +1,5 @@
 import { chmod, chown, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
-import { asError } from "../../store/errors.js";
+import { asError } from "../../store/lib/errors.js";
 import {
   type DynamicClient,
   type DynamicSecurity,

@@ -2,8 +2,8 @@ import { pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { covers, inboxAlias, inboxTopic } from "../../ingest/topics.js";
 import { branchOf, ownFilter, sharedFilter } from "../../ingest/transports/broker/topics.js";
-import type { BrokerDevice } from "../../store/broker-devices.js";
-import type { PolicyRule } from "../../store/device-access.js";
+import type { PolicyRule } from "../../store/metadata/devices/access.js";
+import type { BrokerDevice } from "../../store/metadata/devices/broker-devices.js";
 import { hasPlaceholder, type Unwritten, withoutPlaceholders } from "./placeholders.js";
 
 /** The file of Mosquitto's dynamic security plugin, as version 2 reads and writes it; it may hold more keys. */

@@ -3,8 +3,8 @@
  * for the others. Small answers are not counted, and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
-import { createPlaces, type Places } from "../../store/places.js";
-import { createShares } from "../../store/shares.js";
+import { createPlaces, type Places } from "../../store/lib/places.js";
+import { createShares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
 /** What one answer holds. */

@@ -1,5 +1,5 @@
-import { canonicalAddress } from "../../ingest/address-block.js";
-import type { Proxies, ProxyHeaders } from "../../ingest/proxies.js";
+import { canonicalAddress } from "../../ingest/access/address-block.js";
+import type { Proxies, ProxyHeaders } from "../../ingest/access/proxies.js";
 
 /**
  * The address of the client that a request came from: the only place that says so. `peer` is the address of its

@@ -1,4 +1,4 @@
-import { StoreError, type StoreErrorCode } from "../../store/errors.js";
+import { StoreError, type StoreErrorCode } from "../../store/lib/errors.js";
 
 /** errorCode → status, decisions of the interface's open "Errors" chapter. */
 export const errorStatus = {

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { withoutControls } from "../../store/control-characters.js";
-import { readInteger, readNumber } from "../../store/number-text.js";
+import { withoutControls } from "../../store/lib/control-characters.js";
+import { readInteger, readNumber } from "../../store/lib/number-text.js";
 import { inWords, meant } from "../words.js";
 import { ApiError, invalid } from "./errors.js";
 

@@ -1,10 +1,10 @@
-import type { Db } from "../../store/db.js";
-import { deviceNames } from "../../store/device-names.js";
-import type { Log } from "../../store/event-postings.js";
-import type { EventLog, ReceivedSpan } from "../../store/events.js";
-import type { JournalRecord } from "../../store/journal-record.js";
-import { productNames } from "../../store/log-names.js";
-import { type Filter, type Page, type PageRequest, stamps, time } from "../../store/table.js";
+import type { Log } from "../../store/events/event-postings.js";
+import type { EventLog, ReceivedSpan } from "../../store/events/events.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { productNames } from "../../store/metadata/commands/log-names.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { type Filter, type Page, type PageRequest, stamps, time } from "../../store/metadata/db/table.js";
+import { deviceNames } from "../../store/metadata/devices/names.js";
 import type { LogRow } from "../views/events.js";
 import { rowFilters, scopeOf } from "./log-scope.js";
 import { containsText } from "./text-search.js";

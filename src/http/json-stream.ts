@@ -1,4 +1,4 @@
-import { createPacer } from "../../store/turns.js";
+import { createPacer } from "../../store/lib/turns.js";
 import { inChunks } from "./chunks.js";
 
 /** JSON of answers that are too long for one turn of the loop: made in slices, as its reader takes it. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
-import { createSlice } from "../../store/turns.js";
+import { createSlice } from "../../store/lib/turns.js";
 import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
 import { createSlots } from "./parallel.js";
 import { qualitiesOf } from "./qualities.js";

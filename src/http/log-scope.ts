@@ -1,7 +1,7 @@
-import type { Db } from "../../store/db.js";
-import { deviceIDsByNames } from "../../store/device-names.js";
-import { deviceIDOf, deviceIDsByProducts } from "../../store/log-names.js";
-import type { Filter } from "../../store/table.js";
+import { deviceIDOf, deviceIDsByProducts } from "../../store/metadata/commands/log-names.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { Filter } from "../../store/metadata/db/table.js";
+import { deviceIDsByNames } from "../../store/metadata/devices/names.js";
 
 /** Names resolve to record ids before a log is looked at: rows carry ids alone. */
 

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import { type Zone, zone } from "../../query/zone.js";
-import { patternCharactersMax } from "../../store/containing.js";
-import { StoreError } from "../../store/errors.js";
-import { readInteger, readNumber } from "../../store/number-text.js";
-import { createPageBudget } from "../../store/page-bytes.js";
-import type { ColumnType, Filter, Listing, Page, PageRequest } from "../../store/table.js";
-import { createSlice } from "../../store/turns.js";
+import { StoreError } from "../../store/lib/errors.js";
+import { readInteger, readNumber } from "../../store/lib/number-text.js";
+import { createSlice } from "../../store/lib/turns.js";
+import { patternCharactersMax } from "../../store/metadata/db/containing.js";
+import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
+import type { ColumnType, Filter, Listing, Page, PageRequest } from "../../store/metadata/db/table.js";
 import { ApiError, invalid } from "./errors.js";
 import { chunksOfTexts, streamOf } from "./json-stream.js";
 import { type Answer, jsonType } from "./route.js";

@@ -1,10 +1,10 @@
-import { addressBlock } from "../../ingest/address-block.js";
-import { createBackOff } from "../../ingest/back-off.js";
-import { hasControls } from "../../store/control-characters.js";
-import type { Db } from "../../store/db.js";
-import { newSecret } from "../../store/ids.js";
-import { hashChosen } from "../../store/secrets.js";
-import { findUser, type User } from "../../store/users.js";
+import { addressBlock } from "../../ingest/access/address-block.js";
+import { createBackOff } from "../../ingest/access/back-off.js";
+import { hasControls } from "../../store/lib/control-characters.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { newSecret } from "../../store/metadata/db/ids.js";
+import { hashChosen } from "../../store/metadata/db/secrets.js";
+import { findUser, type User } from "../../store/metadata/users/users.js";
 import { ApiError } from "./errors.js";
 import type { SlowSecrets } from "./slow-secrets.js";
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Zone } from "../../query/zone.js";
-import type { Db } from "../../store/db.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import {
   type IDTable,
   type Listing,
@@ -8,7 +8,7 @@ import {
   type Page,
   type PageRequest,
   resolveIDs,
-} from "../../store/table.js";
+} from "../../store/metadata/db/table.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 import type { Stamp } from "../views/time.js";
 import type { Making } from "./answer-room.js";

@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
-import type { Logger } from "../log.js";
+import type { Logger } from "../observability/log.js";
 import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody, type Making } from "./answer-room.js";
 import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
 import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";

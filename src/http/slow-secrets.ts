@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { equalText, isSlow, verifySecret } from "../../store/secrets.js";
+import { equalText, isSlow, verifySecret } from "../../store/metadata/db/secrets.js";
 
 /** Secrets that were right before, under a keyed hash in memory, so that they need no slow one again. */
 export interface SlowSecrets {

@@ -1,3 +1,4 @@
+import { StoreError } from "../../store/lib/errors.js";
 import {
   type AlertRule,
   type AlertRuleInput,
@@ -8,11 +9,10 @@ import {
   listAlertRules,
   removeAlertRules,
   updateAlertRule,
-} from "../../store/alert-rules.js";
-import { devicesOfAlerts } from "../../store/alerts.js";
-import type { Db } from "../../store/db.js";
-import { StoreError } from "../../store/errors.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/alerts/alert-rules.js";
+import { devicesOfAlerts } from "../../store/metadata/alerts/alerts.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid, limited } from "../http/errors.js";
 import {
   code,

@@ -9,9 +9,9 @@ import {
   getAlert,
   listAlerts,
   removeAlerts,
-} from "../../store/alerts.js";
-import type { Actor } from "../../store/changes.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/alerts/alerts.js";
+import type { Actor } from "../../store/metadata/db/changes.js";
+import type { AppDeps } from "../http/deps.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, stampOrNull, stampText } from "../http/schemas.js";

@@ -1,5 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
+import { longID, newSecret } from "../../store/metadata/db/ids.js";
+import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import {
   type ApiKey,
   apiKeyFilters,
@@ -8,10 +10,8 @@ import {
   getApiKey,
   listApiKeys,
   removeApiKeys,
-} from "../../store/api-keys.js";
-import { longID, newSecret } from "../../store/ids.js";
-import { hashGenerated } from "../../store/secrets.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/users/api-keys.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { createBody, name } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";

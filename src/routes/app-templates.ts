@@ -10,11 +10,11 @@ import {
   listAppTemplates,
   removeAppTemplates,
   updateAppTemplate,
-} from "../../store/app-templates.js";
-import { type DataStream, getDataStream } from "../../store/data-streams.js";
-import { findProductByIntID, type ProductRef } from "../../store/products.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/products/app-templates.js";
+import { type DataStream, getDataStream } from "../../store/metadata/products/data-streams.js";
+import { findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
 import type { Caller } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { AppDeps } from "../deps.js";
+import type { AppDeps } from "../http/deps.js";
 import { type Route, route } from "../http/route.js";
 import { brokerAddresses } from "../views/broker-info.js";
 

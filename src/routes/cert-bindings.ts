@@ -1,22 +1,22 @@
 import { z } from "@hono/zod-openapi";
-import { bind, certDevices, unbind } from "../../store/bindings.js";
+import { resolveIDs } from "../../store/metadata/db/table.js";
 import {
   type BindableDevice,
   bindableDevices,
   bindableFilters,
   boundDevices,
   boundFilters,
-} from "../../store/bound-devices.js";
+} from "../../store/metadata/devices/bound-devices.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import { bind, certDevices, unbind } from "../../store/metadata/policies/bindings.js";
 import {
   type CertListed,
   certFilters,
   certIDs,
   certsNotOfDevice,
   listCertsOfDevice,
-} from "../../store/certs.js";
-import { anyDeviceIDs } from "../../store/devices.js";
-import { resolveIDs } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/policies/certs.js";
+import type { AppDeps } from "../http/deps.js";
 import { createBody } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";

@@ -9,9 +9,9 @@ import {
   listCerts,
   removeCerts,
   updateCert,
-} from "../../store/certs.js";
-import { newCommonName } from "../authority.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/policies/certs.js";
+import { newCommonName } from "../certificates/authority.js";
+import type { AppDeps } from "../http/deps.js";
 import { code, createBody, editBody, name, present } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";

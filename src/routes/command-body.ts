@@ -6,8 +6,8 @@ import {
   findCommandTarget,
   findGroupTarget,
   type GroupTarget,
-} from "../../store/command-targets.js";
-import type { Db } from "../../store/db.js";
+} from "../../store/metadata/commands/command-targets.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import type { Caller } from "../http/auth.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { code, integer } from "../http/fields.js";

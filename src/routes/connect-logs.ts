@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { anyDeviceIDs } from "../../store/devices.js";
-import { logs } from "../../store/event-postings.js";
-import type { JournalRecord } from "../../store/journal-record.js";
-import { type Filter, integer, type Page, stamps, text } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+import { logs } from "../../store/events/event-postings.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { type Filter, integer, type Page, stamps, text } from "../../store/metadata/db/table.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import type { AppDeps } from "../http/deps.js";
 import { journalLists, type RecordTests, textTest } from "../http/journal-list.js";
 import { type ListSpec, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";

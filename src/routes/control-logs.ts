@@ -6,11 +6,11 @@ import {
   groupControlLogFilters,
   listControlLogs,
   listGroupControlLogs,
-} from "../../store/control-logs.js";
-import { anyDeviceIDs, gatewayIDs } from "../../store/devices.js";
-import { groupIDs } from "../../store/groups.js";
-import type { Page, PageRequest } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/commands/control-logs.js";
+import type { Page, PageRequest } from "../../store/metadata/db/table.js";
+import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
+import { groupIDs } from "../../store/metadata/groups/groups.js";
+import type { AppDeps } from "../http/deps.js";
 import { rowFilters, scopeOf } from "../http/log-scope.js";
 import { type Asking, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";

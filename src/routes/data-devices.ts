@@ -1,7 +1,7 @@
-import { devicesOfGroup } from "../../store/group-devices.js";
-import type { DeviceRef } from "../catalog.js";
-import type { AppDeps } from "../deps.js";
+import { devicesOfGroup } from "../../store/metadata/groups/group-devices.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError, invalid } from "../http/errors.js";
+import type { DeviceRef } from "../service/catalog.js";
 
 /** Whose data is asked for. */
 

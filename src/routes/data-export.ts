@@ -1,14 +1,14 @@
 import { boundsOf, resolveRange } from "../../query/range.js";
-import { createShares, type Shares } from "../../store/shares.js";
-import type { AppDeps } from "../deps.js";
-import { type HistoryFormat, historyTypes } from "../history/bounds.js";
-import { type ExportedDevice, planExport } from "../history/export-plan.js";
-import { openExport } from "../history/export-stream.js";
+import { createShares, type Shares } from "../../store/lib/shares.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
 import { acceptsGzip } from "../http/known-answer.js";
 import { qualitiesOf } from "../http/qualities.js";
 import type { Answer } from "../http/route.js";
+import { type HistoryFormat, historyTypes } from "../import-export/points/bounds.js";
+import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";
+import { openExport } from "../import-export/points/export-stream.js";
 import { type ChartQuery, pointsAsked, type QueryDeps, readChartQuery } from "./data-query.js";
 
 /** Raw points as a stream of rows, of any range, without a limit. */

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { resolveIDs } from "../../store/metadata/db/table.js";
 import {
   createDataPoint,
   type DataPoint,
@@ -10,11 +11,10 @@ import {
   listDataPoints,
   removeDataPoints,
   updateDataPoint,
-} from "../../store/data-points.js";
-import { dataStreamIDs } from "../../store/data-streams.js";
-import { resolveIDs } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/products/data-points.js";
+import { dataStreamIDs } from "../../store/metadata/products/data-streams.js";
 import type { Caller } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

@@ -1,11 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicName } from "../../ingest/topics.js";
+import { resolveIDs } from "../../store/metadata/db/table.js";
 import {
   type DataPoint,
   dataPointFilters,
   dataPointsOf,
   dataPointsOfStream,
-} from "../../store/data-points.js";
+} from "../../store/metadata/products/data-points.js";
 import {
   createDataStream,
   type DataStream,
@@ -16,10 +17,9 @@ import {
   listDataStreams,
   removeDataStreams,
   updateDataStream,
-} from "../../store/data-streams.js";
-import { resolveIDs } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/products/data-streams.js";
 import type { Caller } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

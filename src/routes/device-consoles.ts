@@ -1,8 +1,8 @@
 import { newestWithin } from "../../query/newest.js";
-import { appTemplateFilters, templatesOfProduct } from "../../store/app-templates.js";
-import { anyDeviceIDs } from "../../store/devices.js";
-import { pageBytesMax } from "../../store/page-bytes.js";
-import type { AppDeps } from "../deps.js";
+import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import { appTemplateFilters, templatesOfProduct } from "../../store/metadata/products/app-templates.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";

@@ -1,20 +1,20 @@
 import { z } from "@hono/zod-openapi";
-import type { LiveSubscription } from "../../ingest/live.js";
-import type { LiveEvent } from "../../ingest/live-log.js";
+import type { LiveSubscription } from "../../ingest/live/feed.js";
+import type { LiveEvent } from "../../ingest/live/log.js";
 import { isPlace, shown } from "../../query/newest.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
-import type { DataPoint } from "../../store/data-points.js";
-import { anyDeviceIDs } from "../../store/devices.js";
-import { createPacer } from "../../store/turns.js";
-import type { DeviceRef, ProductModel } from "../catalog.js";
-import type { AppDeps } from "../deps.js";
+import { createPacer } from "../../store/lib/turns.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
+import type { DeviceRef, ProductModel } from "../service/catalog.js";
 import { oneOf } from "./data-query.js";
 import { newestSince } from "./live-replay.js";
 

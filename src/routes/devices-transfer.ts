@@ -2,20 +2,25 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
-import { deviceFilters } from "../../store/devices.js";
-import { ownID } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
-import { guarded } from "../disk-space.js";
+import { ownID } from "../../store/metadata/db/table.js";
+import { deviceFilters } from "../../store/metadata/devices/devices.js";
+import { guarded } from "../host/disk-space.js";
+import type { AppDeps } from "../http/deps.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { receiveFile } from "../http/upload.js";
+import { checkFile } from "../import-export/devices/check-file.js";
+import { columnNames } from "../import-export/devices/device-columns.js";
+import { fileTypes, formatNames, formats } from "../import-export/devices/formats.js";
+import {
+  devicesExport,
+  devicesImport,
+  type ExportInput,
+  type ImportInput,
+} from "../import-export/devices/kinds.js";
+import type { Cell } from "../import-export/devices/table-file.js";
 import { statusUrl } from "../tasks/runner.js";
-import { checkFile } from "../transfer/check-file.js";
-import { columnNames } from "../transfer/device-columns.js";
-import { fileTypes, formatNames, formats } from "../transfer/formats.js";
-import { devicesExport, devicesImport, type ExportInput, type ImportInput } from "../transfer/kinds.js";
-import type { Cell } from "../transfer/table-file.js";
 import { deviceListedSchema, deviceListedSchemaB } from "./device-schemas.js";
 import { typeAsCode } from "./devices.js";
 

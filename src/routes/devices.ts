@@ -1,4 +1,5 @@
-import type { Device } from "../../store/device-record.js";
+import { readInteger } from "../../store/lib/number-text.js";
+import type { PageRequest } from "../../store/metadata/db/table.js";
 import {
   anyDeviceIDs,
   deviceFilters,
@@ -7,18 +8,17 @@ import {
   listDevices,
   listEveryDevice,
   removeDevices,
-} from "../../store/devices.js";
-import { readInteger } from "../../store/number-text.js";
-import type { PageRequest } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/devices/devices.js";
+import type { Device } from "../../store/metadata/devices/record.js";
+import { createBodyA, createBodyB, createFromA, createFromB } from "../devices/create.js";
+import { editBodyA, editBodyB, editFromA, editFromB } from "../devices/edit.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { type DeviceContext, deviceDetail, deviceListed, deviceStored } from "../views/devices.js";
-import { createBodyA, createBodyB, createFromA, createFromB } from "./device-create.js";
-import { editBodyA, editBodyB, editFromA, editFromB } from "./device-edit.js";
 import {
   deviceDetailSchema,
   deviceDetailSchemaB,

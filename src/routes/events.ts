@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { anyDeviceIDs, gatewayIDs } from "../../store/devices.js";
-import { logs } from "../../store/event-postings.js";
-import { text } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+import { logs } from "../../store/events/event-postings.js";
+import { text } from "../../store/metadata/db/table.js";
+import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
+import type { AppDeps } from "../http/deps.js";
 import { commonFilters, journalLists, type RecordTests, textTest } from "../http/journal-list.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";

@@ -1,6 +1,11 @@
-import { compileFormula } from "../../query/formula.js";
-import { type DataPoint, dataPointsOf, getDataPoint, kindOf } from "../../store/data-points.js";
-import type { Db } from "../../store/db.js";
+import { compileFormula } from "../../query/formula/formula.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import {
+  type DataPoint,
+  dataPointsOf,
+  getDataPoint,
+  kindOf,
+} from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";
 
 /** A data point that can be computed with. @throws ApiError PARAMETER_INVALID naming dataPointIntID */

@@ -1,14 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import { newestWithin } from "../../query/newest.js";
-import type { DataPoint } from "../../store/data-points.js";
+import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import {
   type CarriedDevice,
   carriedDeviceFilters,
   carrierIDs,
   listCarriedDevices,
-} from "../../store/gateway-data.js";
-import { pageBytesMax } from "../../store/page-bytes.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/gateway-data.js";
+import type { DataPoint } from "../../store/metadata/products/data-points.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";

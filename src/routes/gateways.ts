@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import type { DeviceInput } from "../../store/device-columns.js";
-import type { Device } from "../../store/device-record.js";
+import { longID } from "../../store/metadata/db/ids.js";
+import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import {
   createDevice,
   type Gateway,
@@ -10,10 +10,12 @@ import {
   listGateways,
   removeDevices,
   updateDevice,
-} from "../../store/devices.js";
-import { longID } from "../../store/ids.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/devices/devices.js";
+import type { Device } from "../../store/metadata/devices/record.js";
+import { editedFields, ownProduct, spelled, storeChecked, withoutNulls } from "../devices/draft.js";
+import { deviceFields, deviceID } from "../devices/rules.js";
 import type { Caller } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, editBody, fixedFields, json, name, refuseChanged, text } from "../http/fields.js";
 import { type Asking, resourceRoutes } from "../http/resource.js";
@@ -22,8 +24,6 @@ import { idParams } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { gatewayDetail, gatewayListed, gatewayStored } from "../views/gateways.js";
 import { codesOf } from "../views/labels.js";
-import { editedFields, ownProduct, spelled, storeChecked, withoutNulls } from "./device-draft.js";
-import { deviceFields, deviceID } from "./device-rules.js";
 import { gatewayDetailSchema, gatewayListedSchema, gatewayStoredSchema } from "./device-schemas.js";
 
 /** Gateways: rows of the device table with a record of their own, alike in both variants. */

@@ -9,8 +9,8 @@ import {
   listGroups,
   removeGroups,
   updateGroup,
-} from "../../store/groups.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/groups/groups.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   createBody,

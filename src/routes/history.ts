@@ -4,19 +4,24 @@ import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
-import { anyDeviceIDs } from "../../store/devices.js";
-import type { AppDeps } from "../deps.js";
-import { type HistoryFormat, historyTypes, longColumns, wideColumns } from "../history/bounds.js";
-import { type HistoryImportInput, historyImport } from "../history/kinds.js";
-import { checkHistory } from "../history/read-history.js";
-import { historyRedecode, type RedecodeInput } from "../history/redecode.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { spoolBody } from "../http/spool.js";
+import { FormatError } from "../import-export/devices/table-file.js";
+import {
+  type HistoryFormat,
+  historyTypes,
+  longColumns,
+  wideColumns,
+} from "../import-export/points/bounds.js";
+import { type HistoryImportInput, historyImport } from "../import-export/points/kinds.js";
+import { checkHistory } from "../import-export/points/read-history.js";
+import { historyRedecode, type RedecodeInput } from "../import-export/points/redecode.js";
 import { statusUrl } from "../tasks/runner.js";
-import { FormatError } from "../transfer/table-file.js";
 
 const tag = "Data";
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { DataPoint } from "../../store/data-points.js";
+import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import {
   createMetric,
   getMetric,
@@ -10,8 +10,8 @@ import {
   metricIDs,
   removeMetrics,
   updateMetric,
-} from "../../store/metrics.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/products/metrics.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Listing, Page, PageRequest } from "../../store/metadata/db/table.js";
 import {
   selectDataPoints,
   selectDataStreams,
@@ -6,9 +7,8 @@ import {
   selectionFilters,
   selectMetricDataPoints,
   selectProducts,
-} from "../../store/selections.js";
-import type { Listing, Page, PageRequest } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/selections.js";
+import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
 import type { Asking } from "../http/resource.js";

@@ -9,8 +9,8 @@ import {
   policyIDs,
   removePolicies,
   updatePolicy,
-} from "../../store/policies.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/policies/policies.js";
+import type { AppDeps } from "../http/deps.js";
 import { code, createBody, editBody, name, present, text } from "../http/fields.js";
 import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";

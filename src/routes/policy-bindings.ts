@@ -1,22 +1,22 @@
 import { z } from "@hono/zod-openapi";
-import { bind, policyDevices, unbind } from "../../store/bindings.js";
+import { type Page, resolveIDs } from "../../store/metadata/db/table.js";
 import {
   type BindableDevice,
   bindableDevices,
   bindableFilters,
   boundDevices,
   boundFilters,
-} from "../../store/bound-devices.js";
-import { anyDeviceIDs } from "../../store/devices.js";
+} from "../../store/metadata/devices/bound-devices.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import { bind, policyDevices, unbind } from "../../store/metadata/policies/bindings.js";
 import {
   type Policy,
   policiesNotOfDevice,
   policiesOfDevice,
   policyFilters,
   policyIDs,
-} from "../../store/policies.js";
-import { type Page, resolveIDs } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/policies/policies.js";
+import type { AppDeps } from "../http/deps.js";
 import { listQuery, pageAnswer, pageRequest } from "../http/paging.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";

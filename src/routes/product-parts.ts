@@ -1,5 +1,5 @@
-import { dataPointsOf } from "../../store/data-points.js";
-import type { Db } from "../../store/db.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";
 
 /** Data points that a record names must be its own product's. @throws ApiError PARAMETER_INVALID naming the field */

@@ -1,5 +1,5 @@
-import type { Db } from "../../store/db.js";
-import { findProduct, findProductByIntID, type ProductRef } from "../../store/products.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { findProduct, findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
 import { invalid } from "../http/errors.js";
 
 /** The product that a body names by productIntID, by productID, or by both when they agree. */

@@ -6,8 +6,8 @@ import {
   productResourceFilters,
   productResourceIDs,
   removeProductResources,
-} from "../../store/product-resources.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/products/product-resources.js";
+import type { AppDeps } from "../http/deps.js";
 import { createBody, integer } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";

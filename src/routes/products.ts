@@ -9,8 +9,8 @@ import {
   productIDs,
   removeProducts,
   updateProduct,
-} from "../../store/products.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/products/products.js";
+import type { AppDeps } from "../http/deps.js";
 import {
   code,
   createBody,

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { type GroupPublishInput, groupPublish } from "../control/group-publish.js";
-import type { AppDeps } from "../deps.js";
+import { type GroupPublishInput, groupPublish } from "../commands/group-publish.js";
+import type { AppDeps } from "../http/deps.js";
 import { type Route, route } from "../http/route.js";
 import { statusUrl } from "../tasks/runner.js";
 import {

@@ -1,7 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import { groupInbox } from "../../ingest/topics.js";
-import { anyDeviceIDs } from "../../store/devices.js";
-import { groupIDs } from "../../store/groups.js";
 import {
   createSchedule,
   deviceScheduleIDs,
@@ -11,10 +9,12 @@ import {
   removeSchedules,
   type Schedule,
   scheduleFilters,
-} from "../../store/schedules.js";
-import { cronLengthMax } from "../control/cron.js";
-import { timingOf } from "../control/timing.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/commands/schedules.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import { groupIDs } from "../../store/metadata/groups/groups.js";
+import { cronLengthMax } from "../commands/cron.js";
+import { timingOf } from "../commands/timing.js";
+import type { AppDeps } from "../http/deps.js";
 import { code, integer, name } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
-import type { AppDeps } from "../deps.js";
 import { requireDeployment } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { parseWith } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";

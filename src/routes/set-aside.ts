@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { followers } from "../../store/set-aside.js";
-import type { AppDeps } from "../deps.js";
+import { followers } from "../../store/journal/set-aside.js";
 import { requireDeployment } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampText } from "../http/schemas.js";

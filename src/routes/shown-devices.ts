@@ -1,5 +1,5 @@
-import { pageBytesMax } from "../../store/page-bytes.js";
-import type { Page } from "../../store/table.js";
+import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
+import type { Page } from "../../store/metadata/db/table.js";
 
 /** Owners whose devices are read at once: up to a thousand ids each. */
 const ownersAtOnce = 50;

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicFilter } from "../../ingest/topics.js";
-import { anyDeviceIDs } from "../../store/devices.js";
-import { groupIDs } from "../../store/groups.js";
-import { productIDs } from "../../store/products.js";
+import type { IDTable } from "../../store/metadata/db/table.js";
+import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
+import { groupIDs } from "../../store/metadata/groups/groups.js";
 import {
   createSubscription,
   listSubscriptions,
@@ -11,9 +11,9 @@ import {
   type SubscriptionOwner,
   subscriptionFilters,
   subscriptionIDs,
-} from "../../store/subscriptions.js";
-import type { IDTable } from "../../store/table.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/policies/subscriptions.js";
+import { productIDs } from "../../store/metadata/products/products.js";
+import type { AppDeps } from "../http/deps.js";
 import { limited } from "../http/errors.js";
 import { createBody, integer } from "../http/fields.js";
 import { resourceRoutes } from "../http/resource.js";

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
-import { getTask, type Task } from "../../store/tasks.js";
-import type { AppDeps } from "../deps.js";
-import { historyImport } from "../history/kinds.js";
+import { getTask, type Task } from "../../store/metadata/tasks.js";
 import { type Caller, mayCall } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
+import { fileTypes, formats } from "../import-export/devices/formats.js";
+import { devicesExport, devicesImport } from "../import-export/devices/kinds.js";
+import { historyImport } from "../import-export/points/kinds.js";
 import { createDownloadLinks, linkLifeMs } from "../tasks/links.js";
-import { fileTypes, formats } from "../transfer/formats.js";
-import { devicesExport, devicesImport } from "../transfer/kinds.js";
 
 const tag = "Tasks";
 

@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { newSecret } from "../../store/ids.js";
-import { listTenants, type Tenant } from "../../store/tenants.js";
-import type { AppDeps } from "../deps.js";
-import { createTenantWithAdmin } from "../first-start.js";
+import { newSecret } from "../../store/metadata/db/ids.js";
+import { listTenants, type Tenant } from "../../store/metadata/users/tenants.js";
+import { createTenantWithAdmin } from "../cli/first-start.js";
 import { requireDeployment } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { hashChosen } from "../../store/secrets.js";
+import { hashChosen } from "../../store/metadata/db/secrets.js";
 import {
   createUser,
   getUser,
@@ -9,8 +9,8 @@ import {
   updateUser,
   userFilters,
   userIDs,
-} from "../../store/users.js";
-import type { AppDeps } from "../deps.js";
+} from "../../store/metadata/users/users.js";
+import type { AppDeps } from "../http/deps.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
 import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { resourceRoutes } from "../http/resource.js";

@@ -1,24 +1,24 @@
-import { createDirectory, type Directory } from "../../ingest/directory.js";
+import { createDirectory, type Directory } from "../../ingest/directory/directory.js";
 import { createMeter, type Meter } from "../../ingest/meter.js";
-import { type Change, openChangeFeed } from "../../store/changes.js";
-import type { Clock } from "../../store/clock.js";
-import type { Db } from "../../store/db.js";
-import { clearPresence } from "../../store/device-presence.js";
-import type { DeviceStore } from "../../store/devices.js";
-import { StoreError } from "../../store/errors.js";
-import { opensTokens } from "../../store/sealed-tokens.js";
-import { createVault } from "../../store/secrets.js";
-import { listTenants } from "../../store/tenants.js";
-import { type Authority, openAuthority } from "../authority.js";
-import { type Catalog, createCatalog } from "../catalog.js";
+import type { Clock } from "../../store/lib/clock.js";
+import { StoreError } from "../../store/lib/errors.js";
+import { type Change, openChangeFeed } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { createVault } from "../../store/metadata/db/secrets.js";
+import type { DeviceStore } from "../../store/metadata/devices/devices.js";
+import { clearPresence } from "../../store/metadata/devices/presence.js";
+import { opensTokens } from "../../store/metadata/users/sealed-tokens.js";
+import { listTenants } from "../../store/metadata/users/tenants.js";
+import { type Authority, openAuthority } from "../certificates/authority.js";
+import { ensureConfiguredKey, firstStart } from "../cli/first-start.js";
 import type { Config } from "../config.js";
-import { ensureConfiguredKey, firstStart } from "../first-start.js";
+import { lockDataDir } from "../host/lock.js";
+import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js";
+import { releaseReserve } from "../host/reserve.js";
 import { type Authenticator, createAuthenticator } from "../http/auth.js";
-import { lockDataDir } from "../lock.js";
-import type { Logger } from "../log.js";
-import { firstMasterKey, masterKey, wrongMasterKey } from "../master-key.js";
-import { openMetadata, refuseEmptied } from "../metadata.js";
-import { releaseReserve } from "../reserve.js";
+import type { Logger } from "../observability/log.js";
+import { type Catalog, createCatalog } from "./catalog.js";
+import { openMetadata, refuseEmptied } from "./metadata.js";
 
 /** The metadata with what is kept in memory of it. */
 export interface Base {

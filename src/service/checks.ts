@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { DamageLog } from "../../store/damage.js";
-import { checkDatabases } from "../../store/database-check.js";
-import type { SeriesStore } from "../../store/series.js";
+import type { DamageLog } from "../../store/files/damage.js";
+import { checkDatabases } from "../../store/files/database-check.js";
+import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config.js";
-import type { Logger } from "../log.js";
-import { metadataFile } from "../metadata.js";
+import type { Logger } from "../observability/log.js";
 import type { Kept } from "./kept.js";
+import { metadataFile } from "./metadata.js";
 
 /** Goes over every database of the data folder in the background. */
 export interface Checks {

@@ -1,5 +1,5 @@
-import type { CompileCondition } from "../../ingest/watch/plan.js";
-import { asStored, memoizeFormula } from "../../query/formula.js";
+import type { CompileCondition } from "../../ingest/alerts/compiled-rules.js";
+import { asStored, memoizeFormula } from "../../query/formula/formula.js";
 
 /** Plans are made anew when the metadata change: what was compiled for the last one serves the next. */
 const rememberedMax = 2000;

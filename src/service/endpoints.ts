@@ -1,29 +1,29 @@
 import type { Accept } from "../../ingest/accept.js";
-import { createBackOff } from "../../ingest/back-off.js";
-import { type BrokerAccess, createBrokerAccess } from "../../ingest/broker-access.js";
-import { authenticate } from "../../ingest/credentials.js";
-import { createDenials } from "../../ingest/denials.js";
-import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/guessing.js";
-import { createLimits } from "../../ingest/limits.js";
+import { createBackOff } from "../../ingest/access/back-off.js";
+import { type BrokerAccess, createBrokerAccess } from "../../ingest/access/broker-access.js";
+import { authenticate } from "../../ingest/access/credentials.js";
+import { createDenials } from "../../ingest/access/denials.js";
+import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
+import { createLimits } from "../../ingest/access/limits.js";
+import { createProven } from "../../ingest/access/proven.js";
 import type { Presence } from "../../ingest/presence.js";
-import { createProven } from "../../ingest/proven.js";
 import { takenBefore } from "../../ingest/redelivery.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
-import type { EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
-import { packetBytesMaxOf } from "../../ingest/transports/mqtt/packet-size.js";
-import { isCertDisabled } from "../../store/certs.js";
-import type { Clock } from "../../store/clock.js";
-import { trustedRoots } from "../authority.js";
-import { certificateNamed, connectBroker, ownCredentials } from "../broker.js";
+import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
+import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
+import type { Clock } from "../../store/lib/clock.js";
+import { isCertDisabled } from "../../store/metadata/policies/certs.js";
+import { trustedRoots } from "../certificates/authority.js";
+import { createServerCertificate } from "../certificates/server-certificate.js";
 import type { Config } from "../config.js";
-import type { Logger } from "../log.js";
-import { type MqttListeners, openMqttListeners } from "../mqtt-listeners.js";
-import { createServerCertificate } from "../server-certificate.js";
-import type { Status } from "../status.js";
+import type { Logger } from "../observability/log.js";
+import type { Status } from "../observability/status.js";
 import type { Base } from "./base.js";
+import { certificateNamed, connectBroker, ownCredentials } from "./broker.js";
 import type { Faults } from "./faults.js";
 import type { Kept } from "./kept.js";
+import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
 export interface Endpoints {

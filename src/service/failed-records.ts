@@ -1,6 +1,6 @@
 import type { FailedRecord, OnFailed } from "../../ingest/consumers/failures.js";
 import { count, type Meter } from "../../ingest/meter.js";
-import type { Logger } from "../log.js";
+import type { Logger } from "../observability/log.js";
 import { createLineBudget } from "./faults.js";
 
 /** Counts each record that the service has failed at, and logs the first few of a minute: whoever sends one sends more. */

@@ -1,5 +1,5 @@
-import { asError } from "../../store/errors.js";
-import type { Logger } from "../log.js";
+import { asError } from "../../store/lib/errors.js";
+import type { Logger } from "../observability/log.js";
 
 /** Tells of one more fault. */
 export type OnFault = (error: unknown) => void;

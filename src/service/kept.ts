@@ -1,30 +1,30 @@
 import { join } from "node:path";
+import { mayPublish } from "../../ingest/access/policies.js";
+import { alertsConsumer } from "../../ingest/alerts/device-states.js";
 import type { OnFailed } from "../../ingest/consumers/failures.js";
-import { alertsConsumer } from "../../ingest/consumers/states.js";
-import { mayPublish } from "../../ingest/policies.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
-import { forgetDeparted } from "../../ingest/sessions/departed.js";
-import { createSessions, type Sessions } from "../../ingest/sessions/live.js";
+import { createSessions, type Sessions } from "../../ingest/sessions/connections.js";
+import { forgetDeparted } from "../../ingest/sessions/deleted.js";
 import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
-import type { Spaces } from "../../ingest/sessions/spaces.js";
+import type { Spaces } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
 import { createWorkBudget, type WorkBudget } from "../../ingest/work-budget.js";
-import { readCheckpoint } from "../../store/checkpoints.js";
-import type { DamageLog } from "../../store/damage.js";
-import { existingDevices } from "../../store/device-access.js";
-import { lastIngestedID } from "../../store/device-ingest.js";
-import { type EventLog, openEventLog } from "../../store/events.js";
-import { type Journal, openJournal } from "../../store/journal.js";
-import type { SeriesStore } from "../../store/series.js";
-import { openSessionStore } from "../../store/session-store.js";
+import { type EventLog, openEventLog } from "../../store/events/events.js";
+import type { DamageLog } from "../../store/files/damage.js";
+import { type Journal, openJournal } from "../../store/journal/journal.js";
+import { readCheckpoint } from "../../store/metadata/checkpoints.js";
+import { existingDevices } from "../../store/metadata/devices/access.js";
+import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
+import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
+import type { SeriesStore } from "../../store/series/series.js";
+import { createReceipts, type Receipts } from "../commands/receipts.js";
 import type { Config } from "../config.js";
-import { createReceipts, type Receipts } from "../control/receipts.js";
-import type { Logger } from "../log.js";
-import type { AsideKeeper } from "./aside.js";
+import type { Logger } from "../observability/log.js";
 import type { Base } from "./base.js";
 import type { Faults } from "./faults.js";
-import { sessionContextOf } from "./session-context.js";
+import type { AsideKeeper } from "./trial/aside.js";
+import { sessionContextOf } from "./trial/session-context.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
 export interface Kept {

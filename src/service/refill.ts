@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { LostPoints, SeriesConsumer } from "../../ingest/consumers/series.js";
-import { StoreError } from "../../store/errors.js";
-import type { Journal } from "../../store/journal.js";
-import type { Segment } from "../../store/journal-segment.js";
-import type { Logger } from "../log.js";
+import type { Journal } from "../../store/journal/journal.js";
+import type { Segment } from "../../store/journal/segment.js";
+import { StoreError } from "../../store/lib/errors.js";
+import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
 export interface Refill {

@@ -1,10 +1,15 @@
-import type { Db } from "../../store/db.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { Commands } from "../commands/commands.js";
+import { groupPublish, groupPublishKind } from "../commands/group-publish.js";
 import type { Config } from "../config.js";
-import type { Commands } from "../control/commands.js";
-import { groupPublish, groupPublishKind } from "../control/group-publish.js";
-import { type HistoryKindDeps, historyImport, historyImportKind } from "../history/kinds.js";
-import { historyRedecode, type RedecodeKindDeps, redecodeKind } from "../history/redecode.js";
-import { devicesExport, devicesExportKind, devicesImport, devicesImportKind } from "../transfer/kinds.js";
+import {
+  devicesExport,
+  devicesExportKind,
+  devicesImport,
+  devicesImportKind,
+} from "../import-export/devices/kinds.js";
+import { type HistoryKindDeps, historyImport, historyImportKind } from "../import-export/points/kinds.js";
+import { historyRedecode, type RedecodeKindDeps, redecodeKind } from "../import-export/points/redecode.js";
 import type { TaskKind } from "./runner.js";
 
 export interface TaskKindsDeps {

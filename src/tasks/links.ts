@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { equalText } from "../../store/secrets.js";
+import { equalText } from "../../store/metadata/db/secrets.js";
 
 /** Download links that need no credentials and hold for a while: their token names who made them and when they end. */
 export interface DownloadLinks {

@@ -1,4 +1,4 @@
-import { createShares } from "../../store/shares.js";
+import { createShares } from "../../store/lib/shares.js";
 
 /** What waits for a place to run, and what runs. */
 export interface Queued {

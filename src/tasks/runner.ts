@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Actor } from "../../store/changes.js";
-import type { Db } from "../../store/db.js";
-import { createShares } from "../../store/shares.js";
+import { createShares } from "../../store/lib/shares.js";
+import type { Actor } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import {
   createTask,
   openTasks,
@@ -12,10 +12,10 @@ import {
   type Task,
   taskFiles,
   updateTask,
-} from "../../store/tasks.js";
-import type { DiskSpace } from "../disk-space.js";
+} from "../../store/metadata/tasks.js";
+import type { DiskSpace } from "../host/disk-space.js";
 import { ApiError } from "../http/errors.js";
-import type { Logger } from "../log.js";
+import type { Logger } from "../observability/log.js";
 import { createTaskQueue } from "./queue.js";
 import { untilServed } from "./until-served.js";
 

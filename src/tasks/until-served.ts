@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { StoreError } from "../../store/errors.js";
+import { StoreError } from "../../store/lib/errors.js";
 
 const waitMs = { first: 200, longest: 10_000 } as const;
 

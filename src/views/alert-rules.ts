@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { AlertRule } from "../../store/alert-rules.js";
+import type { AlertRule } from "../../store/metadata/alerts/alert-rules.js";
 import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 import { label } from "./labels.js";

@@ -1,4 +1,4 @@
-import type { Alert } from "../../store/alerts.js";
+import type { Alert } from "../../store/metadata/alerts/alerts.js";
 import type { Stamped } from "./context.js";
 import { label } from "./labels.js";
 

@@ -1,4 +1,4 @@
-import type { Cert, CertListed } from "../../store/certs.js";
+import type { Cert, CertListed } from "../../store/metadata/policies/certs.js";
 import type { Stamped, ViewContext } from "./context.js";
 
 export function certListed({ id, name, enable, createAt }: CertListed, { stamp }: Stamped) {

@@ -1,4 +1,4 @@
-import { recordKinds } from "../../store/journal-record.js";
+import { recordKinds } from "../../store/journal/record.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
 import { label, labelB } from "./labels.js";

@@ -1,4 +1,4 @@
-import type { ControlLog, GroupControlLog } from "../../store/control-logs.js";
+import type { ControlLog, GroupControlLog } from "../../store/metadata/commands/control-logs.js";
 import type { Stamped } from "./context.js";
 import { payloadText } from "./events.js";
 import { label } from "./labels.js";

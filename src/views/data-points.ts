@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { DataPoint } from "../../store/data-points.js";
+import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 import { label } from "./labels.js";

@@ -1,4 +1,4 @@
-import type { DataStream } from "../../store/data-streams.js";
+import type { DataStream } from "../../store/metadata/products/data-streams.js";
 import type { Stamped } from "./context.js";
 import { label } from "./labels.js";
 

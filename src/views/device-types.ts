@@ -1,5 +1,5 @@
-import type { Device } from "../../store/device-record.js";
-import type { NewDevice } from "../../store/devices.js";
+import type { NewDevice } from "../../store/metadata/devices/devices.js";
+import type { Device } from "../../store/metadata/devices/record.js";
 
 /** Variant B's deviceType, which tells gateways from devices, and what each code is stored as. */
 export const typesB = { terminal: 0, gateway: 1, smartphone: 2 } as const;

@@ -1,4 +1,4 @@
-import type { Device } from "../../store/device-record.js";
+import type { Device } from "../../store/metadata/devices/record.js";
 import { type BrokerAddresses, type Brokers, brokerAddresses } from "./broker-info.js";
 import type { ViewContext } from "./context.js";
 import { deviceTypeB } from "./device-types.js";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { JournalRecord } from "../../store/journal-record.js";
+import type { JournalRecord } from "../../store/journal/record.js";
 import { containsText } from "../http/text-search.js";
 import type { ViewContext } from "./context.js";
 

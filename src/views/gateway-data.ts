@@ -1,6 +1,6 @@
 import { type Newest, told } from "../../query/newest.js";
-import type { DataPoint } from "../../store/data-points.js";
-import type { CarriedDevice } from "../../store/gateway-data.js";
+import type { CarriedDevice } from "../../store/metadata/gateway-data.js";
+import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { Stamped } from "./context.js";
 
 /** A data point and its newest value. */

@@ -1,5 +1,5 @@
-import type { Device } from "../../store/device-record.js";
-import type { Gateway } from "../../store/devices.js";
+import type { Gateway } from "../../store/metadata/devices/devices.js";
+import type { Device } from "../../store/metadata/devices/record.js";
 import type { ViewContext } from "./context.js";
 import { label } from "./labels.js";
 

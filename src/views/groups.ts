@@ -1,5 +1,5 @@
-import type { Group } from "../../store/groups.js";
-import { devicesShownMax } from "../../store/products.js";
+import type { Group } from "../../store/metadata/groups/groups.js";
+import { devicesShownMax } from "../../store/metadata/products/products.js";
 import type { ViewContext } from "./context.js";
 import { devicesShown } from "./products.js";
 

@@ -1,4 +1,4 @@
-import type { Metric } from "../../store/metrics.js";
+import type { Metric } from "../../store/metadata/products/metrics.js";
 import type { Stamped } from "./context.js";
 import { label } from "./labels.js";
 

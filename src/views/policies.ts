@@ -1,5 +1,5 @@
-import type { BindableDevice } from "../../store/bound-devices.js";
-import { bindingsShownMax, type Policy } from "../../store/policies.js";
+import type { BindableDevice } from "../../store/metadata/devices/bound-devices.js";
+import { bindingsShownMax, type Policy } from "../../store/metadata/policies/policies.js";
 import type { ViewContext } from "./context.js";
 import { label, labelB } from "./labels.js";
 

@@ -1,4 +1,4 @@
-import type { ProductResource } from "../../store/product-resources.js";
+import type { ProductResource } from "../../store/metadata/products/product-resources.js";
 import type { Stamped } from "./context.js";
 import { textDictionary } from "./labels.js";
 

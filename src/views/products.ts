@@ -1,4 +1,4 @@
-import { devicesShownMax, type Product } from "../../store/products.js";
+import { devicesShownMax, type Product } from "../../store/metadata/products/products.js";
 import type { ViewContext } from "./context.js";
 import { label } from "./labels.js";
 

@@ -1,4 +1,4 @@
-import type { Schedule } from "../../store/schedules.js";
+import type { Schedule } from "../../store/metadata/commands/schedules.js";
 import type { Stamped } from "./context.js";
 import { payloadText } from "./events.js";
 import { label } from "./labels.js";

@@ -3,7 +3,7 @@ import type {
   DeviceSelection,
   ProductSelection,
   Selection,
-} from "../../store/selections.js";
+} from "../../store/metadata/selections.js";
 
 export function selection({ label, value }: Selection) {
   return { label, value };

@@ -1,4 +1,4 @@
-import type { Subscription } from "../../store/subscriptions.js";
+import type { Subscription } from "../../store/metadata/policies/subscriptions.js";
 import type { Stamped } from "./context.js";
 
 export function subscriptionShown({ id, topic, qos, createAt, updateAt }: Subscription, { stamp }: Stamped) {

@@ -9,14 +9,14 @@ import {
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { newCommonName, openAuthority } from "../../src/authority.js";
+import { newCommonName, openAuthority } from "../../src/certificates/authority.js";
+import { signCertificate } from "../../src/certificates/x509.js";
 import { ConfigError } from "../../src/config.js";
-import { signCertificate } from "../../src/x509.js";
-import { readAuthority, type SealedStore } from "../../store/authority.js";
-import { createCert } from "../../store/certs.js";
-import { openDb } from "../../store/db.js";
-import { createVault } from "../../store/secrets.js";
-import { createTenant } from "../../store/tenants.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import { createVault } from "../../store/metadata/db/secrets.js";
+import { createCert } from "../../store/metadata/policies/certs.js";
+import { readAuthority, type SealedStore } from "../../store/metadata/users/authority.js";
+import { createTenant } from "../../store/metadata/users/tenants.js";
 import { assert, rejects, suite, withTempDir } from "../suite.js";
 
 const now = Date.UTC(2026, 10, 21, 10);

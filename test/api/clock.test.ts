@@ -1,11 +1,11 @@
 /** A wall clock that is set while the service runs: what it must not touch, and that it is noticed. */
 
-import { createBackOff } from "../../ingest/back-off.js";
-import { createClockWatch } from "../../src/clock-watch.js";
+import { createBackOff } from "../../ingest/access/back-off.js";
 import { createAuthenticator } from "../../src/http/auth.js";
-import { createLogger } from "../../src/log.js";
-import type { Db } from "../../store/db.js";
-import { hashGenerated } from "../../store/secrets.js";
+import { createClockWatch } from "../../src/observability/clock-watch.js";
+import { createLogger } from "../../src/observability/log.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import { createStillClock } from "../clock.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { endedBy } from "../ingest/support.js";

@@ -2,15 +2,15 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
+import { createTenantWithAdmin, ensureConfiguredKey } from "../../src/cli/first-start.js";
 import { readConfig } from "../../src/config.js";
-import { createTenantWithAdmin, ensureConfiguredKey } from "../../src/first-start.js";
 import { type Authenticator, createAuthenticator } from "../../src/http/auth.js";
-import { createApiKey, removeApiKeys } from "../../store/api-keys.js";
-import { type Db, openDb } from "../../store/db.js";
-import { longID, newSecret } from "../../store/ids.js";
-import { hashGenerated } from "../../store/secrets.js";
-import { createSession, removeSession } from "../../store/sessions.js";
-import { createUser, getUser, type Role, updateUser } from "../../store/users.js";
+import { type Db, openDb } from "../../store/metadata/db/db.js";
+import { longID, newSecret } from "../../store/metadata/db/ids.js";
+import { hashGenerated } from "../../store/metadata/db/secrets.js";
+import { createApiKey, removeApiKeys } from "../../store/metadata/users/api-keys.js";
+import { createSession, removeSession } from "../../store/metadata/users/login-sessions.js";
+import { createUser, getUser, type Role, updateUser } from "../../store/metadata/users/users.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 const address = "192.0.2.1";

@@ -1,6 +1,6 @@
 /** Answers of long texts are bounded by bytes; exports have all of them. */
 import { answerTexts } from "../../src/routes/data.js";
-import { textBytes } from "../../store/text-bytes.js";
+import { textBytes } from "../../store/lib/text-bytes.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";
 import { worldSuite } from "../world.js";

@@ -1,9 +1,9 @@
 /** devices_export, devices_template and what comes back through devices_import. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { csvFile } from "../../src/transfer/csv-file.js";
-import { columnNames } from "../../src/transfer/device-columns.js";
-import { xlsxFile } from "../../src/transfer/xlsx-file.js";
+import { csvFile } from "../../src/import-export/devices/csv-file.js";
+import { columnNames } from "../../src/import-export/devices/device-columns.js";
+import { xlsxFile } from "../../src/import-export/devices/xlsx-file.js";
 import { deviceBody, makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, until, withTempDir } from "../suite.js";
 import { type Rec, refused, worldSuite } from "../world.js";

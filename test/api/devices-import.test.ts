@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readdir, readlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { deviceBody, makeDevice, makeProduct, modbus, unique } from "../factories.js";
+import { bookParts, zipOf } from "../import-export/devices/workbooks.js";
 import { assert, until } from "../suite.js";
-import { bookParts, zipOf } from "../transfer/workbooks.js";
 import { refused, worldSuite } from "../world.js";
 import {
   csvOf,

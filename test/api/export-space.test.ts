@@ -2,11 +2,11 @@
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.js";
-import { createDiskSpace, type DiskSpace } from "../../src/disk-space.js";
+import { createDiskSpace, type DiskSpace } from "../../src/host/disk-space.js";
+import { columnNames } from "../../src/import-export/devices/device-columns.js";
+import { devicesExportKind, devicesImportKind } from "../../src/import-export/devices/kinds.js";
 import { TaskFailure, type TaskKind } from "../../src/tasks/runner.js";
-import { columnNames } from "../../src/transfer/device-columns.js";
-import { devicesExportKind, devicesImportKind } from "../../src/transfer/kinds.js";
-import { type Db, openDb } from "../../store/db.js";
+import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { assert, withTempDir } from "../suite.js";
 import { worldSuite } from "../world.js";

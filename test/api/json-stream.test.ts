@@ -3,7 +3,7 @@ import { chunkBytesMax } from "../../src/http/chunks.js";
 import { Column, chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "../../src/http/json-stream.js";
 import { knownAnswer } from "../../src/http/known-answer.js";
 import { pageAnswer } from "../../src/http/paging.js";
-import { pageBytesMax } from "../../store/page-bytes.js";
+import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { assert, suite } from "../suite.js";
 
 const textOf = async (body: unknown) => new Response(body as ReadableStream).text();

@@ -1,8 +1,8 @@
-import type { DeviceRef } from "../../src/catalog.js";
-import type { AppDeps } from "../../src/deps.js";
+import type { AppDeps } from "../../src/http/deps.js";
 import { newestSince } from "../../src/routes/live-replay.js";
-import { StoreError } from "../../store/errors.js";
-import type { Columns, ReadRange, SeriesRef } from "../../store/series.js";
+import type { DeviceRef } from "../../src/service/catalog.js";
+import { StoreError } from "../../store/lib/errors.js";
+import type { Columns, ReadRange, SeriesRef } from "../../store/series/series.js";
 import { assert, rejects, suite } from "../suite.js";
 
 type Deps = Pick<AppDeps, "catalog" | "series" | "refs">;

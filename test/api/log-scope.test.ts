@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { scopeOf } from "../../src/http/log-scope.js";
-import { openDb } from "../../store/db.js";
-import type { Filter } from "../../store/table.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import type { Filter } from "../../store/metadata/db/table.js";
 import { makeDevice, makeProduct, unique } from "../factories.js";
 import { assert, suite, withTempDir } from "../suite.js";
 import { worldSuite } from "../world.js";

@@ -1,7 +1,7 @@
 /** Pages of large rows end at a whole row, whatever they list. */
 import { pageAnswer } from "../../src/http/paging.js";
 import { pageWithDevices } from "../../src/routes/shown-devices.js";
-import { pageBytesMax } from "../../store/page-bytes.js";
+import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, suite } from "../suite.js";
 import { type Rec, type Reply, worldSuite } from "../world.js";

@@ -1,8 +1,8 @@
 /** Which attempts count, and for whom the slow hash is computed. */
 import { createPasswords } from "../../src/http/passwords.js";
 import type { SlowSecrets } from "../../src/http/slow-secrets.js";
-import type { Db } from "../../store/db.js";
-import { StoreError } from "../../store/errors.js";
+import { StoreError } from "../../store/lib/errors.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import { assert, rejects, suite } from "../suite.js";
 
 suite("passwords", (test) => {

@@ -1,5 +1,5 @@
-import { createRequestTurns } from "../../src/service/request-turns.js";
-import { sliceMs } from "../../store/turns.js";
+import { createRequestTurns } from "../../src/http/server/request-turns.js";
+import { sliceMs } from "../../store/lib/turns.js";
 import { assert, suite, until } from "../suite.js";
 
 const hold = (ms: number): void => {

@@ -1,8 +1,8 @@
 /** What callers break off, damage, or may not see: an answer of its own each, and no line in the log. */
 import { connect } from "node:net";
 import { deviceBody, makeProduct, productBody, unique } from "../factories.js";
+import { bookParts, zipOf } from "../import-export/devices/workbooks.js";
 import { assert, until } from "../suite.js";
-import { bookParts, zipOf } from "../transfer/workbooks.js";
 import { type CallOptions, refused, type World, worldSuite } from "../world.js";
 import { ended, formOf, formType, taskStatus } from "./transfer.js";
 

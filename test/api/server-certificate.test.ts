@@ -1,11 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openAuthority, trustedRoots } from "../../src/authority.js";
+import { openAuthority, trustedRoots } from "../../src/certificates/authority.js";
+import { createServerCertificate, endOf, hostsOf } from "../../src/certificates/server-certificate.js";
 import { ConfigError, readConfig } from "../../src/config.js";
-import { createServerCertificate, endOf, hostsOf } from "../../src/server-certificate.js";
-import { openDb } from "../../store/db.js";
-import { createVault, type Vault } from "../../store/secrets.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
 import { makeAuthority, makeCertificate, missing, run, writePair } from "../ingest/tls-support.js";
 import { assert, suite, withTempDir } from "../suite.js";
 

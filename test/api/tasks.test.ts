@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createDiskSpace } from "../../src/disk-space.js";
+import { createDiskSpace } from "../../src/host/disk-space.js";
 import { attachment } from "../../src/http/file-answer.js";
-import { createLogger } from "../../src/log.js";
+import { createLogger } from "../../src/observability/log.js";
 import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
 import {
   openTasksRunner,
@@ -13,9 +13,9 @@ import {
   tasksPerTenantMax,
   tasksRunningMax,
 } from "../../src/tasks/runner.js";
-import { openDb } from "../../store/db.js";
-import { createTask, getTask, taskEnded, updateTask } from "../../store/tasks.js";
-import { pause } from "../../store/turns.js";
+import { pause } from "../../store/lib/turns.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import { createTask, getTask, taskEnded, updateTask } from "../../store/metadata/tasks.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { refused, worldSuite } from "../world.js";
 import { download, ended } from "./transfer.js";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { examplesOfA } from "../../src/reference/examples-of-a.js";
 import { examplesOfB } from "../../src/reference/examples-of-b.js";
-import { openDb } from "../../store/db.js";
+import { openDb } from "../../store/metadata/db/db.js";
 import { assert } from "../suite.js";
 import { worldSuite } from "../world.js";
 import { openFixture } from "./fixture.js";

@@ -1,12 +1,12 @@
 /** What a real InfluxDB does to us besides being away: its bucket goes, its token is not ours, others write in it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { StoreError } from "../../store/errors.js";
-import type { ConflictEnd } from "../../store/influx/conflicts.js";
-import type { InfluxState } from "../../store/influx/health.js";
-import type { FieldConflict } from "../../store/influx/ledger.js";
-import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series.js";
-import { openInfluxSeriesStore } from "../../store/series-influx.js";
+import { StoreError } from "../../store/lib/errors.js";
+import type { ConflictEnd } from "../../store/series/influx/conflicts.js";
+import type { InfluxState } from "../../store/series/influx/health.js";
+import type { FieldConflict } from "../../store/series/influx/ledger.js";
+import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import type { InfluxServer } from "../influxd.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";

@@ -1,7 +1,7 @@
 /** The contract of writing and reading columns: what imports and exports go through. */
 
-import { StoreError } from "../../store/errors.js";
-import type { Columns, PointBatch, SeriesRef, SeriesStore } from "../../store/series.js";
+import { StoreError } from "../../store/lib/errors.js";
+import type { Columns, PointBatch, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { assert, rejects, type Test } from "../suite.js";
 import { newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { pairsOf } from "./series-oracle.js";

@@ -1,15 +1,15 @@
 /** What the engines compute of formulas and of many points, against the same computed from the points. */
 
 import fc from "fast-check";
-import { createComputing } from "../../query/computing.js";
 import { downsample } from "../../query/downsample.js";
-import { compileFormula } from "../../query/formula.js";
+import { createComputing } from "../../query/formula/computing.js";
+import { compileFormula } from "../../query/formula/formula.js";
 import { aggregateMetric, formulaMetric } from "../../query/metrics.js";
 import { zone } from "../../query/zone.js";
-import { createExtremes } from "../../store/extremes.js";
-import type { Columns, Kind, SeriesRef, SeriesStore } from "../../store/series.js";
-import { openInfluxSeriesStore } from "../../store/series-influx.js";
-import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { createExtremes } from "../../store/series/extremes.js";
+import { openLibsqlSeriesStore } from "../../store/series/open-embedded.js";
+import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import type { Columns, Kind, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";

@@ -1,10 +1,10 @@
 import { createServer, request as requestOf, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
-import { StoreError } from "../../store/errors.js";
-import type { InfluxState } from "../../store/influx/health.js";
-import type { Point, SeriesStore } from "../../store/series.js";
-import { openInfluxSeriesStore } from "../../store/series-influx.js";
+import { StoreError } from "../../store/lib/errors.js";
+import type { InfluxState } from "../../store/series/influx/health.js";
+import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import type { Point, SeriesStore } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import type { InfluxServer } from "../influxd.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";

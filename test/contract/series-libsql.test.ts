@@ -1,4 +1,4 @@
-import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { openLibsqlSeriesStore } from "../../store/series/open-embedded.js";
 import { openTempDir, suite } from "../suite.js";
 import { defineSeriesContract } from "./series.js";
 

@@ -1,6 +1,13 @@
 /** What every series store must answer, by the plainest means: a map of times and luxon's calendar. */
 import { DateTime } from "luxon";
-import type { Aggregate, Columns, Point, ReadRange, SeriesRef, WindowUnit } from "../../store/series.js";
+import type {
+  Aggregate,
+  Columns,
+  Point,
+  ReadRange,
+  SeriesRef,
+  WindowUnit,
+} from "../../store/series/series.js";
 
 export type Oracle = ReturnType<typeof createOracle>;
 

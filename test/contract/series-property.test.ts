@@ -2,9 +2,9 @@
 
 import fc from "fast-check";
 import { DateTime } from "luxon";
-import type { Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series.js";
-import { openInfluxSeriesStore } from "../../store/series-influx.js";
-import { openLibsqlSeriesStore } from "../../store/series-libsql.js";
+import { openLibsqlSeriesStore } from "../../store/series/open-embedded.js";
+import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import type { Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";

@@ -1,7 +1,7 @@
 /** The contract of texts: what is read at a time is bounded by bytes, and whoever goes on from there misses nothing. */
 
-import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series.js";
-import { textBytes, textsBytes } from "../../store/text-bytes.js";
+import { textBytes, textsBytes } from "../../store/lib/text-bytes.js";
+import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { assert, type Test } from "../suite.js";
 import { newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { createOracle, pairsOf } from "./series-oracle.js";

@@ -1,6 +1,14 @@
 /** The contract of a series store, for every engine. Each test has a device of its own in one shared store. */
-import type { Aggregate, Kind, Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series.js";
-import { earliestTime, latestTime } from "../../store/time-range.js";
+
+import { earliestTime, latestTime } from "../../store/lib/time-range.js";
+import type {
+  Aggregate,
+  Kind,
+  Point,
+  SeriesRef,
+  SeriesStore,
+  WindowUnit,
+} from "../../store/series/series.js";
 import { assert, type Test } from "../suite.js";
 import { defineColumns } from "./series-columns.js";
 import { agree, calendarEdges, createOracle, pairsOf } from "./series-oracle.js";

@@ -1,10 +1,10 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
 
-import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
-import { createTroubles } from "../../src/status.js";
-import type { JournalRecord } from "../../store/journal-record.js";
-import { earliestTime } from "../../store/time-range.js";
-import { openWorkMark } from "../../store/work-mark.js";
+import { createTroubles } from "../../src/observability/status.js";
+import { type AsideKeeper, openAsideKeeper } from "../../src/service/trial/aside.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { openWorkMark } from "../../store/journal/work-mark.js";
+import { earliestTime } from "../../store/lib/time-range.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const unused = () => undefined;

@@ -1,8 +1,8 @@
 /** The process on a journal that was damaged while it was down: it starts, says what is lost, and goes on. */
 import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { decodeRecord, recordKinds, recordSize } from "../../store/journal-record.js";
-import { segmentHeadBytes } from "../../store/journal-segment.js";
+import { decodeRecord, recordKinds, recordSize } from "../../store/journal/record.js";
+import { segmentHeadBytes } from "../../store/journal/segment.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { createPublisher } from "./publisher.js";

@@ -1,8 +1,8 @@
 /** kill -9 right after deletions and in the midst of the removal of points: it goes on, and takes no other's points. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openDb } from "../../store/db.js";
-import { countRemovals } from "../../store/removals.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import { countRemovals } from "../../store/metadata/removals.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { type Reply, type RunningService, startService, valuesOf } from "./support.js";

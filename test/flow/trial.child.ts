@@ -1,11 +1,11 @@
 /** Trials of records in a process whose threads are poisoned too; prints the verdicts. */
 
-import { runTrial } from "../../src/service/trial.js";
-import type { JournalRecord } from "../../store/journal-record.js";
-import { encodedRecord, type Follower } from "../../store/set-aside.js";
-import { earliestTime } from "../../store/time-range.js";
+import { runTrial } from "../../src/service/trial/trial.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { encodedRecord, type Follower } from "../../store/journal/set-aside.js";
+import { earliestTime } from "../../store/lib/time-range.js";
 import { openConsumerWorld } from "../ingest/consumers/support.js";
-import { journalInput } from "../store/journal-support.js";
+import { journalInput } from "../store/journal/support.js";
 import { poisons } from "./poison.js";
 
 const world = await openConsumerWorld();

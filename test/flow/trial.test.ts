@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { Verdict } from "../../src/service/trial.js";
+import type { Verdict } from "../../src/service/trial/trial.js";
 import { assert, suite } from "../suite.js";
 import { poisonous } from "./poison.js";
 

@@ -1,6 +1,6 @@
 /** Files that imports take: CSV, NDJSON, workbooks in their zip, each plain, packed by gzip, or in a multipart form. */
 import { crc32, deflateRawSync, gzipSync } from "node:zlib";
-import { bookParts } from "../transfer/workbooks.js";
+import { bookParts } from "../import-export/devices/workbooks.js";
 import { type Content, request } from "./http-grammar.js";
 import type { Random } from "./random.js";
 import { bytesOf, type Group, leaf, type Part, separated, sequence } from "./tree.js";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type Admitted, createAdmission } from "../../ingest/admission.js";
+import { type Admitted, createAdmission } from "../../ingest/access/admission.js";
 import { assert, suite } from "../suite.js";
 
 class Guest implements Admitted {

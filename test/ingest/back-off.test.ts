@@ -1,9 +1,9 @@
-import { addressBlock, canonicalAddress } from "../../ingest/address-block.js";
-import { createBackOff } from "../../ingest/back-off.js";
-import type { Denied } from "../../ingest/credentials.js";
-import type { DeviceEntry } from "../../ingest/directory-entries.js";
-import { type GuessGuard, guardGuessing } from "../../ingest/guessing.js";
-import { createProven } from "../../ingest/proven.js";
+import { addressBlock, canonicalAddress } from "../../ingest/access/address-block.js";
+import { createBackOff } from "../../ingest/access/back-off.js";
+import type { Denied } from "../../ingest/access/credentials.js";
+import { type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
+import { createProven } from "../../ingest/access/proven.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { assert, suite } from "../suite.js";
 
 const here = "192.0.2.1";

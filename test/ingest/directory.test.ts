@@ -1,17 +1,26 @@
-import { createDirectory, type Directory } from "../../ingest/directory.js";
-import { mayPublish } from "../../ingest/policies.js";
-import { bind, groupMembers, policyDevices, unbind } from "../../store/bindings.js";
-import { type ChangeFeed, openChangeFeed } from "../../store/changes.js";
-import { createDataPoint, removeDataPoints, updateDataPoint } from "../../store/data-points.js";
-import { openDb } from "../../store/db.js";
-import { createDevice, type DeviceStore, removeDevices, updateDevice } from "../../store/devices.js";
-import { createGroup, removeGroups } from "../../store/groups.js";
-import { createPolicy, removePolicies, updatePolicy } from "../../store/policies.js";
-import { createProduct } from "../../store/products.js";
-import { createVault } from "../../store/secrets.js";
-import { createSubscription, type SubscriptionOwner } from "../../store/subscriptions.js";
-import { createTenant } from "../../store/tenants.js";
-import { pause } from "../../store/turns.js";
+import { mayPublish } from "../../ingest/access/policies.js";
+import { createDirectory, type Directory } from "../../ingest/directory/directory.js";
+import { pause } from "../../store/lib/turns.js";
+import { type ChangeFeed, openChangeFeed } from "../../store/metadata/db/changes.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import { createVault } from "../../store/metadata/db/secrets.js";
+import {
+  createDevice,
+  type DeviceStore,
+  removeDevices,
+  updateDevice,
+} from "../../store/metadata/devices/devices.js";
+import { createGroup, removeGroups } from "../../store/metadata/groups/groups.js";
+import { bind, groupMembers, policyDevices, unbind } from "../../store/metadata/policies/bindings.js";
+import { createPolicy, removePolicies, updatePolicy } from "../../store/metadata/policies/policies.js";
+import { createSubscription, type SubscriptionOwner } from "../../store/metadata/policies/subscriptions.js";
+import {
+  createDataPoint,
+  removeDataPoints,
+  updateDataPoint,
+} from "../../store/metadata/products/data-points.js";
+import { createProduct } from "../../store/metadata/products/products.js";
+import { createTenant } from "../../store/metadata/users/tenants.js";
 import { assert, openTempDir, rejects, suite } from "../suite.js";
 
 suite("directory", (test) => {

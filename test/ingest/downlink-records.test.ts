@@ -1,7 +1,7 @@
 import { createDownlinkRecords } from "../../ingest/sessions/downlink-records.js";
 import { createWorkBudget, workMax } from "../../ingest/work-budget.js";
-import { type JournalInput, recordKinds } from "../../store/journal-record.js";
-import { pause } from "../../store/turns.js";
+import { type JournalInput, recordKinds } from "../../store/journal/record.js";
+import { pause } from "../../store/lib/turns.js";
 import { assert, suite } from "../suite.js";
 
 /** A journal that commits when it is told to, and sessions that cost so much each. */

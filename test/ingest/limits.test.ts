@@ -1,6 +1,6 @@
-import type { DeviceEntry } from "../../ingest/directory-entries.js";
-import { createLimits, type LimitSettings, overMsMax, waitMsMax } from "../../ingest/limits.js";
-import { burstSeconds } from "../../ingest/rate-limit.js";
+import { createLimits, type LimitSettings, overMsMax, waitMsMax } from "../../ingest/access/limits.js";
+import { burstSeconds } from "../../ingest/access/rate-limit.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { assert, suite } from "../suite.js";
 
 const off: LimitSettings = { connectionsMax: 0, messagesPerSecond: 0, bytesPerSecond: 0 };

@@ -1,6 +1,6 @@
-import { createLiveFeed, type LiveOptions, liveDefaults } from "../../ingest/live.js";
-import { bytesOfEvent, liveEvent } from "../../ingest/live-log.js";
-import type { Point } from "../../store/series.js";
+import { createLiveFeed, type LiveOptions, liveDefaults } from "../../ingest/live/feed.js";
+import { bytesOfEvent, liveEvent } from "../../ingest/live/log.js";
+import type { Point } from "../../store/series/series.js";
 import { assert, suite, until } from "../suite.js";
 
 const device = { tenant: 1, productID: "p", deviceID: "d" };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import mqttPacket from "mqtt-packet";
 import { WebSocket } from "ws";
-import type { ListenerName } from "../../src/mqtt-listeners.js";
+import type { ListenerName } from "../../src/service/mqtt-listeners.js";
 import { deviceBody, productBody } from "../factories.js";
 import { assert, rejects, until } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";

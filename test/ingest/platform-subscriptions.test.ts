@@ -6,7 +6,7 @@ import {
 } from "../../ingest/platform-subscriptions.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
 import { platformExtra } from "../../ingest/sessions/record-extras.js";
-import { createSpaces } from "../../ingest/sessions/spaces.js";
+import { createSpaces } from "../../ingest/sessions/session-registry.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";
 

@@ -1,7 +1,7 @@
 /** The matcher of topic rules against a naive reading of them: every topic of a small world, one by one. */
 import fc from "fast-check";
-import { compilePolicies } from "../../ingest/policies.js";
-import type { PolicyRule } from "../../store/device-access.js";
+import { compilePolicies } from "../../ingest/access/policies.js";
+import type { PolicyRule } from "../../store/metadata/devices/access.js";
 import { assert, suite } from "../suite.js";
 
 const names = { deviceID: "a", deviceUsername: "b" };

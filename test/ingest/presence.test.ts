@@ -1,10 +1,10 @@
 import { createPresence } from "../../ingest/presence.js";
-import { openDb } from "../../store/db.js";
-import { clearPresence } from "../../store/device-presence.js";
-import { createDevice, type DeviceStore, getDevice } from "../../store/devices.js";
-import { createProduct } from "../../store/products.js";
-import { createVault } from "../../store/secrets.js";
-import { createTenant } from "../../store/tenants.js";
+import { openDb } from "../../store/metadata/db/db.js";
+import { createVault } from "../../store/metadata/db/secrets.js";
+import { createDevice, type DeviceStore, getDevice } from "../../store/metadata/devices/devices.js";
+import { clearPresence } from "../../store/metadata/devices/presence.js";
+import { createProduct } from "../../store/metadata/products/products.js";
+import { createTenant } from "../../store/metadata/users/tenants.js";
 import { assert, openTempDir, rejects, suite, until } from "../suite.js";
 
 suite("presence", (test) => {

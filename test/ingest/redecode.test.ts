@@ -1,8 +1,8 @@
 import { redecode } from "../../ingest/redecode.js";
-import type { EventLog } from "../../store/events.js";
-import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import type { Point, RefusedPoint, SeriesStore } from "../../store/series.js";
-import { earliestTime } from "../../store/time-range.js";
+import type { EventLog } from "../../store/events/events.js";
+import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import { earliestTime } from "../../store/lib/time-range.js";
+import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 import { testDevice } from "./decode/device.js";
 

@@ -1,7 +1,7 @@
 import { type DeviceHistory, messageKey, takenBefore } from "../../ingest/redelivery.js";
 import { disconnectExtra, messageExtra } from "../../ingest/sessions/record-extras.js";
-import { type JournalRecord, recordKinds } from "../../store/journal-record.js";
-import { journalInput } from "../store/journal-support.js";
+import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import { journalInput } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";
 
 const second = 1e6;

@@ -10,7 +10,7 @@ import {
 } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
 import { ownBytesFree } from "../../ingest/sessions/held-bytes.js";
-import { createSpaces } from "../../ingest/sessions/spaces.js";
+import { createSpaces } from "../../ingest/sessions/session-registry.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import { unreleasedBytes } from "../../ingest/sessions/weights.js";
 import { assert, suite } from "../suite.js";

@@ -5,12 +5,12 @@ import { createMeter } from "../../ingest/meter.js";
 import { openSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords } from "../../ingest/sessions/records.js";
 import { createWorkBudget } from "../../ingest/work-budget.js";
-import { sessionContextOf } from "../../src/service/session-context.js";
-import type { Journal } from "../../store/journal.js";
-import { recordKinds } from "../../store/journal-record.js";
-import { openSessionStore } from "../../store/session-store.js";
-import { encodedRecord } from "../../store/set-aside.js";
-import { keep, openTestJournal, readAll, textOf } from "../store/journal-support.js";
+import { sessionContextOf } from "../../src/service/trial/session-context.js";
+import type { Journal } from "../../store/journal/journal.js";
+import { recordKinds } from "../../store/journal/record.js";
+import { encodedRecord } from "../../store/journal/set-aside.js";
+import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
+import { keep, openTestJournal, readAll, textOf } from "../store/journal/support.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const guard = {

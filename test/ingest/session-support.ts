@@ -1,6 +1,6 @@
 import type { Subscription } from "../../ingest/message.js";
 import { ownBytesFree, ownBytesOf } from "../../ingest/sessions/held-bytes.js";
-import type { Spaces } from "../../ingest/sessions/spaces.js";
+import type { Spaces } from "../../ingest/sessions/session-registry.js";
 import { weightOfMessage, weightOfWill } from "../../ingest/sessions/weights.js";
 
 /** A subscription as MQTT 3.1.1 makes it. */

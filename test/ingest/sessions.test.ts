@@ -1,10 +1,10 @@
-import type { DeviceEntry } from "../../ingest/directory-entries.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
+import { createSessions, type Session } from "../../ingest/sessions/connections.js";
 import { createDownlinks } from "../../ingest/sessions/downlinks.js";
-import { createSessions, type Session } from "../../ingest/sessions/live.js";
-import { createSpaces } from "../../ingest/sessions/spaces.js";
+import { createSpaces } from "../../ingest/sessions/session-registry.js";
 import type { Message, Outgoing, SessionState } from "../../ingest/sessions/state.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";

@@ -4,14 +4,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { Duplex } from "node:stream";
 import { connect as connectTls, getCiphers, type TLSSocket } from "node:tls";
 import { createMeter } from "../../ingest/meter.js";
-import { lookAtHello } from "../../ingest/transports/mqtt/client-hello.js";
+import { lookAtHello } from "../../ingest/transports/mqtt/listeners/client-hello.js";
+import { createTurnstile } from "../../ingest/transports/mqtt/listeners/handshake-semaphore.js";
 import {
   createTlsLayer,
   handshakeTimeoutMs,
   pressedTimeoutMs,
   type TlsLayer,
-} from "../../ingest/transports/mqtt/tls.js";
-import { createTurnstile } from "../../ingest/transports/mqtt/turnstile.js";
+} from "../../ingest/transports/mqtt/listeners/tls.js";
 import { readConfig } from "../../src/config.js";
 import { assert, suite, until } from "../suite.js";
 import { worldSuite } from "../world.js";

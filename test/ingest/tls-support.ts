@@ -7,7 +7,7 @@ import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
-import { signCertificate } from "../../src/x509.js";
+import { signCertificate } from "../../src/certificates/x509.js";
 import { until } from "../suite.js";
 import type { Rec } from "../world.js";
 

@@ -1,12 +1,20 @@
 /** Reading and writing packets, against mqtt-packet. */
 import fc from "fast-check";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import { decodePacket } from "../../ingest/transports/mqtt/decode.js";
-import { Framer } from "../../ingest/transports/mqtt/framing.js";
-import { accepted, agreedKeepAlive } from "../../ingest/transports/mqtt/greetings.js";
-import type { ClientPacket, ConnectRequest, Terms, Version } from "../../ingest/transports/mqtt/packets.js";
-import { createPublishEncoder, type OutgoingMessage } from "../../ingest/transports/mqtt/publish-packet.js";
-import { Reader } from "../../ingest/transports/mqtt/reader.js";
+import { decodePacket } from "../../ingest/transports/mqtt/codec/decode.js";
+import { Framer } from "../../ingest/transports/mqtt/codec/framing.js";
+import type {
+  ClientPacket,
+  ConnectRequest,
+  Terms,
+  Version,
+} from "../../ingest/transports/mqtt/codec/packets.js";
+import {
+  createPublishEncoder,
+  type OutgoingMessage,
+} from "../../ingest/transports/mqtt/codec/publish-packet.js";
+import { Reader } from "../../ingest/transports/mqtt/codec/reader.js";
+import { accepted, agreedKeepAlive } from "../../ingest/transports/mqtt/connection/greetings.js";
 import { assert, suite } from "../suite.js";
 import { ack, publishing, subscribing } from "./raw-client.js";
 

@@ -8,8 +8,8 @@ import {
   type Outgoing,
   type Retained,
 } from "../../ingest/sessions/state.js";
-import { createDeliveries, inFlightMax } from "../../ingest/transports/mqtt/deliveries.js";
-import { nextTurn } from "../../store/turns.js";
+import { createDeliveries, inFlightMax } from "../../ingest/transports/mqtt/connection/deliveries.js";
+import { nextTurn } from "../../store/lib/turns.js";
 import { assert, suite } from "../suite.js";
 
 suite("MQTT, deliveries", (test) => {

@@ -1,13 +1,13 @@
 /** What cannot be encoded, or brings about an error of ours, costs its message or its connection and nothing else. */
 import { type AddressInfo, createServer } from "node:net";
-import type { DeviceEntry } from "../../ingest/directory-entries.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { createSpaces } from "../../ingest/sessions/spaces.js";
+import { createSpaces } from "../../ingest/sessions/session-registry.js";
 import { createSessionState, type Message, type Outgoing } from "../../ingest/sessions/state.js";
-import { createDeliveries } from "../../ingest/transports/mqtt/deliveries.js";
-import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/endpoint.js";
-import { createPublishEncoder } from "../../ingest/transports/mqtt/publish-packet.js";
+import { createPublishEncoder } from "../../ingest/transports/mqtt/codec/publish-packet.js";
+import { createDeliveries } from "../../ingest/transports/mqtt/connection/deliveries.js";
+import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import { assert, until } from "../suite.js";
 import { ack, connected, connectPacket, openClient, publish, publishing, subscribed } from "./raw-client.js";
 import { mqttSuite } from "./versions.js";

@@ -1,8 +1,8 @@
 /** Topics of more bytes than they may have, in packets, through aliases, in commands; and what follows from the setting. */
 import { createMeter } from "../../ingest/meter.js";
 import { createSessionState } from "../../ingest/sessions/state.js";
-import { Inbound, type InboundContext } from "../../ingest/transports/mqtt/inbound.js";
-import type { PublishPacket } from "../../ingest/transports/mqtt/packets.js";
+import type { PublishPacket } from "../../ingest/transports/mqtt/codec/packets.js";
+import { Inbound, type InboundContext } from "../../ingest/transports/mqtt/connection/inbound.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
 import { assert, until } from "../suite.js";

@@ -2,16 +2,20 @@
 import { Duplex } from "node:stream";
 import mqttPacket from "mqtt-packet";
 import type { Accept, Uplink } from "../../ingest/accept.js";
+import { compilePolicies } from "../../ingest/access/policies.js";
 import { createMeter } from "../../ingest/meter.js";
-import { compilePolicies } from "../../ingest/policies.js";
 import { createSessionState } from "../../ingest/sessions/state.js";
-import * as answers from "../../ingest/transports/mqtt/answers.js";
-import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/connection.js";
-import type { MqttContext } from "../../ingest/transports/mqtt/context.js";
-import { Inbound, type InboundContext, receiveMaximum } from "../../ingest/transports/mqtt/inbound.js";
-import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/packets.js";
-import { createReadingTurns } from "../../ingest/transports/mqtt/reading.js";
-import { systemClock } from "../../store/clock.js";
+import * as answers from "../../ingest/transports/mqtt/codec/answers.js";
+import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/codec/packets.js";
+import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/connection/connection.js";
+import type { MqttContext } from "../../ingest/transports/mqtt/connection/context.js";
+import {
+  Inbound,
+  type InboundContext,
+  receiveMaximum,
+} from "../../ingest/transports/mqtt/connection/inbound.js";
+import { createReadingTurns } from "../../ingest/transports/mqtt/connection/reading.js";
+import { systemClock } from "../../store/lib/clock.js";
 import { createStillClock } from "../clock.js";
 import { visitorFrom } from "../ingest/support.js";
 import { assert, suite, until } from "../suite.js";

@@ -1,7 +1,7 @@
 /** Sessions that outlive their connection, MQTT 3.1.1 §3.1.2.4 and §4.1, 5.0 §3.1.2.4, §3.1.2.11.2 and §4.1. */
 
 import { join } from "node:path";
-import { openSessionStore } from "../../store/session-store.js";
+import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import { eventsOf } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
 import type { Rec } from "../world.js";

@@ -1,7 +1,7 @@
 /** Who says much at once, or what brings much with it, pays with its own time: turns of reading, and a budget of work. */
-import { createReadingTurns } from "../../ingest/transports/mqtt/reading.js";
+import { createReadingTurns } from "../../ingest/transports/mqtt/connection/reading.js";
 import { createWorkBudget, lightWorkMax, workMax } from "../../ingest/work-budget.js";
-import { pause } from "../../store/turns.js";
+import { pause } from "../../store/lib/turns.js";
 import { assert, suite, until } from "../suite.js";
 
 /** Holds the thread for so long. */

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { csvType, imported, send } from "../api/history.js";
 import { ended, formOf, formType, importFile, type TaskStatus } from "../api/transfer.js";
 import { deviceBody } from "../factories.js";
+import { bookParts, zipOf } from "../import-export/devices/workbooks.js";
 import { assert, until } from "../suite.js";
-import { bookParts, zipOf } from "../transfer/workbooks.js";
 import type { Rec, Reply } from "../world.js";
 import { publishedSuite } from "./support.js";
 

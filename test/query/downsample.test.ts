@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { downsample, thin } from "../../query/downsample.js";
-import { createExtremes } from "../../store/extremes.js";
-import type { Columns, SeriesStore } from "../../store/series.js";
+import { createExtremes } from "../../store/series/extremes.js";
+import type { Columns, SeriesStore } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
 function columns(pairs: readonly (readonly [number, number])[]): Columns {

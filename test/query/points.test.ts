@@ -1,5 +1,5 @@
 import { readAsOf } from "../../query/points.js";
-import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series.js";
+import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
 const ref: SeriesRef = { tenant: 1, productID: "p", deviceID: "d", field: "n", kind: "number" };

@@ -3,7 +3,7 @@ import { DateTime } from "luxon";
 import { type RangeRequest, resolveRange, type TimeUnit } from "../../query/range.js";
 import { readRequestTime, rfc3339, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
-import { StoreError } from "../../store/errors.js";
+import { StoreError } from "../../store/lib/errors.js";
 import { assert, suite } from "../suite.js";
 
 const now = Date.parse("2026-07-15T10:17:42.123Z");

@@ -8,7 +8,7 @@ import {
   windowsOf as windowsOfMicros,
 } from "../../query/windows.js";
 import { type Zone, zone } from "../../query/zone.js";
-import type { WindowUnit } from "../../store/series.js";
+import type { WindowUnit } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
 const units: readonly WindowUnit[] = ["minute", "hour", "day", "week", "month", "year"];

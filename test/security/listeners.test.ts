@@ -11,10 +11,10 @@ import { connect as connectTls } from "node:tls";
 import { type Node, parse } from "acorn";
 import mqttPacket from "mqtt-packet";
 import { WebSocket } from "ws";
-import { connectTimeoutMs } from "../../ingest/transports/mqtt/connection.js";
-import { waitingBytesMax } from "../../ingest/transports/mqtt/deliveries.js";
-import { handshakeTimeoutMs } from "../../ingest/transports/mqtt/tls.js";
-import { listenerNames } from "../../src/mqtt-listeners.js";
+import { connectTimeoutMs } from "../../ingest/transports/mqtt/connection/connection.js";
+import { waitingBytesMax } from "../../ingest/transports/mqtt/connection/deliveries.js";
+import { handshakeTimeoutMs } from "../../ingest/transports/mqtt/listeners/tls.js";
+import { listenerNames } from "../../src/service/mqtt-listeners.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { connectPacket } from "../ingest/support.js";
 import { helloOf } from "../ingest/tls-support.js";
@@ -74,26 +74,26 @@ const overWebSocket: readonly Listener[] = ["ws", "wss"];
 
 /** What makes a server, opens it, or takes its connections, by file; the listeners that come by there. */
 const sites: Readonly<Record<string, readonly Listener[]>> = {
-  "src/service/http.js: createServer of node:net": ["http"],
-  "src/service/http.js: createServer of node:http": ["http"],
-  "src/service/http.js: listen": ["http"],
-  "src/service/http.js: emit connection": ["http"],
-  "src/service/http.js: on request": ["http"],
-  "src/service/unread.js: on connect": ["http"],
-  "ingest/transports/mqtt/listener.js: createServer of node:net": overMqtt,
-  "ingest/transports/mqtt/listener.js: listen": overMqtt,
-  "ingest/transports/mqtt/tls.js: createServer of node:tls": overTls,
-  "ingest/transports/mqtt/tls.js: emit connection": overTls,
-  "ingest/transports/mqtt/tls.js: on secureConnection": overTls,
-  "ingest/transports/mqtt/websocket.js: createServer of node:http": overWebSocket,
-  "ingest/transports/mqtt/websocket.js: WebSocketServer of ws": overWebSocket,
-  "ingest/transports/mqtt/websocket.js: emit connection": overWebSocket,
-  "ingest/transports/mqtt/websocket.js: on upgrade": overWebSocket,
+  "src/http/server/http-server.js: createServer of node:net": ["http"],
+  "src/http/server/http-server.js: createServer of node:http": ["http"],
+  "src/http/server/http-server.js: listen": ["http"],
+  "src/http/server/http-server.js: emit connection": ["http"],
+  "src/http/server/http-server.js: on request": ["http"],
+  "src/http/server/unread.js: on connect": ["http"],
+  "ingest/transports/mqtt/listeners/listener.js: createServer of node:net": overMqtt,
+  "ingest/transports/mqtt/listeners/listener.js: listen": overMqtt,
+  "ingest/transports/mqtt/listeners/tls.js: createServer of node:tls": overTls,
+  "ingest/transports/mqtt/listeners/tls.js: emit connection": overTls,
+  "ingest/transports/mqtt/listeners/tls.js: on secureConnection": overTls,
+  "ingest/transports/mqtt/listeners/websocket.js: createServer of node:http": overWebSocket,
+  "ingest/transports/mqtt/listeners/websocket.js: WebSocketServer of ws": overWebSocket,
+  "ingest/transports/mqtt/listeners/websocket.js: emit connection": overWebSocket,
+  "ingest/transports/mqtt/listeners/websocket.js: on upgrade": overWebSocket,
 };
 
 /** What looks like one of these and takes nothing from outside. */
 const others: Readonly<Record<string, string>> = {
-  "src/control/issued.js: listen": "hears which commands were acknowledged",
+  "src/commands/issued.js: listen": "hears which commands were acknowledged",
 };
 
 const makers: Readonly<Record<string, readonly string[]>> = {

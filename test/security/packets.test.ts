@@ -63,7 +63,7 @@ worldSuite("every packet", (test, world) => {
   });
 
   test("that the codec knows is in this list", () => {
-    const source = readFileSync(join(repositoryRoot(), "ingest/transports/mqtt/packets.ts"), "utf8");
+    const source = readFileSync(join(repositoryRoot(), "ingest/transports/mqtt/codec/packets.ts"), "utf8");
     const known = [...source.matchAll(/readonly cmd: ([^;}]+)/g)].flatMap(([, kinds = ""]) =>
       [...kinds.matchAll(/"(\w+)"/g)].map(([, kind]) => kind),
     );

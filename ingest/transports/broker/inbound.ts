@@ -1,11 +1,11 @@
-import { createSlice } from "../../../store/turns.js";
+import { createSlice } from "../../../store/lib/turns.js";
 import type { Accept, Origin } from "../../accept.js";
-import type { DeviceEntry } from "../../directory-entries.js";
-import type { Limiter, Limits } from "../../limits.js";
+import type { Limiter, Limits } from "../../access/limits.js";
+import { mayPublish } from "../../access/policies.js";
+import type { DeviceEntry } from "../../directory/entries.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
-import { mayPublish } from "../../policies.js";
 import { messageKey, type Taken } from "../../redelivery.js";
-import type { Spaces } from "../../sessions/spaces.js";
+import type { Spaces } from "../../sessions/session-registry.js";
 import { isWithin, type TopicBounds } from "../../topics.js";
 import { lightWorkMax, type WorkBudget } from "../../work-budget.js";
 import type { Link } from "./link.js";

@@ -1,9 +1,9 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { asError } from "../../../store/errors.js";
-import { type FrameOwner, Framer } from "../mqtt/framing.js";
-import { createOutbox } from "../mqtt/outbox.js";
-import { protocolError, Reader } from "../mqtt/reader.js";
+import { asError } from "../../../store/lib/errors.js";
+import { type FrameOwner, Framer } from "../mqtt/codec/framing.js";
+import { protocolError, Reader } from "../mqtt/codec/reader.js";
+import { createOutbox } from "../mqtt/connection/outbox.js";
 import {
   type Accepted,
   connectPacket,

@@ -1,6 +1,6 @@
-import { asError } from "../../../store/errors.js";
+import { asError } from "../../../store/lib/errors.js";
 import type { Settled } from "../../sessions/state.js";
-import { createPublishEncoder } from "../mqtt/publish-packet.js";
+import { createPublishEncoder } from "../mqtt/codec/publish-packet.js";
 import type { Link } from "./link.js";
 import type { Accepted } from "./packets.js";
 import { downlinkTopic } from "./topics.js";

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import mqttPacket, { type Packet } from "mqtt-packet";
 import { payloadBytesMax } from "../../accept.js";
 import type { MessageProperties } from "../../message.js";
-import { messageProperties, readProperties } from "../mqtt/properties.js";
-import { malformed, protocolError, type Reader, Violation } from "../mqtt/reader.js";
+import { messageProperties, readProperties } from "../mqtt/codec/properties.js";
+import { malformed, protocolError, type Reader, Violation } from "../mqtt/codec/reader.js";
 
 /** Types of the fixed header that a broker's packets have, MQTT 5.0 table 2-1. */
 export const packetTypes = { connack: 2, publish: 3, puback: 4, pingresp: 13 } as const;

@@ -1,5 +1,5 @@
-import { crc32c } from "../../../store/crc32c.js";
-import { recordKinds } from "../../../store/journal-record.js";
+import { recordKinds } from "../../../store/journal/record.js";
+import { crc32c } from "../../../store/lib/crc32c.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../redelivery.js";
 import { receiveMaximum } from "./settings.js";
 

@@ -1,27 +1,27 @@
 /** The alerts consumer on a real journal and real metadata: handed over, reading by itself, restarted, refused. */
 
-import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/consumers/alerts.js";
+import { type CompileCondition, createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
+import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
 import { isDecodable, messageOf } from "../../../ingest/consumers/records.js";
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import { createDirectory, type Directory } from "../../../ingest/directory.js";
+import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
 import { createMeter } from "../../../ingest/meter.js";
-import { type CompileCondition, createWatchPlans } from "../../../ingest/watch/plan.js";
-import { createAlertRule } from "../../../store/alert-rules.js";
-import { systemClock } from "../../../store/clock.js";
-import { createDataPoint } from "../../../store/data-points.js";
-import { type Db, openDb } from "../../../store/db.js";
-import { createDevice, type DeviceStore } from "../../../store/devices.js";
-import { StoreError } from "../../../store/errors.js";
-import type { Journal } from "../../../store/journal.js";
-import { recordKinds } from "../../../store/journal-record.js";
-import { createProduct } from "../../../store/products.js";
-import { createVault } from "../../../store/secrets.js";
-import { createTenant } from "../../../store/tenants.js";
-import { earliestTime } from "../../../store/time-range.js";
-import { nextTurn } from "../../../store/turns.js";
-import { keep, openTestJournal, readAll } from "../../store/journal-support.js";
+import type { Journal } from "../../../store/journal/journal.js";
+import { recordKinds } from "../../../store/journal/record.js";
+import { systemClock } from "../../../store/lib/clock.js";
+import { StoreError } from "../../../store/lib/errors.js";
+import { earliestTime } from "../../../store/lib/time-range.js";
+import { nextTurn } from "../../../store/lib/turns.js";
+import { createAlertRule } from "../../../store/metadata/alerts/alert-rules.js";
+import { type Db, openDb } from "../../../store/metadata/db/db.js";
+import { createVault } from "../../../store/metadata/db/secrets.js";
+import { createDevice, type DeviceStore } from "../../../store/metadata/devices/devices.js";
+import { createDataPoint } from "../../../store/metadata/products/data-points.js";
+import { createProduct } from "../../../store/metadata/products/products.js";
+import { createTenant } from "../../../store/metadata/users/tenants.js";
+import { keep, openTestJournal, readAll } from "../../store/journal/support.js";
 import { assert, openTempDir, suite, until } from "../../suite.js";
 
 const rules = { local: utcMicros, earliest: earliestTime, oldest: 0 };

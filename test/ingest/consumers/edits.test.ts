@@ -1,9 +1,9 @@
 /** Edits without end hold up no message: neither whoever edits his own records, nor anybody else. */
-import type { AlertsConsumer } from "../../../ingest/consumers/alerts.js";
-import type { Change } from "../../../store/changes.js";
-import type { Db } from "../../../store/db.js";
-import { createDevice, updateDevice } from "../../../store/devices.js";
-import { keep } from "../../store/journal-support.js";
+import type { AlertsConsumer } from "../../../ingest/alerts/consumer.js";
+import type { Change } from "../../../store/metadata/db/changes.js";
+import type { Db } from "../../../store/metadata/db/db.js";
+import { createDevice, updateDevice } from "../../../store/metadata/devices/devices.js";
+import { keep } from "../../store/journal/support.js";
 import { assert, suite } from "../../suite.js";
 import { type ConsumerWorld, openConsumerWorld } from "./support.js";
 

@@ -1,13 +1,13 @@
 /** An envelope of many entries: what it appends, and that it asks for room as it goes. */
 import { openEnvelopes } from "../../../ingest/consumers/envelopes.js";
-import { type Db, openDb } from "../../../store/db.js";
-import { createDevice } from "../../../store/devices.js";
-import { StoreError } from "../../../store/errors.js";
-import { recordKinds } from "../../../store/journal-record.js";
-import { createProduct } from "../../../store/products.js";
-import { createVault } from "../../../store/secrets.js";
-import { createTenant } from "../../../store/tenants.js";
-import { keep, openTestJournal, readAll } from "../../store/journal-support.js";
+import { recordKinds } from "../../../store/journal/record.js";
+import { StoreError } from "../../../store/lib/errors.js";
+import { type Db, openDb } from "../../../store/metadata/db/db.js";
+import { createVault } from "../../../store/metadata/db/secrets.js";
+import { createDevice } from "../../../store/metadata/devices/devices.js";
+import { createProduct } from "../../../store/metadata/products/products.js";
+import { createTenant } from "../../../store/metadata/users/tenants.js";
+import { keep, openTestJournal, readAll } from "../../store/journal/support.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 
 /** A gateway that carries one device, `child`. */

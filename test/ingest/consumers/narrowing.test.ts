@@ -2,8 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { createNarrowing, type Narrowing } from "../../../ingest/consumers/narrowing.js";
-import type { JournalRecord } from "../../../store/journal-record.js";
-import { noWork, openWorkMark, type Work } from "../../../store/work-mark.js";
+import type { JournalRecord } from "../../../store/journal/record.js";
+import { noWork, openWorkMark, type Work } from "../../../store/journal/work-mark.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 
 /** One deployment: what is on disk, over its starts. */

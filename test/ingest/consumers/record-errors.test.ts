@@ -1,13 +1,13 @@
 /** An error that lies in one record costs that record: it is counted with its reason, and what follows goes on. */
 import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
-import { createDirectory } from "../../../ingest/directory.js";
+import { createDirectory } from "../../../ingest/directory/directory.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSpaces } from "../../../ingest/sessions/open.js";
-import type { Db } from "../../../store/db.js";
-import { createDevice } from "../../../store/devices.js";
-import { recordKinds } from "../../../store/journal-record.js";
-import { openSessionStore } from "../../../store/session-store.js";
-import { keep } from "../../store/journal-support.js";
+import { recordKinds } from "../../../store/journal/record.js";
+import type { Db } from "../../../store/metadata/db/db.js";
+import { createDevice } from "../../../store/metadata/devices/devices.js";
+import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
+import { keep } from "../../store/journal/support.js";
 import { assert, suite } from "../../suite.js";
 import { type ConsumerWorld, failingValue, failingYear, openConsumerWorld } from "./support.js";
 

@@ -1,9 +1,11 @@
 /** Consumers on a real journal and real metadata, with a store that takes every point. */
+
+import { createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
 import {
   type AlertsConsumer,
   type AlertsOptions,
   startAlertsConsumer,
-} from "../../../ingest/consumers/alerts.js";
+} from "../../../ingest/alerts/consumer.js";
 import type { FailedRecord } from "../../../ingest/consumers/failures.js";
 import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
 import {
@@ -12,21 +14,20 @@ import {
   startSeriesConsumer,
 } from "../../../ingest/consumers/series.js";
 import { utcMicros, type WallTime } from "../../../ingest/decode/time.js";
-import { createDirectory, type Directory } from "../../../ingest/directory.js";
+import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
 import { createMeter, type Meter } from "../../../ingest/meter.js";
-import { createWatchPlans } from "../../../ingest/watch/plan.js";
-import { createAlertRule } from "../../../store/alert-rules.js";
-import { systemClock } from "../../../store/clock.js";
-import { createDataPoint } from "../../../store/data-points.js";
-import { type Db, openDb } from "../../../store/db.js";
-import { createDevice, type DeviceStore } from "../../../store/devices.js";
-import type { Journal } from "../../../store/journal.js";
-import { createProduct } from "../../../store/products.js";
-import { createVault } from "../../../store/secrets.js";
-import type { Point, SeriesStore } from "../../../store/series.js";
-import { createTenant } from "../../../store/tenants.js";
-import { earliestTime } from "../../../store/time-range.js";
-import { keep, openTestJournal } from "../../store/journal-support.js";
+import type { Journal } from "../../../store/journal/journal.js";
+import { systemClock } from "../../../store/lib/clock.js";
+import { earliestTime } from "../../../store/lib/time-range.js";
+import { createAlertRule } from "../../../store/metadata/alerts/alert-rules.js";
+import { type Db, openDb } from "../../../store/metadata/db/db.js";
+import { createVault } from "../../../store/metadata/db/secrets.js";
+import { createDevice, type DeviceStore } from "../../../store/metadata/devices/devices.js";
+import { createDataPoint } from "../../../store/metadata/products/data-points.js";
+import { createProduct } from "../../../store/metadata/products/products.js";
+import { createTenant } from "../../../store/metadata/users/tenants.js";
+import type { Point, SeriesStore } from "../../../store/series/series.js";
+import { keep, openTestJournal } from "../../store/journal/support.js";
 import { openTempDir, until } from "../../suite.js";
 
 export interface ConsumerWorld {

@@ -3,7 +3,7 @@ import { type BinaryPoint, layoutOf, readBinary } from "../../../ingest/decode/b
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import { earliestTime } from "../../../store/time-range.js";
+import { earliestTime } from "../../../store/lib/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { pointEntry, testDevice } from "./device.js";
 import { type BinaryValue, encodeBinary } from "./encode-binary.js";

@@ -7,8 +7,8 @@ import {
 } from "../../../ingest/decode/points.js";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import type { DeviceEntry } from "../../../ingest/directory-entries.js";
-import { earliestTime, latestTime } from "../../../store/time-range.js";
+import type { DeviceEntry } from "../../../ingest/directory/entries.js";
+import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { testDevice } from "./device.js";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import { earliestTime } from "../../../store/time-range.js";
+import { earliestTime } from "../../../store/lib/time-range.js";
 import { assert, suite } from "../../suite.js";
 import { testDevice } from "./device.js";
 import { encodeCbor } from "./encode-cbor.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { type Converted, converters, textBytesMax } from "../../../ingest/decode/values.js";
-import { kindOf } from "../../../store/data-points.js";
+import { kindOf } from "../../../store/metadata/products/data-points.js";
 import { assert, suite } from "../../suite.js";
 
 const convert = (type: number, value: unknown): Converted => {

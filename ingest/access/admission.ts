@@ -1,0 +1,169 @@
+import { createShares } from "../../store/lib/shares.js";
+import { addressBlock } from "./address-block.js";
+
+/**
+ * Who holds one of a bounded number of connections. Nobody is refused while there is room. When there is none, whoever
+ * comes takes the place of the one that came first from the address with the most connections, of those that have shown
+ * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
+ * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of the
+ * places; beyond it they give way until a sixteenth of the places is the strangers', those of the tenant with the most
+ * of them first.
+ *
+ * The longest queue gives way first: Suter, Lakshman, Stiliadis and Choudhury, "Buffer management schemes for
+ * supporting TCP in gigabit routers with per-flow queueing", IEEE JSAC 17(6), 1999.
+ */
+export interface Admission<Guest extends Admitted> {
+  /** False where every place is held by callers. */
+  enter(guest: Guest): boolean;
+  /** The guest has shown a right credential of this tenant; told again, nothing changes. */
+  prove(guest: Guest, tenant: number): void;
+  /** It comes from somewhere else, as has turned out: from now on it counts for that address (canonical). */
+  move(guest: Guest, address: string): void;
+  leave(guest: Guest): void;
+  /** Connections that are in, and how many of them nobody displaces. */
+  readonly counts: { readonly open: number; readonly proven: number };
+}
+
+export interface Admitted {
+  /** The peer's address, canonical; empty for a socket that is gone already. Written by `move` alone. */
+  address: string;
+  /** Nothing of it is under way: such ones give way first. */
+  readonly isIdle: boolean;
+  /** Ends it: another takes its place. It has left when this is called. */
+  giveWay(): void;
+}
+
+/** How many of an address are looked at for an idle one. */
+const looksMax = 16;
+
+/** @param max places, 1 or more */
+export function createAdmission<Guest extends Admitted>(max: number): Admission<Guest> {
+  const strangers = createCrowds<string, Guest>();
+  const proven = new Map<Guest, number>();
+  const tenants = createShares<number>(max);
+  /** Callers for whom their tenant's share had no room, by tenant. */
+  const beyond = createCrowds<number, Guest>();
+  const beyondOf = new Map<Guest, number>();
+
+  /** Places that strangers may take of callers beyond their share: of fewer, a flood would displace whoever comes beside it. */
+  const reserve = Math.max(1, max >> 4);
+
+  const open = (): number => strangers.size + proven.size + beyond.size;
+
+  function removeStranger(guest: Guest): boolean {
+    return strangers.remove(guest, addressBlock(guest.address));
+  }
+
+  function removeBeyond(guest: Guest): boolean {
+    const tenant = beyondOf.get(guest);
+    return tenant !== undefined && beyondOf.delete(guest) && beyond.remove(guest, tenant);
+  }
+
+  function victim(): Guest | null {
+    const crowd = strangers.largest();
+    if (crowd !== undefined && (beyond.size === 0 || strangers.size >= reserve)) return firstIdle(crowd);
+    for (let callers = beyond.largest(); callers !== undefined; callers = beyond.largest()) {
+      const guest = firstIdle(callers);
+      const tenant = beyondOf.get(guest);
+      if (tenant === undefined || !tenants.take(tenant, 1)) return guest;
+      // Others of its tenant have left meanwhile.
+      removeBeyond(guest);
+      proven.set(guest, tenant);
+    }
+    return crowd === undefined ? null : firstIdle(crowd);
+  }
+
+  function makeRoom(): boolean {
+    const guest = victim();
+    if (guest === null) return false;
+    if (!removeBeyond(guest)) removeStranger(guest);
+    guest.giveWay();
+    return true;
+  }
+
+  return {
+    enter: (guest) => {
+      if (open() >= max && !makeRoom()) return false;
+      strangers.add(guest, addressBlock(guest.address));
+      return true;
+    },
+    prove: (guest, tenant) => {
+      if (proven.has(guest)) return;
+      // One that has given way meanwhile is nobody's.
+      if (!removeBeyond(guest) && !removeStranger(guest)) return;
+      if (tenants.take(tenant, 1)) proven.set(guest, tenant);
+      else {
+        beyondOf.set(guest, tenant);
+        beyond.add(guest, tenant);
+      }
+    },
+    move: (guest, address) => {
+      const moves = removeStranger(guest);
+      guest.address = address;
+      if (moves) strangers.add(guest, addressBlock(address));
+    },
+    leave: (guest) => {
+      const tenant = proven.get(guest);
+      if (tenant === undefined) {
+        if (!removeBeyond(guest)) removeStranger(guest);
+      } else if (proven.delete(guest)) tenants.give(tenant, 1);
+    },
+    get counts() {
+      return { open: open(), proven: proven.size };
+    },
+  };
+}
+
+/** The one that came first of those that wait for nothing; the very first where the first few all do. */
+function firstIdle<Guest extends Admitted>(crowd: ReadonlySet<Guest>): Guest {
+  const [first] = crowd;
+  let looks = 0;
+  for (const guest of crowd) {
+    if (guest.isIdle) return guest;
+    if (++looks === looksMax) break;
+  }
+  return first as Guest;
+}
+
+/** Guests by what they have in common, and at any time the largest crowd of them; each step takes constant time. */
+function createCrowds<Name, Guest>() {
+  const crowds = new Map<Name, Set<Guest>>();
+  /** By size: the names of the crowds that have it. */
+  const bySize: Set<Name>[] = [];
+  let size = 0;
+
+  function resize(name: Name, from: number, to: number): void {
+    bySize[from]?.delete(name);
+    bySize[to] ??= new Set();
+    bySize[to].add(name);
+    while (bySize.length > 1 && bySize.at(-1)?.size === 0) bySize.pop();
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    add: (guest: Guest, name: Name): void => {
+      const crowd = crowds.get(name) ?? new Set();
+      crowds.set(name, crowd);
+      crowd.add(guest);
+      size++;
+      resize(name, crowd.size - 1, crowd.size);
+    },
+    remove: (guest: Guest, name: Name): boolean => {
+      const crowd = crowds.get(name);
+      if (crowd?.delete(guest) !== true) return false;
+      size--;
+      resize(name, crowd.size + 1, crowd.size);
+      if (crowd.size === 0) {
+        crowds.delete(name);
+        bySize[0]?.delete(name);
+      }
+      return true;
+    },
+    largest: (): ReadonlySet<Guest> | undefined => {
+      const [name] = bySize.at(-1) ?? [];
+      return name === undefined ? undefined : crowds.get(name);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { hasControls } from "../../store/lib/control-characters.js";
+import { equalText } from "../../store/metadata/db/secrets.js";
+import type { Directory } from "../directory/directory.js";
+import type { DeviceEntry } from "../directory/entries.js";
+
+/** A client certificate whose key the client has proved to hold; dates are milliseconds since 1970. */
+export interface ClientCertificate {
+  /** SHA-256 of its DER, in hexadecimal. */
+  readonly fingerprint: string;
+  readonly validFrom: number;
+  readonly validTo: number;
+}
+
+/** Who a client says it is, and what it has proved that with. */
+export interface Proof {
+  readonly username: string;
+  /** Empty where it gave none. */
+  readonly token: string;
+  /** Null on listeners that ask for none. */
+  readonly certificate: ClientCertificate | null;
+}
+
+/** Why a client may not connect, and as which device it tried: null for a user name that nobody has. */
+export interface Denied {
+  readonly denial: "credentials" | "back_off" | "blocked" | "unavailable";
+  readonly device: DeviceEntry | null;
+}
+
+/**
+ * Who connects with this user name and proof. One answer for an unknown user and a wrong token. authType 1 enters by
+ * token wherever it connects, authType 2 by a certificate bound to it and by nothing else; the mutual listener takes
+ * nobody whose certificate is not valid now or is disabled, whatever else he proves.
+ */
+export async function authenticate(
+  directory: Directory,
+  username: string | undefined,
+  { token, certificate }: { readonly token: string | undefined; readonly certificate: Proof["certificate"] },
+  now: number,
+  isDisabled: (fingerprint: string) => Promise<boolean>,
+): Promise<DeviceEntry | Denied> {
+  if (username === undefined || hasControls(username)) return { denial: "credentials", device: null };
+  let entry: DeviceEntry | undefined;
+  let disabled = false;
+  try {
+    entry = await directory.findByUsername(username);
+    // What authType 2 needs is among the device's own.
+    if (certificate !== null && entry?.device.authType === 1)
+      disabled = await isDisabled(certificate.fingerprint);
+  } catch {
+    return { denial: "unavailable", device: null };
+  }
+  // Compared for an unknown user too, so that the time taken tells nothing.
+  const right = equalText(token ?? "", entry?.device.token ?? "") && token !== undefined;
+  const valid = certificate === null || (!disabled && isValidAt(certificate, now));
+  if (entry === undefined || !valid || !(right || entry.device.authType === 2) || !fits(entry, certificate)) {
+    return { denial: "credentials", device: entry ?? null };
+  }
+  return entry.device.blocked === 1 ? { denial: "blocked", device: entry } : entry;
+}
+
+/** Whether a client that entered by this proof may stay, now that the device is as it is; its dates apart. */
+export function isEntitled(entry: DeviceEntry, { username, token, certificate }: Proof): boolean {
+  const { device } = entry;
+  if (device.blocked === 1 || device.deviceUsername !== username || !fits(entry, certificate)) return false;
+  return device.authType === 2 || device.token === token;
+}
+
+export function isValidAt({ validFrom, validTo }: ClientCertificate, now: number): boolean {
+  return validFrom <= now && now < validTo;
+}
+
+/** Whether the way in is the device's: a certificate bound to it and enabled, or a token. */
+function fits({ device, certificates }: DeviceEntry, certificate: ClientCertificate | null): boolean {
+  if (device.authType !== 2) return device.authType === 1;
+  if (certificate === null) return false;
+  for (const fingerprint of certificates.values()) if (fingerprint === certificate.fingerprint) return true;
+  return false;
+}

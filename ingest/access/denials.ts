@@ -1,0 +1,32 @@
+import type { Accept } from "../accept.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import type { Meter } from "../meter.js";
+
+/** Records refused connections of known devices, so that their owner sees that someone guesses. */
+export interface Denials {
+  add(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
+}
+
+const recordEveryMs = 1000;
+/** Of all devices in such a time. */
+const recordsMax = 1000;
+
+/** At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted. */
+export function createDenials(accept: Accept, meter: Meter, monotonic: () => number): Denials {
+  let second = 0;
+  const recorded = new Set<number>();
+
+  return {
+    add: (device, ip, clientID, keepAlive) => {
+      const current = Math.floor(monotonic() / recordEveryMs);
+      if (current !== second) recorded.clear();
+      second = current;
+      if (recorded.has(device.id) || recorded.size >= recordsMax || accept.full) {
+        meter.denialsUnrecorded++;
+        return;
+      }
+      recorded.add(device.id);
+      accept.deny(device, ip, clientID, keepAlive);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { DeviceEntry } from "../directory/entries.js";
+import type { BackOff } from "./back-off.js";
+import type { Denied } from "./credentials.js";
+import type { Proven } from "./proven.js";
+
+/** More than the sessions that one device may open at once from one address. */
+export const freeFailures = 10;
+
+/** What slows guessing down. */
+export interface GuessGuard {
+  readonly backOff: BackOff;
+  /** User names with the tokens that were right. */
+  readonly proven: Proven;
+}
+
+/** Who comes, and from where. */
+export interface Comer {
+  readonly address: string;
+  readonly username: string | undefined;
+  readonly token: string | undefined;
+}
+
+/**
+ * Refuses what comes from an address under a user name that has been wrong too often; a success clears it. A
+ * certificate, and a token that was right before, get in meanwhile: neither is a guess.
+ */
+export async function guardGuessing(
+  { backOff, proven }: GuessGuard,
+  { address, username = "", token = "" }: Comer,
+  hasCertificate: boolean,
+  check: () => Promise<DeviceEntry | Denied>,
+): Promise<DeviceEntry | Denied> {
+  if (backOff.attempt(address, username) > 0) {
+    const isKnown = proven.has(username, token);
+    if (!isKnown && !hasCertificate) return waits;
+    const found = await check();
+    if ("denial" in found) return found.denial === "credentials" ? waits : found;
+    return isKnown || found.device.authType === 2 ? found : waits;
+  }
+  const found = await check();
+  const denial = "denial" in found ? found.denial : null;
+  if (denial === "unavailable") backOff.undecided(address, username);
+  else if (denial !== "credentials") backOff.succeeded(address, username);
+  if (!("denial" in found) && found.device.authType !== 2) proven.add(username, token);
+  return found;
+}
+
+const waits: Denied = { denial: "back_off", device: null };

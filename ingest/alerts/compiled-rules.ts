@@ -1,0 +1,224 @@
+import { crc32c } from "../../store/lib/crc32c.js";
+import { createRemembered } from "../../store/lib/remembered.js";
+import { mapInSlices } from "../../store/lib/turns.js";
+import { recordName } from "../../store/lib/versions.js";
+import { type AlertRule, alertRulesOf } from "../../store/metadata/alerts/alert-rules.js";
+import type { Change } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { fromJson } from "../../store/metadata/db/table.js";
+import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
+import { type DataPoint, dataPointsOf, kindOf } from "../../store/metadata/products/data-points.js";
+import { resourcesOf } from "../../store/metadata/products/product-resources.js";
+
+/** What the values of a product's data points mean for alerts, locations and the device's own record. */
+export interface WatchPlan {
+  /** By record id of the data point; those that mean nothing here are left out. */
+  readonly points: ReadonlyMap<number, PointWatch>;
+  /** Of faults, limits and rules that are watched. */
+  readonly causes: ReadonlySet<string>;
+  /** What its costliest point costs, in the unit of a formula's weight; without the fences of the device. */
+  readonly weight: number;
+  /** Whether a point may move the device. */
+  readonly moves: boolean;
+}
+
+export interface PointWatch {
+  readonly id: number;
+  readonly name: string;
+  readonly causes: Readonly<Record<"fault" | "upper" | "lower", string>>;
+  /** The text that says there is a fault. */
+  readonly fault: string | null;
+  readonly upper: number | null;
+  readonly lower: number | null;
+  readonly place: "longitude" | "latitude" | "both" | null;
+  /** Columns of the device that take its value. */
+  readonly columns: readonly ReportedColumn[];
+  /** Rules whose condition names it. */
+  readonly rules: readonly RuleWatch[];
+}
+
+export interface RuleWatch {
+  readonly id: number;
+  readonly cause: string;
+  readonly rule: Pick<AlertRule, "alertName" | "alertContent" | "alertSeverity">;
+  readonly durationMicros: number;
+  /** Of the condition: another one begins its duration anew. */
+  readonly version: number;
+  /** Where each operand comes from: a data point, its value or the one before; null: a data point that is gone. */
+  readonly operands: readonly { readonly point: number | null; readonly isPrevious: boolean }[];
+  readonly evaluate: Condition["evaluate"];
+  readonly weight: number;
+  /** The instant that it was last touched in: so that it is evaluated once in each. */
+  touchedAt: number;
+}
+
+/** A formula that is true (not 0), false (0) or null (NaN). */
+export interface Condition {
+  /** `dataPoint`, `lastValue` or a dataPointID. */
+  readonly variables: readonly string[];
+  /** What it costs, as a formula's. */
+  readonly weight: number;
+  /** The operands in the order of `variables`; NaN for null. */
+  evaluate(operands: Float64Array): number;
+}
+
+/** Compiles a saved condition, and remembers it for a while. @throws StoreError INVALID for one that this version does not take */
+export type CompileCondition = (text: string) => Condition;
+
+export interface WatchPlans {
+  /** From memory only. */
+  peek(productIntID: number): WatchPlan | undefined;
+  /** As it is now; while its product is edited all the time, it is not in memory afterwards. */
+  get(productIntID: number): Promise<WatchPlan>;
+  forget(change: Change): void;
+}
+
+const plansMax = 10_000;
+/** What a product's plan is made of, beside the product. */
+const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
+
+/** Plans are kept until the metadata that they come from changes. */
+export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans {
+  const plans = createRemembered<number, { readonly plan: WatchPlan; readonly records: readonly string[] }>(
+    plansMax,
+    ({ records }) => records,
+  );
+
+  async function read(productIntID: number) {
+    const points = await dataPointsOf(db, productIntID);
+    const resources = await resourcesOf(db, productIntID);
+    const rules = await alertRulesOf(db, productIntID);
+    const records = [
+      recordName("product", productIntID),
+      ...points.map(({ id }) => recordName("data_point", id)),
+      ...resources.map(({ id }) => recordName("product_resource", id)),
+      ...rules.map(({ id }) => recordName("alert_rule", id)),
+    ];
+    return { plan: await planOf(points, resources, rules, compile), records };
+  }
+
+  return {
+    peek: (productIntID) => plans.peek(productIntID)?.plan,
+    get: async (productIntID) => (await plans.get(productIntID, () => read(productIntID))).plan,
+    forget: ({ entity, recordID, detail }) => {
+      if (entity === "product" || members.has(entity)) plans.touch(recordName(entity, recordID));
+      // A new member is in no plan yet; what makes it names its product.
+      const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
+      if (typeof product === "number") plans.touch(recordName("product", product));
+    },
+  };
+}
+
+const faultType = 4;
+const placeType = 6;
+/** Bits and times have no limits. */
+const unlimited: ReadonlySet<number> = new Set([19, 24]);
+const coordinates: Readonly<Record<number, "longitude" | "latitude">> = { 1: "longitude", 2: "latitude" };
+
+/** In slices: a condition takes milliseconds to compile, and a product may have thousands of data points. */
+export async function planOf(
+  points: readonly DataPoint[],
+  resources: readonly { readonly codeValue: string; readonly dataPointIntID: number }[],
+  rules: readonly AlertRule[],
+  compile: CompileCondition,
+): Promise<WatchPlan> {
+  const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
+  const watches = (await mapInSlices(rules, (rule) => toRuleWatch(rule, ids, compile))).flat();
+  const rulesOf = byPoint(watches);
+  const columnsOf = new Map<number, ReportedColumn[]>();
+  for (const { codeValue, dataPointIntID } of resources)
+    add(columnsOf, dataPointIntID, codeValue as ReportedColumn);
+  const all = await mapInSlices(points, (point): PointWatch => {
+    const isLimited = kindOf(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
+    return {
+      id: point.id,
+      name: point.dataPointName,
+      causes: { fault: `fault:${point.id}`, upper: `upper:${point.id}`, lower: `lower:${point.id}` },
+      fault: point.pointDataType === faultType ? point.faultValue : null,
+      upper: isLimited ? point.upperLimit : null,
+      lower: isLimited ? point.lowerLimit : null,
+      place: placeOf(point),
+      columns: columnsOf.get(point.id) ?? [],
+      rules: rulesOf.get(point.id) ?? [],
+    };
+  });
+  const used = all.filter(isOfUse);
+  const causes = new Set([...used.flatMap(causesOf), ...watches.map((rule) => rule.cause)]);
+  return {
+    points: new Map(used.map((point) => [point.id, point])),
+    causes,
+    weight: Math.max(0, ...used.map(weightOf)),
+    moves: used.some(({ place }) => place !== null),
+  };
+}
+
+/** Rules by each data point that they name, once each. */
+function byPoint(watches: readonly RuleWatch[]): ReadonlyMap<number, readonly RuleWatch[]> {
+  const rules = new Map<number, RuleWatch[]>();
+  for (const watch of watches) {
+    for (const id of new Set(watch.operands.map(({ point }) => point)))
+      if (id !== null) add(rules, id, watch);
+  }
+  return rules;
+}
+
+function add<Value>(all: Map<number, Value[]>, id: number, value: Value): void {
+  const known = all.get(id);
+  if (known === undefined) all.set(id, [value]);
+  else known.push(value);
+}
+
+/** To look at a value without rules costs what some parts of a formula do. */
+const pointWeight = 5;
+
+function weightOf({ rules }: PointWatch): number {
+  return rules.reduce((sum, rule) => sum + rule.weight, pointWeight);
+}
+
+function causesOf({ fault, upper, lower, causes }: PointWatch): string[] {
+  return Object.entries({ fault, upper, lower }).flatMap(([of, value]) =>
+    value === null ? [] : causes[of as keyof PointWatch["causes"]],
+  );
+}
+
+function placeOf(point: DataPoint): PointWatch["place"] {
+  if (point.pointDataType === placeType) return "both";
+  if (point.isLocationType !== 1 || kindOf(point.pointDataType) !== "number") return null;
+  return coordinates[point.locationType ?? 0] ?? null;
+}
+
+function isOfUse({ fault, upper, lower, place, columns, rules }: PointWatch): boolean {
+  return [fault, upper, lower, place].some((one) => one !== null) || columns.length + rules.length > 0;
+}
+
+export const ruleCause = (id: number): string => `rule:${id}`;
+
+/** A condition that no longer compiles watches nothing. */
+function toRuleWatch(
+  rule: AlertRule,
+  ids: ReadonlyMap<string, number>,
+  compile: CompileCondition,
+): RuleWatch[] {
+  try {
+    const { variables, weight, evaluate } = compile(rule.condition);
+    return [
+      {
+        id: rule.id,
+        cause: ruleCause(rule.id),
+        rule,
+        durationMicros: rule.duration * 1e6,
+        version: crc32c(Buffer.from(`${rule.dataPointIntID} ${rule.condition}`)),
+        operands: variables.map((name) =>
+          name === "dataPoint" || name === "lastValue"
+            ? { point: rule.dataPointIntID, isPrevious: name === "lastValue" }
+            : { point: ids.get(name) ?? null, isPrevious: false },
+        ),
+        evaluate,
+        weight,
+        touchedAt: 0,
+      },
+    ];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,364 @@
+import { createSlice } from "../../store/lib/turns.js";
+import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
+import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
+import { ownMap } from "../shared-empty.js";
+import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./compiled-rules.js";
+import { type Scope, scopesOf, weightOfScopes } from "./fences.js";
+import {
+  type Countable,
+  countOn,
+  type DeviceState,
+  endMessage,
+  type LeftOut,
+  nothingLeft,
+  type PointState,
+  raise,
+  recover,
+} from "./rule-state.js";
+
+/** One message as it is evaluated; its id is that of the journal. */
+export interface Observation extends Countable {
+  /** Microseconds since 1970. */
+  readonly receivedAt: number;
+  /** Its points begin at `from` in `points`. */
+  readonly points: readonly DecodedPoint[];
+  readonly from: number;
+  /** A fault has discarded them: only faults are looked at. */
+  readonly isDiscarded: boolean;
+  readonly scopes: readonly Scope[];
+}
+
+const severities = { fault: 1, limit: 2, scope: 3 } as const;
+const reportedCharactersMax = 255;
+
+/**
+ * What one message changes, by the points that are not older than the last one used of the same data point. Answers
+ * what of it is only counted.
+ */
+export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): LeftOut {
+  let left = nothingLeft;
+  try {
+    const points = begin(plan, state, message);
+    const run = begunAnew(inOneTurn);
+    for (let at = points === message.points ? message.from : 0; at < points.length; )
+      at = evaluateInstant(plan, state, message, points, at, run);
+  } finally {
+    left = endMessage(state);
+  }
+  return left;
+}
+
+/**
+ * `evaluate` for a message that takes long: others get their turn between its times. Null where `isStopped` came to
+ * be true first; half of it has been applied then.
+ */
+export async function evaluateInSlices(
+  plan: WatchPlan,
+  state: DeviceState,
+  message: Observation,
+  isStopped: () => boolean,
+): Promise<LeftOut | null> {
+  let left = nothingLeft;
+  try {
+    const points = begin(plan, state, message);
+    const run = newRun();
+    const slice = createSlice();
+    for (let at = points === message.points ? message.from : 0; at < points.length; ) {
+      at = evaluateInstant(plan, state, message, points, at, run);
+      if (slice.isOver()) await slice.next();
+      if (isStopped()) return null;
+    }
+  } finally {
+    left = endMessage(state);
+  }
+  return left;
+}
+
+/** Work that is too long for one turn, in the unit of a formula's weight: most of a millisecond. */
+const heavyFrom = 20_000;
+/** Of one message: some 0.3 s. Behind it rules and fences are looked at once more, at its last time. */
+const messageWeightMax = 10_000_000;
+
+/** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
+export function isHeavy(plan: WatchPlan, scopes: readonly unknown[], points: number): boolean {
+  const each = plan.moves ? plan.weight + weightOfScopes(scopesOf(scopes)) : plan.weight;
+  return points * each > heavyFrom;
+}
+
+/** The points in the order of their times; none where there is nothing to look at. */
+function begin(plan: WatchPlan, state: DeviceState, message: Observation): readonly DecodedPoint[] {
+  const { points, from } = message;
+  const first = points[from];
+  if (first === undefined) return [];
+  if (state.plan !== plan) forgetCauses(plan, state, first.time);
+  if (state.scopes !== message.scopes) forgetScopes(state, message.scopes, first.time);
+  if (plan.points.size === 0) return [];
+  for (let at = from + 1; at < points.length; at++) {
+    if ((points[at] as DecodedPoint).time !== first.time)
+      return points.slice(from).sort((a, b) => a.time - b.time);
+  }
+  return points;
+}
+
+/** The way through a message: what its points have touched and rules and fences have not looked at yet. */
+interface Run {
+  /** Of the instant, unlike that of any other. */
+  mark: number;
+  moved: boolean;
+  readonly touched: RuleWatch[];
+  /** What has been looked at so far, in the unit of a formula's weight. */
+  spent: number;
+}
+
+let marks = 0;
+
+const newRun = (): Run => ({ mark: ++marks, moved: false, touched: [], spent: 0 });
+
+/** Of messages that are evaluated in one turn: there is one at a time. */
+const inOneTurn = newRun();
+
+function begunAnew(run: Run): Run {
+  run.mark = ++marks;
+  run.moved = false;
+  run.touched.length = 0;
+  run.spent = 0;
+  return run;
+}
+
+/** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
+function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
+  state.plan = plan;
+  for (const point of state.values.keys()) if (!plan.points.has(point)) ownMap(state.values).delete(point);
+  for (const rule of state.since.keys())
+    if (!plan.causes.has(ruleCause(rule))) ownMap(state.since).delete(rule);
+  for (const cause of [...state.active]) {
+    if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
+  }
+}
+
+const watched = /^(fault|upper|lower|rule):/;
+
+/** Points of one time, from `from` on: all values are set before rules and fences look at them. Answers where it ends. */
+function evaluateInstant(
+  plan: WatchPlan,
+  state: DeviceState,
+  message: Observation,
+  points: readonly DecodedPoint[],
+  from: number,
+  run: Run,
+): number {
+  const { time } = points[from] as DecodedPoint;
+  let at = from;
+  for (; at < points.length; at++) {
+    const point = points[at] as DecodedPoint;
+    if (point.time !== time) break;
+    const watch = plan.points.get(point.series.dataPointIntID);
+    if (watch === undefined || (message.isDiscarded && watch.fault === null)) continue;
+    if (!use(state, watch, point, message.receivedAt)) continue;
+    checkFault(state, message, watch, point);
+    if (message.isDiscarded) continue;
+    checkLimits(state, message, watch, point);
+    if (watch.place !== null && move(state, watch.place, point)) run.moved = true;
+    for (const column of watch.columns) report(state, column, String(point.value));
+    for (const rule of watch.rules) touch(run, rule);
+  }
+  // One that has taken too long is looked at once more, as its last point leaves it.
+  if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
+  return at;
+}
+
+function look(state: DeviceState, message: Observation, time: number, run: Run): void {
+  if (run.moved) {
+    checkScopes(state, message, time);
+    run.spent += weightOfScopes(message.scopes);
+    run.moved = false;
+  }
+  for (const rule of run.touched) {
+    checkRule(state, message, rule, time);
+    run.spent += rule.weight;
+  }
+  run.touched.length = 0;
+  run.mark = ++marks;
+}
+
+function touch(run: Run, rule: RuleWatch): void {
+  if (rule.touchedAt === run.mark) return;
+  rule.touchedAt = run.mark;
+  run.touched.push(rule);
+}
+
+/** No message can say so late a time: the clock has been ahead, and has been set back since. */
+const isOfWrongClock = (time: number, receivedAt: number): boolean => time > receivedAt + aheadMaxMicros;
+
+/** Makes it the newest value used; false when there is a newer one. */
+function use(
+  state: DeviceState,
+  watch: PointWatch,
+  { time, value }: DecodedPoint,
+  receivedAt: number,
+): boolean {
+  const number = typeof value === "string" ? Number.NaN : Number(value);
+  const last: PointState | undefined = state.values.get(watch.id);
+  if (last === undefined) {
+    state.values = ownMap(state.values).set(watch.id, { time, value: number, previous: Number.NaN });
+    return true;
+  }
+  if (time < last.time && !isOfWrongClock(last.time, receivedAt)) return false;
+  // A second point of the same time takes the place of the first.
+  if (time !== last.time) last.previous = last.value;
+  last.time = time;
+  last.value = number;
+  return true;
+}
+
+function checkFault(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
+  if (watch.fault === null) return;
+  const cause = watch.causes.fault;
+  if (point.value !== watch.fault) {
+    recover(state, cause, point.time);
+    return;
+  }
+  if (countOn(state, cause, message)) return;
+  const alertName = `${watch.name}故障`;
+  const alertContent = `${alertName}：${point.value}`;
+  const startTime = toMillis(point.time);
+  raise(state, { cause, alertName, alertContent, alertSeverity: severities.fault, startTime }, message);
+}
+
+function checkLimits(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
+  const { upper, lower, causes } = watch;
+  const value = point.value as number;
+  if (upper !== null && value > upper) exceed(state, message, watch, point, "upper");
+  else recover(state, causes.upper, point.time);
+  if (lower !== null && value < lower) exceed(state, message, watch, point, "lower");
+  else recover(state, causes.lower, point.time);
+}
+
+const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于下限", sign: "<" } } as const;
+
+function exceed(
+  state: DeviceState,
+  message: Observation,
+  watch: PointWatch,
+  { time, value }: DecodedPoint,
+  limit: "upper" | "lower",
+): void {
+  const cause = watch.causes[limit];
+  if (countOn(state, cause, message)) return;
+  const alertName = watch.name + limits[limit].word;
+  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${watch[limit]}`;
+  const startTime = toMillis(time);
+  raise(state, { cause, alertName, alertContent, alertSeverity: severities.limit, startTime }, message);
+}
+
+/** True when the device now stands on a place of the earth. */
+function move(state: DeviceState, part: NonNullable<PointWatch["place"]>, { value }: DecodedPoint): boolean {
+  if (part === "both")
+    [state.longitude = Number.NaN, state.latitude = Number.NaN] = JSON.parse(String(value)) as number[];
+  else state[part] = value as number;
+  const { longitude, latitude } = state;
+  if (!(Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90)) return false;
+  report(state, "longitude", longitude);
+  report(state, "latitude", latitude);
+  return true;
+}
+
+/** Sets a column of the device where it has changed. */
+function report(state: DeviceState, column: ReportedColumn, value: number | string): void {
+  if (state.reported.get(column) === value) return;
+  if (typeof value === "string" && value.length > reportedCharactersMax) return;
+  state.reported = ownMap(state.reported).set(column, value);
+  state.columns = ownMap(state.columns).set(column, value);
+}
+
+function checkScopes(state: DeviceState, message: Observation, time: number): void {
+  const { longitude, latitude } = state;
+  for (const scope of message.scopes) {
+    const isTrouble = scope.contains([longitude, latitude]) === scope.isForbidden;
+    if (!isTrouble) {
+      recover(state, scope.cause, time);
+      continue;
+    }
+    if (countOn(state, scope.cause, message)) continue;
+    const word = scope.isForbidden ? "进入禁止区域" : "离开活动区域";
+    const alertContent = `${scope.name}：${word} [${longitude}, ${latitude}]`;
+    const { cause, name: alertName } = scope;
+    const startTime = toMillis(time);
+    raise(state, { cause, alertName, alertContent, alertSeverity: severities.scope, startTime }, message);
+  }
+}
+
+/** A fence that the device has no longer troubles nobody. */
+function forgetScopes(state: DeviceState, scopes: readonly Scope[], time: number): void {
+  state.scopes = scopes;
+  for (const cause of [...state.active]) {
+    if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause))
+      recover(state, cause, time);
+  }
+}
+
+const operandsMax = 200;
+const operands = new Float64Array(operandsMax);
+
+/** A condition that is null says nothing: neither trouble nor its end. */
+function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, time: number): void {
+  for (let at = 0; at < watch.operands.length; at++) {
+    const { point, isPrevious } = watch.operands[at] as RuleWatch["operands"][number];
+    const known = point === null ? undefined : state.values.get(point);
+    operands[at] = known === undefined ? Number.NaN : isPrevious ? known.previous : known.value;
+  }
+  const result = watch.evaluate(operands);
+  if (Number.isNaN(result)) return;
+  if (result === 0) {
+    if (state.since.size > 0) ownMap(state.since).delete(watch.id);
+    recover(state, watch.cause, time);
+    return;
+  }
+  if (watch.durationMicros > 0) {
+    const before = state.since.get(watch.id);
+    const goesOn = before?.version === watch.version && !isOfWrongClock(before.time, message.receivedAt);
+    const since = goesOn ? before : { time, version: watch.version };
+    if (since !== before) state.since = ownMap(state.since).set(watch.id, since);
+    if (time - since.time < watch.durationMicros) return;
+  }
+  if (countOn(state, watch.cause, message)) return;
+  const { alertName, alertContent, alertSeverity } = watch.rule;
+  const startTime = toMillis(time);
+  raise(state, { cause: watch.cause, alertName, alertContent, alertSeverity, startTime }, message);
+}
+
+const toMillis = (micros: number): number => Math.floor(micros / 1000);
+
+const detailValuesMax = 200;
+const valueCharactersMax = 1024;
+/** Of texts and places together: a message may begin many alerts, and each keeps it. */
+const detailCharactersMax = 8192;
+
+const shownText = (text: string, isPlace: boolean): unknown =>
+  isPlace ? JSON.parse(text) : text.slice(0, valueCharactersMax);
+
+/** A message's values by dataPointID, as JSON made once and when it is asked for; of several of one, the last. */
+export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
+  let made: string | undefined;
+  return () => {
+    made ??= JSON.stringify(valuesOf(points, from));
+    return made;
+  };
+}
+
+function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Record<string, unknown>> {
+  const detail: Record<string, unknown> = {};
+  let left = detailValuesMax;
+  let characters = detailCharactersMax;
+  for (let at = from; at < points.length && left > 0; at++, left--) {
+    const { series, value } = points[at] as DecodedPoint;
+    const generation = series.field.indexOf("~");
+    const dataPointID = generation < 0 ? series.field : series.field.slice(0, generation);
+    if (typeof value === "string") {
+      characters -= Math.min(value.length, valueCharactersMax);
+      if (characters < 0) break;
+    }
+    detail[dataPointID] = typeof value === "string" ? shownText(value, series.isPlace) : value;
+  }
+  return detail;
+}

@@ -1,0 +1,281 @@
+import type { Trigger } from "../../store/metadata/alerts/alerts.js";
+import type { DeviceIngest, ReportedColumn } from "../../store/metadata/devices/ingest.js";
+import type { Reason } from "../decode/reasons.js";
+import { emptyMap, emptySet, ownMap, ownSet } from "../shared-empty.js";
+
+/** The newest value used of a data point, and the one before it. Times in microseconds. */
+export interface PointState {
+  time: number;
+  /** Numbers, and booleans as 1 and 0; NaN for text. */
+  value: number;
+  previous: number;
+}
+
+export type AlertEffect =
+  | {
+      readonly kind: "raise";
+      readonly trigger: Omit<Trigger, "tenant" | "deviceIntID" | "alertDetail">;
+      detail: Trigger["alertDetail"];
+      times: number;
+      /** The message that was counted last. */
+      counted: number;
+    }
+  | { readonly kind: "end"; readonly cause: string; readonly endTime: number };
+
+type Raise = Extract<AlertEffect, { readonly kind: "raise" }>;
+
+/** What a cause has come to beyond the beginnings and ends that its message may bring about. */
+interface HeldBack {
+  /** Whether what is written of the cause has begun and not ended. */
+  readonly wasActive: boolean;
+  readonly last: AlertEffect;
+}
+
+/**
+ * Beginnings and ends of alerts that one message may bring about, of one cause and in all; those between them and the
+ * last of each cause are only counted.
+ */
+export const transitionsMax = { ofCause: 10, ofMessage: 500 } as const;
+/** Characters of contents and details that one message may write. Alerts that it leaves behind beyond have no detail. */
+export const lengthMax = 2 * 1024 * 1024;
+const noDetail = "{}";
+
+/** What of a message is only counted. */
+export interface LeftOut {
+  /** Beginnings and ends of alerts. */
+  readonly transitions: number;
+  /** Of alerts that are there all the same. */
+  readonly details: number;
+}
+
+export const nothingLeft: LeftOut = { transitions: 0, details: 0 };
+
+/** What the alerts consumer knows of a device, and what it has not written yet. */
+export interface DeviceState {
+  readonly id: number;
+  readonly tenant: number;
+  /** Everything at or below it has been applied. */
+  journalID: number;
+  saves: number;
+  messages: number;
+  points: number;
+  refused: ReadonlyMap<Reason, number>;
+  /** Receipt of the newest message, microseconds. */
+  lastAt: number | null;
+  values: ReadonlyMap<number, PointState>;
+  /** Since when the condition of a rule has been true, by rule. */
+  since: ReadonlyMap<number, { readonly time: number; readonly version: number }>;
+  longitude: number;
+  latitude: number;
+  /** Open connections, by the number of their connect record. */
+  connections: number[];
+  offlineSince: number | null;
+  /** Causes with a current alert. */
+  active: ReadonlySet<string>;
+  /** Not written yet, in order; a cause that goes on is counted in its last `raise`. */
+  effects: AlertEffect[];
+  /** Characters of their contents and details. */
+  effectsLength: number;
+  raising: ReadonlyMap<string, Raise>;
+  /** Beginnings and ends that the present message has brought about, by cause; empty between messages. */
+  transitions: ReadonlyMap<string, number>;
+  heldBack: ReadonlyMap<string, HeldBack>;
+  /** What the present message has brought about, in all; zero between messages. */
+  readonly ofMessage: { transitions: number; heldBack: number; length: number; details: number };
+  columns: ReadonlyMap<ReportedColumn, number | string>;
+  /** What the columns held when they were last set from here. */
+  reported: ReadonlyMap<ReportedColumn, number | string>;
+  /** What it was last evaluated by. */
+  plan: unknown;
+  /** The fences that it was last evaluated by. */
+  scopes: unknown;
+  isDirty: boolean;
+  /** A message is being applied to it in slices: half of that is not to be written, nor the next one applied. */
+  isBusy: boolean;
+  /** An alert has begun or ended: that is written at once, what goes on with the rest. */
+  isUrgent: boolean;
+}
+
+/** What of a state is kept as JSON: numbers only. */
+interface Kept {
+  readonly values?: readonly (readonly [
+    id: number,
+    time: number,
+    value: number | null,
+    previous: number | null,
+  ])[];
+  readonly since?: readonly (readonly [rule: number, time: number, version: number])[];
+  readonly place?: readonly [number | null, number | null];
+  readonly connections?: readonly number[];
+}
+
+export function newState(
+  device: { readonly id: number; readonly tenant: number },
+  row: DeviceIngest | undefined,
+  causes: readonly string[],
+): DeviceState {
+  const kept = (row?.state ?? {}) as Kept;
+  const [longitude, latitude] = kept.place ?? [null, null];
+  return {
+    id: device.id,
+    tenant: device.tenant,
+    journalID: row?.journalID ?? 0,
+    saves: row?.saves ?? 0,
+    messages: row?.messages ?? 0,
+    points: row?.points ?? 0,
+    refused: mapOf(Object.entries(row?.refused ?? {}) as [Reason, number][]),
+    lastAt: row?.lastAt ? row.lastAt * 1000 : null,
+    values: mapOf(
+      kept.values?.map(([id, time, value, previous]) => [
+        id,
+        { time, value: value ?? Number.NaN, previous: previous ?? Number.NaN },
+      ]),
+    ),
+    since: mapOf(kept.since?.map(([rule, time, version]) => [rule, { time, version }])),
+    longitude: longitude ?? Number.NaN,
+    latitude: latitude ?? Number.NaN,
+    connections: [...(kept.connections ?? [])],
+    offlineSince: row?.offlineSince ?? null,
+    active: causes.length === 0 ? emptySet : new Set(causes),
+    effects: [],
+    effectsLength: 0,
+    raising: emptyMap,
+    transitions: emptyMap,
+    heldBack: emptyMap,
+    ofMessage: { transitions: 0, heldBack: 0, length: 0, details: 0 },
+    columns: emptyMap,
+    reported: emptyMap,
+    plan: null,
+    scopes: null,
+    isDirty: false,
+    isBusy: false,
+    isUrgent: false,
+  };
+}
+
+function mapOf<Key, Value>(entries: readonly (readonly [Key, Value])[] = []): ReadonlyMap<Key, Value> {
+  return entries.length === 0 ? emptyMap : new Map(entries);
+}
+
+/** NaN becomes null in JSON. */
+export function toDeviceIngest(state: DeviceState): DeviceIngest {
+  const kept: Kept = {
+    values: Array.from(state.values, ([id, { time, value, previous }]) => [id, time, value, previous]),
+    since: Array.from(state.since, ([rule, { time, version }]) => [rule, time, version]),
+    place: [state.longitude, state.latitude],
+    connections: state.connections,
+  };
+  return {
+    deviceIntID: state.id,
+    journalID: state.journalID,
+    saves: state.saves,
+    messages: state.messages,
+    points: state.points,
+    refused: Object.fromEntries(state.refused),
+    lastAt: state.lastAt === null ? null : Math.floor(state.lastAt / 1000),
+    offlineSince: state.offlineSince,
+    state: kept,
+  };
+}
+
+/** What is counted: a message has an id, and values whose JSON is made when it is asked for. */
+export interface Countable {
+  readonly id: number;
+  detail(): string;
+}
+
+/** Counts one more message of a trouble that goes on and was written of lately; false: `raise` must say what it is. */
+export function countOn(state: DeviceState, cause: string, message: Countable): boolean {
+  const open = state.raising.get(cause);
+  if (open === undefined) return false;
+  if (open.counted === message.id) return true;
+  open.counted = message.id;
+  open.times++;
+  const detail = message.detail();
+  if (hasRoom(state, detail.length)) {
+    state.effectsLength += detail.length - open.detail.length;
+    open.detail = detail;
+  }
+  return true;
+}
+
+/** A trouble that `countOn` did not count. */
+export function raise(state: DeviceState, trigger: Raise["trigger"], message: Countable): void {
+  const { cause } = trigger;
+  const begins = !state.active.has(cause);
+  if (!begins && state.heldBack.has(cause)) return;
+  const effect: Raise = { kind: "raise", trigger, detail: message.detail(), times: 1, counted: message.id };
+  if (begins) {
+    state.isUrgent = true;
+    state.active = ownSet(state.active).add(cause);
+    if (holdsBack(state, cause, effect)) return;
+  }
+  take(state, effect);
+}
+
+/** `time` in microseconds. */
+export function recover(state: DeviceState, cause: string, time: number): void {
+  if (state.active.size === 0 || !ownSet(state.active).delete(cause)) return;
+  state.isUrgent = true;
+  if (state.raising.size > 0) ownMap(state.raising).delete(cause);
+  const effect: AlertEffect = { kind: "end", cause, endTime: Math.floor(time / 1000) };
+  if (!holdsBack(state, cause, effect)) take(state, effect);
+}
+
+function take(state: DeviceState, effect: AlertEffect): void {
+  if (effect.kind === "raise") {
+    const { alertContent } = effect.trigger;
+    if (!hasRoom(state, alertContent.length + effect.detail.length)) effect.detail = noDetail;
+    state.effectsLength += alertContent.length + effect.detail.length;
+    state.raising = ownMap(state.raising).set(effect.trigger.cause, effect);
+  }
+  state.effects.push(effect);
+}
+
+/** Whether the message may write so much more; counted either way. */
+function hasRoom({ ofMessage }: DeviceState, length: number): boolean {
+  const fits = ofMessage.length + length <= lengthMax;
+  if (fits) ofMessage.length += length;
+  else ofMessage.details++;
+  return fits;
+}
+
+/** Whether the message has brought about as much of the cause, or in all, as it may. */
+function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): boolean {
+  const { ofMessage } = state;
+  const count = (state.transitions.get(cause) ?? 0) + 1;
+  state.transitions = ownMap(state.transitions).set(cause, count);
+  // Once it has no room for a detail, it has none for alerts that end again.
+  const isOver = ofMessage.transitions >= transitionsMax.ofMessage || ofMessage.details > 0;
+  if (count <= transitionsMax.ofCause && !isOver) {
+    ofMessage.transitions++;
+    return false;
+  }
+  ofMessage.heldBack++;
+  const wasActive = state.heldBack.get(cause)?.wasActive ?? effect.kind === "end";
+  state.heldBack = ownMap(state.heldBack).set(cause, { wasActive, last: effect });
+  return true;
+}
+
+/**
+ * Once everything of a message has been looked at: causes whose transitions were held back are left as their last one
+ * found them. Answers what was only counted.
+ */
+export function endMessage(state: DeviceState): LeftOut {
+  const { ofMessage } = state;
+  if (ofMessage.length === 0 && ofMessage.details === 0 && state.transitions.size === 0) return nothingLeft;
+  let transitions = ofMessage.heldBack;
+  for (const [cause, { wasActive, last }] of state.heldBack) {
+    if (state.active.has(cause) === wasActive) continue;
+    take(state, last);
+    transitions--;
+  }
+  const { details } = ofMessage;
+  state.transitions = emptyMap;
+  state.heldBack = emptyMap;
+  ofMessage.transitions = 0;
+  ofMessage.heldBack = 0;
+  ofMessage.length = 0;
+  ofMessage.details = 0;
+  return transitions + details === 0 ? nothingLeft : { transitions, details };
+}

@@ -1,0 +1,68 @@
+import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import type { DataStream } from "../../store/metadata/products/data-streams.js";
+import type { SeriesRef } from "../../store/series/series.js";
+import { type BinaryPoint, type Layout, layoutOf } from "../decode/binary.js";
+import { withEnum } from "../decode/enumeration.js";
+import { type Converter, converters, takesNumbers } from "../decode/values.js";
+
+/** A series of one device with the record id of its data point. */
+export interface PointSeries extends SeriesRef {
+  readonly dataPointIntID: number;
+  /** Its values are places: texts of JSON arrays. */
+  readonly isPlace: boolean;
+}
+
+/** One data point as the decoder uses it. */
+export interface PointEntry extends BinaryPoint {
+  readonly id: number;
+  readonly reportable: boolean;
+  /** Microseconds since 1970. */
+  readonly createdAt: number;
+  readonly convert: Converter;
+  /** A finite number within ±2^53 needs no conversion. */
+  readonly takesNumbers: boolean;
+  readonly field: string;
+  readonly kind: SeriesRef["kind"];
+  /** A fault of this value keeps its message out of the series; null: none does. */
+  readonly discards: string | null;
+  /** Where the values of a number stand: at `from` and so many steps of `size`. */
+  readonly step: { readonly from: number; readonly size: number } | null;
+}
+
+export interface StreamEntry {
+  /** Of a binary stream, null where it cannot be read; undefined for JSON. */
+  readonly layout: Layout | null | undefined;
+  readonly points: ReadonlyMap<string, PointEntry>;
+}
+
+const fault = 4;
+const measured = 1;
+const binary = 2;
+
+export function toPointEntry(point: DataPoint): PointEntry {
+  const { id, dataPointID, pointDataType, binarySize, field, faultValue, dataStep, lowerLimit } = point;
+  const convert = converters.get(pointDataType);
+  if (convert === undefined) throw new Error(`no converter for pointDataType ${pointDataType}`);
+  const checked = withEnum(convert, point.enum ?? []);
+  return {
+    ...{ id, dataPointID, pointDataType, binarySize, field },
+    reportable: point.dataTransType !== 2,
+    createdAt: point.createAt * 1000,
+    convert: checked,
+    takesNumbers: checked === convert && takesNumbers(pointDataType),
+    kind: kindOf(pointDataType),
+    discards: pointDataType === fault && point.isDiscard === 1 ? faultValue : null,
+    step:
+      pointDataType === measured && dataStep !== null && dataStep > 0
+        ? { from: lowerLimit ?? 0, size: dataStep }
+        : null,
+  };
+}
+
+export function toStreamEntry(stream: DataStream, points: ReadonlyMap<number, PointEntry>): StreamEntry {
+  const members = stream.dataPoints.flatMap((id) => points.get(id) ?? []);
+  return {
+    layout: stream.streamDataType === binary ? layoutOf(members) : undefined,
+    points: new Map(members.map((point) => [point.dataPointID, point])),
+  };
+}

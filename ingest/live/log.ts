@@ -1,0 +1,119 @@
+import type { Point } from "../../store/series/series.js";
+
+/** A point that has been stored. */
+export interface LiveEvent {
+  /** Ascends over the events of a run; 0 where it is not of one. */
+  readonly number: number;
+  readonly field: string;
+  /** Microseconds since 1970. */
+  readonly time: number;
+  /** A text is its JSON in UTF-8, made once for all who read it. */
+  readonly value: number | boolean | Uint8Array;
+}
+
+/** What an event takes in memory beside its text, and nearly what its line takes on the wire. */
+const eventBytes = 96;
+/** The objects around a text's bytes. */
+const textBytes = 160;
+
+const encoder = new TextEncoder();
+
+export function liveEvent(
+  number: number,
+  field: string,
+  { time, value }: Pick<Point, "time" | "value">,
+): LiveEvent {
+  const told = typeof value === "string" ? encoder.encode(JSON.stringify(value)) : value;
+  return { number, field, time, value: told };
+}
+
+export function bytesOfEvent({ value }: LiveEvent): number {
+  return typeof value === "object" ? eventBytes + textBytes + value.byteLength : eventBytes;
+}
+
+/**
+ * The newest events of one device. Its readers share it: each goes by a place, which counts the events since the log
+ * began, so that what waits for a reader is held once, however many there are.
+ */
+export interface LiveLog {
+  /** Held. */
+  readonly bytes: number;
+  /** The place of the oldest event that is held. */
+  readonly begin: number;
+  /** The place of the next event. */
+  readonly end: number;
+  append(event: LiveEvent): void;
+  /** Drops the oldest until at most so many bytes are held; returns the bytes that are free now. */
+  shrink(bytesMax: number): number;
+  /** Drops all and passes over the next event, which is not held; returns the bytes that are free now. */
+  skip(number: number): number;
+  /** The events from a place on, together at most so many bytes, and at least one where there is one. */
+  from(place: number, bytesMax: number): readonly LiveEvent[];
+  /** The place behind an event, by its number; null where it is not known what came behind it. */
+  placeBehind(number: number): number | null;
+}
+
+/** @param number of the last event before the log begins */
+export function createLiveLog(number: number): LiveLog {
+  let events: LiveEvent[] = [];
+  let begin = 0;
+  let bytes = 0;
+  /** The number behind which every event of the device is held. */
+  let knownBehind = number;
+  return {
+    get bytes() {
+      return bytes;
+    },
+    get begin() {
+      return begin;
+    },
+    get end() {
+      return begin + events.length;
+    },
+    append: (event) => {
+      events.push(event);
+      bytes += bytesOfEvent(event);
+    },
+    shrink: (bytesMax) => {
+      const before = bytes;
+      let dropped = 0;
+      for (; bytes > bytesMax; dropped++) {
+        const event = events[dropped];
+        if (event === undefined) break;
+        bytes -= bytesOfEvent(event);
+        knownBehind = event.number;
+      }
+      begin += dropped;
+      if (dropped > 0) events = events.slice(dropped);
+      return before - bytes;
+    },
+    skip: (number) => {
+      const freed = bytes;
+      begin += events.length + 1;
+      events = [];
+      bytes = 0;
+      knownBehind = number;
+      return freed;
+    },
+    from: (place, bytesMax) => {
+      const first = place - begin;
+      let stop = first;
+      for (let room = bytesMax; stop < events.length; stop++) {
+        room -= bytesOfEvent(events[stop] as LiveEvent);
+        if (room < 0 && stop > first) break;
+      }
+      return events.slice(first, stop);
+    },
+    placeBehind: (last) => {
+      if (last < knownBehind) return null;
+      let low = 0;
+      let high = events.length;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((events[middle] as LiveEvent).number > last) high = middle;
+        else low = middle + 1;
+      }
+      return begin + low;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { nextTurn } from "../../store/lib/turns.js";
+import { type ClientCertificate, isEntitled } from "../access/credentials.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import type { EndReason } from "../meter.js";
+import type { PlatformSubscription } from "../platform-subscriptions.js";
+import { sessionsPerDeviceMax } from "./bounds.js";
+import type { Spaces } from "./session-registry.js";
+import type { SessionState } from "./state.js";
+
+/** One live connection of a device, whatever its transport. */
+export interface Session {
+  readonly clientID: string;
+  readonly entry: DeviceEntry;
+  /** What it authenticated with; when the device has another, it is thrown out. */
+  readonly username: string;
+  readonly token: string;
+  /** Certificate that it proved itself with; null where none was asked for. */
+  readonly certificate: ClientCertificate | null;
+  /** Null until its CONNECT is on disk. */
+  readonly state: SessionState | null;
+  end(reason: EndReason): void;
+  /** Brings it up to what the platform subscribes the device to. */
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void;
+}
+
+/** The live sessions, by device and client id. */
+export interface Sessions {
+  /** Takes over a session of the same client id; false when the device has too many. */
+  open(session: Session): boolean;
+  close(session: Session): void;
+  /** Whether any client of the device is there. */
+  has(device: number): boolean;
+  /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
+  sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
+  /** Brings every session of the device up to what the platform subscribes it to. */
+  subscribeByPlatform(device: number, wanted: readonly PlatformSubscription[]): void;
+  /** Throws out whoever no longer fits the device's row. */
+  check(device: number, entry: DeviceEntry | undefined): void;
+  /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
+  endAll(reason: EndReason): Promise<void>;
+  readonly size: number;
+  /** Bytes that a tenant's connections have been handed and have not taken. */
+  waitingBytes(tenant: number): number;
+}
+
+export interface SessionsDeps {
+  readonly spaces: Pick<Spaces, "forget">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const endsPerTurn = 200;
+
+export function createSessions({ spaces, now }: SessionsDeps): Sessions {
+  const live = new Map<number, Map<string, Session>>();
+  let size = 0;
+
+  const of = (device: number): Iterable<Session> => live.get(device)?.values() ?? [];
+
+  return {
+    open: (session) => {
+      const space = live.get(session.entry.id) ?? new Map<string, Session>();
+      space.get(session.clientID)?.end("taken_over");
+      if (space.size >= sessionsPerDeviceMax) return false;
+      live.set(session.entry.id, space);
+      space.set(session.clientID, session);
+      size++;
+      return true;
+    },
+    close: (session) => {
+      const space = live.get(session.entry.id);
+      if (space?.get(session.clientID) !== session) return;
+      space.delete(session.clientID);
+      size--;
+      if (space.size === 0) live.delete(session.entry.id);
+    },
+    has: (device) => live.has(device),
+    sendToAll: (device, topic, payload) => {
+      const at = now() * 1000;
+      let taken = false;
+      for (const { state } of of(device)) {
+        const message = {
+          topic,
+          payload,
+          qos: 0,
+          retain: false,
+          properties: null,
+          identifiers: [],
+          at,
+        } as const;
+        if (state?.link?.deliver(message)) taken = true;
+      }
+      return taken;
+    },
+    subscribeByPlatform: (device, wanted) => {
+      for (const session of of(device)) session.subscribeByPlatform(wanted);
+    },
+    check: (device, entry) => {
+      for (const session of [...of(device)]) {
+        if (entry === undefined || !isEntitled(entry, session)) session.end("thrown_out");
+      }
+      if (entry === undefined) spaces.forget(device);
+    },
+    endAll: async (reason) => {
+      const all = [...live.values()].flatMap((space) => [...space.values()]);
+      for (const [i, session] of all.entries()) {
+        session.end(reason);
+        if (i % endsPerTurn === endsPerTurn - 1) await nextTurn();
+      }
+    },
+    get size() {
+      return size;
+    },
+    waitingBytes: (tenant) => {
+      let bytes = 0;
+      for (const space of live.values()) {
+        for (const { state } of space.values()) {
+          if (state?.tenant === tenant) bytes += state.link?.waitingBytes ?? 0;
+        }
+      }
+      return bytes;
+    },
+  };
+}

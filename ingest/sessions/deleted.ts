@@ -1,0 +1,20 @@
+import type { Spaces } from "./session-registry.js";
+
+/** Devices that are asked for at once. */
+const devicesPerRead = 5000;
+
+/**
+ * Drops what is held for devices that are no longer there: no record says that a device was deleted, so that a
+ * killed run brings its space back, and a node that is off does not hear of it.
+ */
+export async function forgetDeparted(
+  spaces: Pick<Spaces, "all" | "forget">,
+  existing: (devices: readonly number[]) => Promise<ReadonlySet<number>>,
+): Promise<void> {
+  const devices = [...spaces.all()].map(({ device }) => device);
+  for (let at = 0; at < devices.length; at += devicesPerRead) {
+    const some = devices.slice(at, at + devicesPerRead);
+    const there = await existing(some);
+    for (const device of some) if (!there.has(device)) spaces.forget(device);
+  }
+}

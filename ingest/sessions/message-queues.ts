@@ -1,0 +1,138 @@
+import { count, type Meter } from "../meter.js";
+import { ownMap } from "../shared-empty.js";
+import { outgoingBytesMax, retainedBytesMax, retainedMessagesMax } from "./bounds.js";
+import type { Changes } from "./changes.js";
+import type { Marking } from "./dirty-set.js";
+import type { Published } from "./events.js";
+import type { HeldBytes } from "./held-bytes.js";
+import type { Message, Outgoing, SessionState, Settled, Space } from "./state.js";
+import { weightOfMessage } from "./weights.js";
+
+/** The messages that are held for clients, within the bounds: queues of sessions, and retained ones. */
+export interface Holdings {
+  /** Gives a message of QoS 1 or 2 its packet id and hands it to the connection; false: no room, counted. */
+  queue(state: SessionState, message: Message, receipt?: number | null, settled?: Settled): boolean;
+  /** PUBREC has come. */
+  received(state: SessionState, messageID: number): void;
+  settle(state: SessionState, messageID: number, acknowledged: boolean): void;
+  /** A session ends: whatever it holds is given up. */
+  giveUp(state: SessionState): void;
+  /** An empty payload takes the retained message of its topic away [MQTT-3.3.1-6]. */
+  retain(space: Space, published: Published): void;
+  giveUpRetained(space: Space): void;
+  /** The `order` of what was retained last. */
+  readonly lastRetained: number;
+}
+
+export interface HoldingsDeps {
+  readonly changes: Changes;
+  readonly marking: Marking;
+  readonly meter: Meter;
+  readonly held: HeldBytes;
+  /** Messages that wait for one client. */
+  readonly outgoingMessagesMax: number;
+}
+
+export function createHoldings(deps: HoldingsDeps): Holdings {
+  const { changes, marking, meter, held, outgoingMessagesMax } = deps;
+  /** Of what was retained last. */
+  let order = 0;
+
+  function queue(
+    state: SessionState,
+    message: Message,
+    receipt: number | null = null,
+    settled?: Settled,
+  ): boolean {
+    if (state.isOver) return false;
+    // Also of one that has no room: what a replay under other bounds takes must not move the ids of what follows.
+    const messageID = nextID(state);
+    marking.session(state);
+    const bytes = weightOfMessage(message);
+    const full =
+      state.outgoing.size >= outgoingMessagesMax ||
+      state.outgoingBytes + bytes > outgoingBytesMax ||
+      !held.take(state.tenant, bytes);
+    if (full) {
+      count(meter.dropped, "queue_full");
+      return false;
+    }
+    const qos = message.qos === 2 ? 2 : 1;
+    const outgoing: Outgoing = { ...message, qos, messageID, sent: false, received: false, receipt, settled };
+    const queued = ownMap(state.outgoing);
+    queued.set(messageID, outgoing);
+    state.outgoing = queued;
+    state.outgoingBytes += bytes;
+    marking.message(state, messageID);
+    state.link?.send(outgoing);
+    return true;
+  }
+
+  function retain(space: Space, { topic, payload, qos, properties, at }: Published): void {
+    const old = space.retained.get(topic);
+    const oldBytes = old === undefined ? 0 : weightOfMessage({ topic, ...old });
+    const bytes = payload.length === 0 ? 0 : weightOfMessage({ topic, payload, properties });
+    const grown = bytes - oldBytes;
+    const full =
+      (old === undefined && space.retained.size >= retainedMessagesMax) ||
+      (grown > 0 && space.retainedBytes + grown > retainedBytesMax) ||
+      (grown > 0 && !held.take(space.tenant, grown));
+    if (bytes > 0 && full) return count(meter.dropped, "retained_full");
+    if (bytes === 0 && old === undefined) return;
+    if (grown < 0) held.give(space.tenant, -grown);
+    const retained = ownMap(space.retained);
+    if (bytes === 0) retained.delete(topic);
+    else {
+      const own = Uint8Array.from(payload);
+      retained.set(topic, { payload: own, qos: qos as 0 | 1 | 2, properties, at, order: ++order });
+    }
+    space.retained = retained;
+    space.retainedBytes += grown;
+    changes.retained(space.device, topic);
+  }
+
+  return {
+    queue,
+    received: (state, messageID) => {
+      const message = state.outgoing.get(messageID);
+      if (message === undefined) return;
+      message.received = true;
+      marking.message(state, messageID);
+    },
+    settle: (state, messageID, acknowledged) => {
+      const message = state.outgoing.get(messageID);
+      if (message === undefined) return;
+      const bytes = weightOfMessage(message);
+      ownMap(state.outgoing).delete(messageID);
+      state.outgoingBytes -= bytes;
+      held.give(state.tenant, bytes);
+      marking.message(state, messageID);
+      message.settled?.(acknowledged);
+    },
+    giveUp: (state) => {
+      held.end(state);
+      const outgoing = ownMap(state.outgoing);
+      for (const { settled } of outgoing.values()) settled?.(false);
+      // What is still on its way to the disk for it must not be taken off a second time.
+      outgoing.clear();
+      state.outgoingBytes = 0;
+    },
+    retain,
+    giveUpRetained: ({ tenant, device, retained, retainedBytes }) => {
+      for (const topic of retained.keys()) changes.retained(device, topic);
+      held.give(tenant, retainedBytes);
+    },
+    get lastRetained() {
+      return order;
+    },
+  };
+}
+
+/** Ids follow each other; one that is in use is passed over [MQTT-2.2.1-4]. */
+function nextID(state: SessionState): number {
+  let id = state.lastMessageID;
+  do id = (id % 65_535) + 1;
+  while (state.outgoing.has(id));
+  state.lastMessageID = id;
+  return id;
+}

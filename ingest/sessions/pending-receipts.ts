@@ -1,0 +1,63 @@
+import type { Spaces } from "./session-registry.js";
+import { type Copies, firstOf } from "./settling.js";
+import type { Settled } from "./state.js";
+
+/**
+ * Commands of earlier runs that sessions still held at the last save, or were given behind it: what has become of
+ * each, and what will.
+ */
+export interface HeldReceipts {
+  /** One more downlink record that carries a receipt: a look at every copy of it. */
+  begin(receipt: number): Copies;
+  /** All of them, settled or not. */
+  readonly known: ReadonlySet<number>;
+  /** What was settled before anyone listened comes at once. */
+  listen(listener: ReceiptListener): void;
+}
+
+/** `receipt` is the record id of the command's control log. */
+export type ReceiptListener = (receipt: number, acknowledged: boolean) => void;
+
+export function createHeldReceipts(): HeldReceipts {
+  const known = new Set<number>();
+  const early: [receipt: number, acknowledged: boolean][] = [];
+  let tell: ReceiptListener = (receipt, acknowledged) => {
+    early.push([receipt, acknowledged]);
+  };
+
+  const ending =
+    (receipt: number): Settled =>
+    (acknowledged) => {
+      tell(receipt, acknowledged);
+    };
+
+  return {
+    begin: (receipt) => {
+      known.add(receipt);
+      return firstOf(ending(receipt));
+    },
+    known,
+    listen: (listener) => {
+      tell = listener;
+      for (const [receipt, acknowledged] of early.splice(0)) listener(receipt, acknowledged);
+    },
+  };
+}
+
+/** Takes up what the saved form of the sessions holds. */
+export function takeUpReceipts(held: HeldReceipts, spaces: Pick<Spaces, "all">): void {
+  const found = new Map<number, { readonly copies: Copies; count: number }>();
+  for (const { sessions } of spaces.all()) {
+    for (const { outgoing } of sessions.values()) {
+      for (const message of outgoing.values()) {
+        const { receipt } = message;
+        if (receipt === null) continue;
+        const command = found.get(receipt) ?? { copies: held.begin(receipt), count: 0 };
+        command.count++;
+        message.settled = command.copies.settled;
+        found.set(receipt, command);
+      }
+    }
+  }
+  for (const { copies, count } of found.values()) copies.begin(count);
+}

@@ -1,0 +1,220 @@
+import type {
+  MessageRow,
+  RetainedRow,
+  RowChanges,
+  SessionRow,
+  SessionStore,
+  WillRow,
+} from "../../store/mqtt-sessions/session-store.js";
+import type { MessageProperties, Subscription, Will } from "../message.js";
+import type { PlatformPart } from "../platform-subscriptions.js";
+import { ownMap } from "../shared-empty.js";
+import type { Marked } from "./changes.js";
+import { ownBytesOf } from "./held-bytes.js";
+import { readProperties, writeProperties } from "./record-extras.js";
+import type { Spaces } from "./session-registry.js";
+import {
+  createSessionState,
+  createSpace,
+  type DueWill,
+  type Outgoing,
+  type Retained,
+  type SessionState,
+  type Space,
+} from "./state.js";
+import { subscriptionsOf } from "./subscriptions.js";
+import { weightOfMessage } from "./weights.js";
+
+/** The state as rows, and back. */
+
+/** @throws SyntaxError for a file that another wrote */
+export async function loadSpaces(store: SessionStore): Promise<Space[]> {
+  const rows = await store.load();
+  const spaces = new Map<number, Space>();
+  const of = ({ tenant, device, deviceID }: Pick<Space, "tenant" | "device" | "deviceID">): Space => {
+    const space = spaces.get(device) ?? createSpace(tenant, device, deviceID);
+    spaces.set(device, space);
+    return space;
+  };
+  for (const row of rows.sessions) of(row).sessions.set(row.clientID, toSession(row));
+  for (const row of rows.messages) {
+    const state = spaces.get(row.device)?.sessions.get(row.clientID);
+    if (state === undefined) continue;
+    const message = toOutgoing(row);
+    const outgoing = ownMap(state.outgoing);
+    outgoing.set(row.messageID, message);
+    state.outgoing = outgoing;
+    state.outgoingBytes += weightOfMessage(message);
+  }
+  for (const row of rows.retained) {
+    const space = of(row);
+    const message = toRetained(row);
+    const retained = ownMap(space.retained);
+    retained.set(row.topic, message);
+    space.retained = retained;
+    space.retainedBytes += weightOfMessage({ topic: row.topic, ...message });
+  }
+  for (const row of rows.wills) of(row).wills.push(toDueWill(row));
+  return [...spaces.values()];
+}
+
+/** What is marked as it stands now; what is no longer there is gone. */
+export function rowsOf(spaces: Spaces, marked: Marked): RowChanges {
+  const isThere = (state: SessionState): boolean =>
+    spaces.get(state.device)?.sessions.get(state.clientID) === state;
+  const changes = {
+    ...{ sessions: [], messages: [], retained: [], wills: [] },
+    ...{ endedSessions: [], endedMessages: [], endedRetained: [], endedWills: [] },
+  } as { -readonly [Key in keyof RowChanges]: RowChanges[Key][number][] };
+
+  for (const state of marked.sessions) {
+    const { device, clientID } = state;
+    const space = spaces.get(device);
+    // One that has taken its place is marked as well, and saved after this is removed.
+    if (space === undefined || !isThere(state)) changes.endedSessions.push([device, clientID]);
+    else changes.sessions.push({ ...idsOf(space), ...sessionRow(state) });
+  }
+  for (const [state, ids] of marked.messages) {
+    if (!isThere(state)) continue;
+    for (const id of ids) {
+      const message = state.outgoing.get(id);
+      if (message === undefined) changes.endedMessages.push([state.device, state.clientID, id]);
+      else changes.messages.push(messageRow(state, message));
+    }
+  }
+  for (const [device, topics] of marked.retained) {
+    const space = spaces.get(device);
+    for (const topic of topics) {
+      const retained = space?.retained.get(topic);
+      if (space === undefined || retained === undefined) changes.endedRetained.push([device, topic]);
+      else changes.retained.push({ ...idsOf(space), topic, ...retainedRow(retained) });
+    }
+  }
+  for (const [device, connections] of marked.wills) {
+    const space = spaces.get(device);
+    for (const connection of connections) {
+      const due = space?.wills.find((one) => one.connection === connection);
+      if (space === undefined || due === undefined) changes.endedWills.push([connection]);
+      else changes.wills.push({ ...idsOf(space), ...willRow(due) });
+    }
+  }
+  return changes;
+}
+
+function idsOf({ tenant, device, deviceID }: Space): Pick<Space, "tenant" | "device" | "deviceID"> {
+  return { tenant, device, deviceID };
+}
+
+function sessionRow(state: SessionState): Omit<SessionRow, "tenant" | "device" | "deviceID"> {
+  const { clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID, will } = state;
+  return {
+    ...{ clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID },
+    hasInbox: state.hasInbox ? 1 : 0,
+    subscriptions: JSON.stringify([...state.subscriptions]),
+    platform: state.platform === null ? null : JSON.stringify([...state.platform]),
+    unreleased: JSON.stringify([...state.unreleased]),
+    will: will === null ? null : willText(will),
+    willPayload: will?.payload ?? null,
+  };
+}
+
+function toSession(row: SessionRow): SessionState {
+  const state = createSessionState(row.tenant, row.device, row.clientID, row.session);
+  Object.assign(state, {
+    ...{ connection: row.connection, endedAt: row.endedAt, expiry: row.expiry },
+    ...{ ip: row.ip, keepAlive: row.keepAlive },
+    ...{ lastMessageID: row.lastMessageID, hasInbox: row.hasInbox === 1 },
+    will: row.will === null ? null : toWill(row.will, row.willPayload ?? new Uint8Array(0)),
+    subscriptions: subscriptionsOf(JSON.parse(row.subscriptions) as [string, Subscription][]),
+    platform: row.platform === null ? null : (new Map(JSON.parse(row.platform)) as PlatformPart),
+    unreleased: new Set(JSON.parse(row.unreleased) as number[]),
+  });
+  state.ownBytes = ownBytesOf(state);
+  return state;
+}
+
+function messageRow({ device, clientID }: SessionState, message: Outgoing): MessageRow {
+  const { messageID, topic, payload, qos, at } = message;
+  return {
+    ...{ device, clientID, messageID, topic, payload, qos, at },
+    retain: message.retain ? 1 : 0,
+    properties: propertiesText(message.properties),
+    identifiers: JSON.stringify(message.identifiers),
+    sent: message.sent ? 1 : 0,
+    received: message.received ? 1 : 0,
+    receipt: message.receipt,
+  };
+}
+
+function toOutgoing({ messageID, topic, at, ...row }: MessageRow): Outgoing {
+  return {
+    ...{ messageID, topic, at },
+    payload: bytes(row.payload),
+    qos: row.qos === 2 ? 2 : 1,
+    retain: row.retain === 1,
+    properties: toProperties(row.properties),
+    identifiers: JSON.parse(row.identifiers) as number[],
+    sent: row.sent === 1,
+    received: row.received === 1,
+    receipt: row.receipt,
+    settled: undefined,
+  };
+}
+
+function retainedRow({
+  payload,
+  qos,
+  properties,
+  at,
+}: Retained): Omit<RetainedRow, "tenant" | "device" | "deviceID" | "topic"> {
+  return { payload, qos, properties: propertiesText(properties), at };
+}
+
+function toRetained({ payload, qos, properties, at }: RetainedRow): Retained {
+  return {
+    payload: bytes(payload),
+    qos: qos as 0 | 1 | 2,
+    properties: toProperties(properties),
+    at,
+    order: 0,
+  };
+}
+
+function willRow({ will, ...due }: DueWill): Omit<WillRow, "tenant" | "device" | "deviceID"> {
+  const { session, clientID, ip, connection, dueAt } = due;
+  return { ...{ session, clientID, ip, connection, dueAt }, will: willText(will), willPayload: will.payload };
+}
+
+function toDueWill(row: WillRow): DueWill {
+  const { tenant, device, session, clientID, ip, connection, dueAt } = row;
+  const will = toWill(row.will, row.willPayload);
+  return { tenant, device, session, clientID, ip, connection, dueAt, will };
+}
+
+function willText({ topic, qos, retain, delay, properties }: Will): string {
+  return JSON.stringify({
+    ...{ topic, qos, retain, delay },
+    properties: properties === null ? null : writeProperties(properties),
+  });
+}
+
+function toWill(text: string, payload: Uint8Array): Will {
+  const said = JSON.parse(text) as Omit<Will, "payload" | "properties"> & {
+    readonly properties: Parameters<typeof readProperties>[0] | null;
+  };
+  const properties = said.properties === null ? null : readProperties(said.properties);
+  return { ...said, payload: bytes(payload), properties };
+}
+
+function propertiesText(properties: MessageProperties | null): string | null {
+  return properties === null ? null : JSON.stringify(writeProperties(properties));
+}
+
+function toProperties(text: string | null): MessageProperties | null {
+  return text === null ? null : readProperties(JSON.parse(text) as Parameters<typeof readProperties>[0]);
+}
+
+/** libSQL answers blobs as ArrayBuffer. */
+function bytes(blob: Uint8Array | ArrayBuffer): Uint8Array {
+  return blob instanceof Uint8Array ? blob : new Uint8Array(blob);
+}

@@ -1,0 +1,11 @@
+import { payloadBytesMax } from "../../../accept.js";
+import type { TopicBounds } from "../../../topics.js";
+import { propertiesBytesMax } from "./properties.js";
+
+/** Fixed header, lengths and packet id. */
+const headBytes = 64;
+
+/** Larger packets cannot hold an acceptable message: our Maximum Packet Size. */
+export function packetBytesMaxOf(topics: TopicBounds): number {
+  return payloadBytesMax + propertiesBytesMax + topics.bytesMax + headBytes;
+}

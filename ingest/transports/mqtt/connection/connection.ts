@@ -1,0 +1,468 @@
+import { asError } from "../../../../store/lib/errors.js";
+import { type Origin, sessionOf } from "../../../accept.js";
+import { addressBlock } from "../../../access/address-block.js";
+import { type ClientCertificate, isEntitled, isValidAt } from "../../../access/credentials.js";
+import type { Limits } from "../../../access/limits.js";
+import type { DeviceEntry } from "../../../directory/entries.js";
+import { count, type EndReason } from "../../../meter.js";
+import type { PlatformSubscription } from "../../../platform-subscriptions.js";
+import { sessionExpiryMax } from "../../../sessions/bounds.js";
+import type { Session, Sessions } from "../../../sessions/connections.js";
+import type { SessionState } from "../../../sessions/state.js";
+import { weightOfWill } from "../../../sessions/weights.js";
+import { isWithin } from "../../../topics.js";
+import { readConnect, readProtocol } from "../codec/connect.js";
+import { checkFlags, decodePacket, packetTypes } from "../codec/decode.js";
+import { type FrameOwner, Framer } from "../codec/framing.js";
+import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../codec/packets.js";
+import { protocolError, Reader, Violation } from "../codec/reader.js";
+import { endings } from "../codec/reasons.js";
+import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
+import type { Conversing, Visitor } from "../listeners/visitor.js";
+import type { MqttContext } from "./context.js";
+import { Conversation, type ConversationOwner } from "./conversation.js";
+import { waitingBytesMax } from "./deliveries.js";
+import { accepted, agreedKeepAlive, farewell, refused, strangersTerms } from "./greetings.js";
+import { createOutbox, type Outbox } from "./outbox.js";
+import { type Wire, WireError } from "./wire.js";
+
+/** A stranger's packet, which must be CONNECT. */
+const connectBytesMax = 16 * 1024;
+export const connectTimeoutMs = 10_000;
+const closeTimeoutMs = 1000;
+
+/** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
+export class MqttConnection implements Session, ConversationOwner, FrameOwner, Conversing {
+  readonly #context: MqttContext;
+  readonly #wire: Wire;
+  readonly #framer = new Framer();
+  readonly #outbox: Outbox;
+  /** Of a connection on the mutual-TLS listener. */
+  readonly certificate: ClientCertificate | null;
+  readonly #ip: string;
+  readonly #visitor: Visitor;
+  /** Nothing goes on until something asynchronous has ended: a limit, the history of a redelivery, CONNECT itself. */
+  #isHeld = false;
+  #phase: "new" | "connecting" | "open" | "closed" = "new";
+  #terms: Terms = strangersTerms(4);
+  #request: ConnectRequest | null = null;
+  #origin: Origin | null = null;
+  /** Its connect record is written: its end will be as well. */
+  #isOnRecord = false;
+  #conversation: Conversation | null = null;
+  #aliases: TopicAliases | null = null;
+  #keepAlive = 0;
+  #paused = false;
+  /**
+   * The end of what came in one read. Nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0], while the connection
+   * is held, or once this turn's time for reading is over.
+   */
+  #unread: Buffer | null = null;
+  /** Why the wire has ended while something was still to be read. */
+  #gone: EndReason | null = null;
+  #keepAliveMs = connectTimeoutMs;
+  /** Monotonic: a clock that is set must not end a connection. */
+  #heardAt: number;
+
+  constructor(context: MqttContext, wire: Wire, visitor: Visitor, certificate: ClientCertificate | null) {
+    this.#context = context;
+    this.#wire = wire;
+    this.certificate = certificate;
+    this.#ip = visitor.address;
+    this.#visitor = visitor;
+    this.#outbox = createOutbox(wire);
+    this.#heardAt = context.monotonic();
+    wire.on("data", (chunk: Buffer) => this.#read(chunk));
+    wire.on("drain", () => this.#drained());
+    wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
+    wire.on("close", () => this.#wireGone("lost"));
+    visitor.converses(this);
+  }
+
+  get clientID(): string {
+    return this.#request?.clientID ?? "";
+  }
+
+  get username(): string {
+    return this.#request?.username ?? "";
+  }
+
+  get token(): string {
+    return this.#request?.token ?? "";
+  }
+
+  get terms(): Terms {
+    return this.#terms;
+  }
+
+  get entry(): DeviceEntry {
+    return this.origin.device;
+  }
+
+  get state(): SessionState | null {
+    return this.#conversation?.state ?? null;
+  }
+
+  get payer(): number | string {
+    return this.#origin?.device.device.tenant ?? addressBlock(this.#ip);
+  }
+
+  get takesNoMore(): boolean {
+    return (
+      this.#isHeld ||
+      this.#context.turns.isOver ||
+      this.#phase === "closed" ||
+      this.#conversation?.handingOver.isHandingOver === true
+    );
+  }
+
+  get isPaused(): boolean {
+    return this.#paused && this.#phase !== "closed";
+  }
+
+  get isClosed(): boolean {
+    return this.#phase === "closed";
+  }
+
+  get isKnown(): boolean {
+    return this.#phase === "connecting" || this.#phase === "open";
+  }
+
+  /** Who it is. @throws Error before CONNECT has been accepted */
+  get origin(): Origin {
+    if (this.#origin === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
+    return this.#origin;
+  }
+
+  /** Ends the connection from our side; the client is told why where its version has words for it. */
+  end(reason: EndReason, detail?: string): void {
+    if (this.#phase === "closed") return;
+    this.#say(reason, detail ?? endings[reason].text);
+    this.#shut(reason);
+  }
+
+  /** Why it ends: in CONNACK before it has been accepted, in DISCONNECT, which only MQTT 5 knows, after it. */
+  #say(reason: EndReason, text: string): void {
+    if (this.#phase === "connecting") this.#push(refused(this.#terms, reason, text));
+    else if (this.#phase === "open") this.#push(farewell(this.#terms, reason, text));
+  }
+
+  #shut(reason: EndReason): void {
+    this.#outbox.flush();
+    this.#close(reason);
+    this.#wire.end();
+    // A peer that never closes its half, or whose end we do not read, is cut off.
+    const cutOff = setTimeout(() => this.#wire.destroy(), closeTimeoutMs).unref();
+    this.#wire.once("close", () => clearTimeout(cutOff));
+  }
+
+  /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
+  leave(): void {
+    this.#shut("disconnect");
+  }
+
+  flush(): void {
+    this.#outbox.flush();
+  }
+
+  markDirty(): void {
+    this.#context.markDirty(this);
+  }
+
+  /** Reads on when its own window, the journal and what the peer has not taken have room again. */
+  resumeIfRoom(): void {
+    if (!this.#paused || this.#phase === "closed" || this.#hasMore || this.#isFull(0.5)) return;
+    this.#paused = false;
+    this.#wire.resume();
+  }
+
+  /** Called every second: ends a connection whose certificate has run out, or that is silent [MQTT-3.1.2-24]. */
+  checkSilence(wall: number, monotonic: number): void {
+    if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, wall)) {
+      this.end("thrown_out");
+    } else if (this.#isHeld || (this.#paused && (this.#isBusy(0.5) || this.#waitsForTurn))) {
+      // It is not heard because we do not read. A peer that does not read either is silent.
+      this.#heardAt = monotonic;
+    } else if (this.#keepAliveMs > 0 && monotonic - this.#heardAt > this.#keepAliveMs) {
+      this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
+    }
+  }
+
+  get frameBytesMax(): number {
+    return this.#phase === "new" ? connectBytesMax : this.#context.packetBytesMax;
+  }
+
+  get strictLengths(): boolean {
+    return this.#terms.version === 5;
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#phase === "closed") return;
+    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
+    this.#guard(() => this.#cut(chunk));
+    this.#goOn();
+  }
+
+  #cut(bytes: Buffer): void {
+    const read = this.#framer.read(bytes, this);
+    if (read < bytes.length && this.#phase !== "closed") this.#unread = bytes.subarray(read);
+  }
+
+  /** Hands over what is retained, then reads on, as far as this turn goes. */
+  proceed(): void {
+    if (this.#phase === "closed" || this.#isHeld) return;
+    this.#guard(() => {
+      if (this.#gone !== null) this.#conversation?.handingOver.giveUpHandingOver();
+      this.#conversation?.handingOver.handOverSome(() => this.#isOver(1));
+      const bytes = this.#unread;
+      if (bytes === null || this.takesNoMore) return;
+      this.#unread = null;
+      if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
+      this.#cut(bytes);
+    });
+    this.#goOn();
+  }
+
+  #isOver(units: number): boolean {
+    const { turns } = this.#context;
+    turns.spend(units);
+    return turns.isOver;
+  }
+
+  /** Sends what has come of it, and sees when there is more to do. */
+  #goOn(): void {
+    this.#outbox.flush();
+    if (this.#phase === "closed") return;
+    if (this.#isHeld) return this.#pause();
+    if (this.#hasMore) {
+      this.#pause();
+      // One that has enough to read goes on when it has read it.
+      if (this.#conversation?.handingOver.isPaced !== true) this.#context.turns.later(this);
+    } else if (this.#gone !== null) this.#close(this.#gone);
+    else if (this.#isFull(1)) this.#pause();
+    else this.resumeIfRoom();
+  }
+
+  get #hasMore(): boolean {
+    return this.#unread !== null || this.#conversation?.handingOver.isHandingOver === true;
+  }
+
+  /** It has said more than we have come to; what it has not read itself is no excuse. */
+  get #waitsForTurn(): boolean {
+    const isKnown = this.#phase !== "new";
+    return isKnown && this.#unread !== null && this.#conversation?.handingOver.isHandingOver !== true;
+  }
+
+  handOver(): void {
+    this.#pause();
+    this.#context.turns.later(this);
+  }
+
+  /** The peer has taken all that it was sent. */
+  #drained(): void {
+    // Nothing is read meanwhile: that it takes what it is handed says that it is there.
+    if (this.#conversation?.handingOver.isHandingOver === true) this.#heardAt = this.#context.monotonic();
+    if (this.#hasMore) this.#context.turns.later(this);
+    else this.resumeIfRoom();
+  }
+
+  /** Ends the connection where the client has broken the rules, or where we cannot go on with what it says. */
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      if (error instanceof Violation) return this.end(error.reason, error.message);
+      this.#context.onFault(asError(error));
+      this.end("fault");
+    }
+  }
+
+  begin(firstByte: number): void {
+    if (this.#phase !== "new" || firstByte >> 4 === packetTypes.connect) return;
+    throw protocolError("the first packet is not CONNECT");
+  }
+
+  frame(firstByte: number, bytes: Buffer, start: number, end: number): void {
+    const reader = new Reader(bytes, start, end);
+    this.#context.turns.spend(1 + ((end - start) >> 8));
+    if (this.#phase === "new") return this.#connect(firstByte & 15, reader);
+    const packet = decodePacket(firstByte, reader, this.#terms.version);
+    this.#take(packet.cmd === "publish" && packet.alias > 0 ? this.#withTopic(packet) : packet);
+  }
+
+  #withTopic(packet: PublishPacket): PublishPacket {
+    this.#aliases ??= createTopicAliases(this.#context.topics.bytesMax);
+    return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
+  }
+
+  /** Not to be read: we are behind, or the peer does not take what it is answered. */
+  #isFull(share: number): boolean {
+    return this.#isBusy(share) || this.#outbox.waitingBytes > waitingBytesMax * share;
+  }
+
+  #isBusy(share: number): boolean {
+    if (this.#isHeld) return true;
+    // A stranger waits for nothing of ours: it has its ten seconds also while nothing can be taken.
+    if (this.#phase === "new") return false;
+    return this.#conversation?.isFull(share) === true || this.#context.accept.full;
+  }
+
+  #pause(): void {
+    if (this.#paused || this.#phase === "closed") return;
+    this.#paused = true;
+    this.#wire.pause();
+    // One that is held reads on when it is no longer.
+    if (!this.#isHeld) this.#context.markPaused(this);
+  }
+
+  #take(packet: ClientPacket): void {
+    if (this.#phase === "open") this.#conversation?.handle(packet);
+  }
+
+  /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
+  holdBack(action: () => Promise<void>, first?: ClientPacket): void {
+    this.#isHeld = true;
+    this.#pause();
+    action()
+      .catch(() => this.end("unavailable"))
+      .finally(() => {
+        this.#isHeld = false;
+        if (first !== undefined) this.#guard(() => this.#take(first));
+        this.#reachedAgain();
+      });
+  }
+
+  #reachedAgain(): void {
+    if (this.#isHeld) return this.#outbox.flush();
+    this.proceed();
+    if (this.isPaused && !this.#isHeld) this.#context.markPaused(this);
+  }
+
+  /** What the client said before it went and is yet to be read is still heard, a DISCONNECT above all. */
+  #wireGone(reason: EndReason): void {
+    this.#conversation?.handingOver.giveUpHandingOver();
+    if (!this.#isHeld && this.#unread === null) return this.#close(reason);
+    this.#gone ??= reason;
+    if (!this.#isHeld) this.#context.turns.later(this);
+  }
+
+  #connect(flags: number, reader: Reader): void {
+    const { version, served } = readProtocol(reader);
+    this.#terms = strangersTerms(version);
+    this.#phase = "connecting";
+    if (!served) return this.end("version");
+    checkFlags(packetTypes.connect, flags, version);
+    const request = readConnect(reader, version);
+    if (request.will !== null && !isWithin(request.will.topic, this.#context.topics)) {
+      throw new Violation("topic_name", "the will's topic is too long");
+    }
+    this.#request = request;
+    this.#terms = request;
+    this.holdBack(() => this.#enter(request));
+  }
+
+  async #enter(request: ConnectRequest): Promise<void> {
+    const { accept, authenticate, denials } = this.#context;
+    if (accept.full) return this.end("unavailable");
+    const found = await authenticate(request.username, request.token, this.certificate, this.#ip);
+    if (this.#phase !== "connecting") return;
+    if ("denial" in found) {
+      const { device, denial } = found;
+      if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
+      return this.end(denial);
+    }
+    // What the feed brought since the answer was given has found no session to throw out.
+    if (!isEntitled(found, this)) return this.end("credentials");
+    return this.#open(found, request);
+  }
+
+  /** CONNACK waits for the disk: then the session is what the journal says it is. */
+  #open(device: DeviceEntry, request: ConnectRequest): Promise<void> {
+    const { sessions, records, keepAliveMax, hold, limits } = this.#context;
+    const ids = { device, session: sessionOf(request.clientID), ip: this.#ip };
+    const keepAlive = agreedKeepAlive(request, keepAliveMax);
+    const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
+    this.#keepAlive = keepAlive;
+    this.#origin = { ...ids, connection: 0 };
+    // The session that this one takes over ends before this one is on record.
+    const refusal = this.#refusalOf(request, sessions, limits);
+    if (refusal !== null) {
+      this.#origin = null;
+      this.end(refusal);
+      return Promise.resolve();
+    }
+    this.#visitor.prove(device.device.tenant);
+    hold(device.id);
+    this.#isOnRecord = true;
+    const { clientID, cleanStart, will } = request;
+    return new Promise((resolve) => {
+      const asked = { clientID, cleanStart, sessionExpiry, keepAlive, will };
+      const connection = records.connect(ids, asked, (state, present) => {
+        if (!this.isClosed) this.#begin(request, state, present);
+        resolve();
+      });
+      this.#origin = { ...ids, connection };
+    });
+  }
+
+  /** Counts it among the device's connections, or says why there is no place for it. */
+  #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
+    const { tenant } = this.entry.device;
+    if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
+    if (!sessions.open(this)) return "sessions";
+    if (limits?.enter(this.entry) !== false) return null;
+    sessions.close(this);
+    return "connections";
+  }
+
+  #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
+    const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = this.#context;
+    const conversation = new Conversation(this.#context, this, this.#outbox, request, state);
+    this.#conversation = conversation;
+    this.#keepAliveMs = this.#keepAlive * 1500;
+    this.#heardAt = monotonic();
+    presence.connected(this.entry.id, this.#ip, this.#keepAlive, now());
+    meter.connections++;
+    this.#phase = "open";
+    const granted = { keepAlive: this.#keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
+    const connack = accepted(request, granted);
+    // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
+    if (connack === null) return this.#shut("oversize");
+    this.#outbox.push(connack);
+    // What waits goes first: a subscription may bring retained messages at once.
+    conversation.resume();
+    this.subscribeByPlatform(platformSubscriptions(this.entry));
+  }
+
+  #push(bytes: Buffer | null): void {
+    if (bytes !== null) this.#outbox.push(bytes);
+  }
+
+  #close(reason: EndReason): void {
+    if (this.#phase === "closed") return;
+    const wasOpen = this.#phase === "open";
+    this.#phase = "closed";
+    count(this.#context.meter.ended, reason);
+    if (this.#isOnRecord) this.#leaveRecord(reason);
+    if (wasOpen) {
+      this.#context.presence.disconnected(this.entry.id);
+      this.#context.meter.connections--;
+    }
+    this.#context.onClosed(this);
+  }
+
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
+    this.#conversation?.subscribeByPlatform(wanted);
+  }
+
+  #leaveRecord(reason: EndReason): void {
+    const { sessions, records, release, limits } = this.#context;
+    const goodbye = this.#conversation?.goodbye ?? { orderly: false, sessionExpiry: null };
+    records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
+    limits?.leave(this.entry);
+    sessions.close(this);
+    this.#conversation?.close();
+    release(this.origin.device.id);
+  }
+}

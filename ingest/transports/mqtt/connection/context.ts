@@ -1,0 +1,53 @@
+import type { ClientCertificate, Denied } from "../../../access/credentials.js";
+import type { Denials } from "../../../access/denials.js";
+import type { Limits } from "../../../access/limits.js";
+import type { DeviceEntry } from "../../../directory/entries.js";
+import type { EndReason } from "../../../meter.js";
+import type { PlatformSubscription } from "../../../platform-subscriptions.js";
+import type { Presence } from "../../../presence.js";
+import type { Sessions } from "../../../sessions/connections.js";
+import type { InboundContext } from "./inbound.js";
+import type { Reading, ReadingTurns } from "./reading.js";
+
+/** A connection as the endpoint keeps it. */
+export interface Attended extends Reading {
+  readonly isPaused: boolean;
+  flush(): void;
+  /** Reads on where there is room again. */
+  resumeIfRoom(): void;
+  /** Both in milliseconds: since 1970, and of the clock that is never set. */
+  checkSilence(wall: number, monotonic: number): void;
+  end(reason: EndReason): void;
+}
+
+/** What every connection of the endpoint shares. */
+export interface MqttContext extends InboundContext {
+  readonly sessions: Sessions;
+  readonly presence: Presence;
+  readonly denials: Denials;
+  /** Null: nothing is limited. */
+  readonly limits: Limits | null;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  /** Our Maximum Packet Size. */
+  readonly packetBytesMax: number;
+  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Null: its own stands. */
+  readonly keepAliveMax: number | null;
+  authenticate(
+    username: string | undefined,
+    token: string | undefined,
+    certificate: ClientCertificate | null,
+    address: string,
+  ): Promise<DeviceEntry | Denied>;
+  platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
+  hold(device: number): void;
+  release(device: number): void;
+  /** The connection has bytes to flush at the end of the commit. */
+  markDirty(connection: Attended): void;
+  /** The connection has stopped reading until the journal has room. */
+  markPaused(connection: Attended): void;
+  onClosed(connection: Attended): void;
+  readonly turns: ReadingTurns;
+  /** A fault of ours, which one connection or one message has paid for. */
+  readonly onFault: (error: Error) => void;
+}

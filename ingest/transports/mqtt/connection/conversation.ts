@@ -1,0 +1,310 @@
+import { setTimeout } from "node:timers/promises";
+import { nextTurn } from "../../../../store/lib/turns.js";
+import type { Origin } from "../../../accept.js";
+import type { Limiter } from "../../../access/limits.js";
+import { mayReceive, maySubscribe } from "../../../access/policies.js";
+import { endsWithConnection, type Subscription } from "../../../message.js";
+import { count, type EndReason } from "../../../meter.js";
+import type { PlatformSubscription } from "../../../platform-subscriptions.js";
+import { sessionExpiryMax } from "../../../sessions/bounds.js";
+import type { Filters, Goodbye } from "../../../sessions/records.js";
+import type { SessionState } from "../../../sessions/state.js";
+import { emptySet, ownSet } from "../../../shared-empty.js";
+import { lightWorkMax, workMax } from "../../../work-budget.js";
+import * as answers from "../codec/answers.js";
+import type {
+  AckPacket,
+  ClientPacket,
+  ConnectRequest,
+  DisconnectPacket,
+  PublishPacket,
+  SubscribePacket,
+  UnsubscribePacket,
+} from "../codec/packets.js";
+import { createPublishEncoder } from "../codec/publish-packet.js";
+import { protocolError } from "../codec/reader.js";
+import { code, failure } from "../codec/reasons.js";
+import type { MqttContext } from "./context.js";
+import { createDeliveries, type Deliveries } from "./deliveries.js";
+import { Inbound, type InboundOwner } from "./inbound.js";
+import type { Outbox } from "./outbox.js";
+import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
+
+/** The connection that a conversation goes over. */
+export interface ConversationOwner extends Omit<InboundOwner, "state"> {
+  readonly origin: Origin;
+  /** Retained messages wait: nothing is read until they are handed over. */
+  handOver(): void;
+  end(reason: EndReason, detail?: string): void;
+  /** The client has said DISCONNECT. */
+  leave(): void;
+}
+
+const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
+const pingresp = Buffer.from([0xd0, 0]);
+
+/** What follows CONNACK: each packet of the client, and what its session has for it. */
+export class Conversation {
+  readonly #context: MqttContext;
+  readonly #owner: ConversationOwner;
+  readonly #outbox: Outbox;
+  readonly #request: ConnectRequest;
+  readonly #state: SessionState;
+  readonly #inbound: Inbound;
+  readonly #deliveries: Deliveries;
+  /** Null: nothing is limited. */
+  readonly #limiter: Limiter | null;
+  /** The message that is held back, or has waited for its limit. */
+  #charged: ClientPacket | null = null;
+  /** Filters on their way to the disk. */
+  #granting: ReadonlySet<string> = emptySet;
+  /** What the platform wants of the session and waits for its turn. */
+  #wanted: readonly PlatformSubscription[] | null = null;
+  /** What DISCONNECT said; until then nothing. */
+  #goodbye: Omit<Goodbye, "reason"> = noGoodbye;
+
+  constructor(
+    context: MqttContext,
+    owner: ConversationOwner,
+    outbox: Outbox,
+    request: ConnectRequest,
+    state: SessionState,
+  ) {
+    const { meter, now, records } = context;
+    this.#context = context;
+    this.#owner = owner;
+    this.#outbox = outbox;
+    this.#request = request;
+    this.#state = state;
+    this.#inbound = new Inbound(context, outbox, owner, state);
+    this.#deliveries = createDeliveries(state, {
+      ...{ outbox, meter, now, encoder: createPublishEncoder(request) },
+      records: {
+        delivered: (messageID, acknowledged) =>
+          records.delivered(owner.origin, state, messageID, acknowledged),
+        received: (messageID, done) => records.received(owner.origin, state, messageID, done),
+      },
+      mayReceive: (topic) => mayReceive(owner.origin.device, topic),
+      isClosed: () => owner.isClosed,
+      markDirty: () => owner.markDirty(),
+      onFault: context.onFault,
+      onHandOver: () => owner.handOver(),
+    });
+    state.link = this.#deliveries;
+    this.#limiter = context.limits?.limiter(owner.origin.device) ?? null;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get goodbye(): Omit<Goodbye, "reason"> {
+    return this.#goodbye;
+  }
+
+  /** Sends what the session still holds; CONNACK has gone before. */
+  resume(): void {
+    this.#deliveries.resume();
+  }
+
+  /** Brings the session up to what the platform subscribes it to; where that brings much with it, in its tenant's turn. */
+  subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
+    const waits = this.#wanted !== null;
+    if (!waits && this.#platformCost(wanted) <= lightWorkMax)
+      return this.#subscribeByPlatform(wanted, () => undefined);
+    this.#wanted = wanted;
+    if (!waits) void this.#subscribeInTurn();
+  }
+
+  /** What is wanted by then, which may be newer. */
+  async #subscribeInTurn(): Promise<void> {
+    const { work } = this.#context;
+    const { tenant } = this.#state;
+    const cost = this.#platformCost(this.#wanted ?? []);
+    await work.room(tenant, cost);
+    const wanted = this.#wanted ?? [];
+    this.#wanted = null;
+    if (this.#owner.isClosed) return work.give(tenant, cost);
+    try {
+      this.#subscribeByPlatform(wanted, () => work.give(tenant, cost));
+    } catch {
+      // The journal takes nothing: the connection cannot be what the platform wants it to be.
+      work.give(tenant, cost);
+      this.#owner.end("unavailable");
+    }
+  }
+
+  #platformCost(wanted: readonly PlatformSubscription[]): number {
+    const { spaces } = this.#context;
+    return spaces.platformCost(this.#state, wanted);
+  }
+
+  #subscribeByPlatform(wanted: readonly PlatformSubscription[], done: () => void): void {
+    this.#context.records.subscribeByPlatform(this.#owner.origin, this.#state, wanted, done);
+  }
+
+  /** The connection has ended. */
+  close(): void {
+    if (this.#state.link === this.#deliveries) this.#state.link = null;
+    this.#inbound.giveWork();
+  }
+
+  isFull(share: number): boolean {
+    return this.#inbound.isFull(share);
+  }
+
+  /** What is retained and on its way to a client that has yet to read it. */
+  get handingOver(): Pick<Deliveries, "isHandingOver" | "isPaced" | "handOverSome" | "giveUpHandingOver"> {
+    return this.#deliveries;
+  }
+
+  handle(packet: ClientPacket): void {
+    switch (packet.cmd) {
+      case "publish":
+        return this.#publish(packet);
+      case "puback":
+      case "pubcomp":
+        return this.#deliveries.acknowledged(packet.messageID, packet.code);
+      case "pubrec":
+        return this.#received(packet);
+      case "pubrel":
+        return this.#inbound.release(packet.messageID);
+      case "subscribe":
+        return this.#subscribe(packet);
+      case "unsubscribe":
+        return this.#unsubscribe(packet);
+      case "pingreq":
+        return this.#outbox.push(pingresp);
+      case "disconnect":
+        return this.#disconnect(packet);
+    }
+  }
+
+  #publish(packet: PublishPacket): void {
+    const limiter = this.#limiter;
+    if (limiter !== null && !this.#isWithin(limiter, packet)) return;
+    // One that is held back comes again, and has paid.
+    if (!this.#inbound.publish(packet) && limiter !== null) this.#charged = packet;
+  }
+
+  /** Slows down what is over its limit, and ends the connection where that is not enough. */
+  #isWithin(limiter: Limiter, packet: PublishPacket): boolean {
+    const isCharged = this.#charged === packet;
+    this.#charged = null;
+    if (isCharged) return true;
+    const waitMs = limiter.take(packet.topic.length + packet.payload.length);
+    if (waitMs === 0) return true;
+    if (waitMs === null) this.#owner.end("rate");
+    else {
+      this.#charged = packet;
+      this.#context.meter.slowedDown++;
+      this.#owner.holdBack(() => setTimeout(waitMs, undefined, { ref: false }), packet);
+    }
+    return false;
+  }
+
+  /** An answer that the client cannot take ends the connection. */
+  #answer(bytes: Buffer | null): void {
+    if (bytes === null) this.#owner.end("oversize", "the answer is larger than the client allows");
+    else this.#outbox.push(bytes);
+  }
+
+  #received({ messageID, code: reasonCode }: AckPacket): void {
+    if (this.#deliveries.received(messageID, reasonCode)) return;
+    if (this.#request.version < 5 || reasonCode >= failure) return;
+    const text = "no message with this packet id is in flight";
+    this.#answer(answers.negativeAck(this.#request, "pubrel", messageID, code.packetIDNotFound, text));
+  }
+
+  /** SUBACK once the subscriptions are on disk, before what they bring. */
+  #subscribe(packet: SubscribePacket): void {
+    const { device } = this.#owner.origin;
+    const refuses = (filter: string): boolean => {
+      if (maySubscribe(device, filter)) return false;
+      count(this.#context.meter.policyRefused, "subscribe");
+      return true;
+    };
+    const { tenant, ownBytes } = this.#state;
+    const { spaces, topics } = this.#context;
+    const hasRoom = (bytes: number) => spaces.held.mayGrow(tenant, ownBytes, bytes);
+    const { codes, granted } = judge(this.#state, packet, { refuses, hasRoom, topics }, this.#granting);
+    const granting = ownSet(this.#granting);
+    for (const [filter] of granted) granting.add(filter);
+    this.#granting = granting;
+    this.#keep(granted, () => {
+      for (const [filter] of granted) granting.delete(filter);
+      if (this.#owner.isClosed) return;
+      this.#answer(answers.suback(this.#request, packet.messageID, codes, refusal(codes)));
+      for (const [filter, subscription] of granted) if (filter === "$time") this.#tellTime(subscription);
+      this.#owner.markDirty();
+    });
+  }
+
+  /** What brings much with it is kept bit by bit, and what follows on the connection waits for it. */
+  #keep(granted: Filters, done: () => void): void {
+    const { spaces, records } = this.#context;
+    const { origin } = this.#owner;
+    const queued = granted.filter(([, { qos, retainHandling }]) => qos > 0 && retainHandling < 2).length;
+    if (spaces.subscribeCost(origin.device.id, queued) <= lightWorkMax) {
+      return records.subscribe(origin, this.#state, granted, done);
+    }
+    this.#owner.holdBack(() => this.#keepInPortions(granted, done));
+  }
+
+  async #keepInPortions(granted: Filters, done: () => void): Promise<void> {
+    const { spaces, records, work } = this.#context;
+    const { origin } = this.#owner;
+    for (let at = 0; at < granted.length && !this.#owner.isClosed; ) {
+      const each = Math.max(1, spaces.subscribeCost(origin.device.id, 1));
+      const portion = granted.slice(at, at + Math.max(1, Math.floor(workMax / 4 / each)));
+      const cost = each * portion.length;
+      await work.room(this.#state.tenant, cost);
+      at += portion.length;
+      const told = at === granted.length ? done : () => undefined;
+      try {
+        await new Promise<void>((resolve) => {
+          records.subscribe(origin, this.#state, portion, () => {
+            told();
+            resolve();
+          });
+        });
+        // A session that ends with its connection waits for no commit.
+        await nextTurn();
+      } finally {
+        work.give(this.#state.tenant, cost);
+      }
+    }
+  }
+
+  #tellTime({ identifier }: Subscription): void {
+    const now = this.#context.now();
+    this.#deliveries.deliver({
+      ...{ topic: "$time", payload: clock(now), qos: 0, retain: false, properties: null },
+      ...{ identifiers: identifier === null ? [] : [identifier], at: now * 1000 },
+    });
+  }
+
+  #unsubscribe({ messageID, filters }: UnsubscribePacket): void {
+    const { origin } = this.#owner;
+    const codes = unsubscribeCodes(this.#state, origin.device.device.deviceID, filters, this.#granting);
+    this.#context.records.unsubscribe(origin, this.#state, [...new Set(filters)], () => {
+      if (this.#owner.isClosed) return;
+      this.#answer(answers.unsuback(this.#request, messageID, codes));
+      this.#owner.markDirty();
+    });
+  }
+
+  #disconnect({ code: reasonCode, sessionExpiry }: DisconnectPacket): void {
+    if (sessionExpiry !== null && sessionExpiry > 0 && this.#state.expiry === endsWithConnection) {
+      throw protocolError("a session that ends with its connection cannot be kept after all");
+    }
+    const expiry = sessionExpiry === null ? null : Math.min(sessionExpiry, sessionExpiryMax);
+    this.#goodbye = { orderly: reasonCode === code.success, sessionExpiry: expiry };
+    this.#owner.leave();
+  }
+}
+
+/** The clock as topic `$time` serves it: milliseconds since 1970. */
+function clock(now: number): Buffer {
+  return Buffer.from(JSON.stringify({ time: now }));
+}

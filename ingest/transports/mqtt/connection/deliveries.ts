@@ -1,0 +1,265 @@
+import { asError } from "../../../../store/lib/errors.js";
+import { nextTurn } from "../../../../store/lib/turns.js";
+import { count, type Meter } from "../../../meter.js";
+import {
+  isExpired,
+  type Link,
+  type Message,
+  type Outgoing,
+  type SessionState,
+} from "../../../sessions/state.js";
+import { emptySet, ownSet } from "../../../shared-empty.js";
+import type { PublishEncoder } from "../codec/publish-packet.js";
+import { failure } from "../codec/reasons.js";
+import type { Outbox } from "./outbox.js";
+
+/** Messages to one connection: the in-flight window over what its session has to deliver. */
+export interface Deliveries extends Link {
+  /** Sends what the session still holds, in order [MQTT-4.4.0-1], [MQTT-4.6.0-1]. */
+  resume(): void;
+  /** PUBACK and PUBCOMP end a delivery. Unknown ids are ignored. */
+  acknowledged(messageID: number, code: number): void;
+  /** PUBREC moves it on; false for an id that is not in flight. */
+  received(messageID: number, code: number): boolean;
+  /** Whether retained messages wait for the client to read. */
+  readonly isHandingOver: boolean;
+  /** Whether they wait for it now: it has enough to read. */
+  readonly isPaced: boolean;
+  /** Writes some of them, until `isOver` or the client has enough to read. */
+  handOverSome(isOver: () => boolean): void;
+  /** The client is gone. */
+  giveUpHandingOver(): void;
+}
+
+/** What becomes of a delivery, on record. */
+export interface DeliveryRecords {
+  /** The message needs no more: acknowledged, or given up. */
+  delivered(messageID: number, acknowledged: boolean): void;
+  received(messageID: number, done: () => void): void;
+}
+
+export interface DeliveryOptions {
+  readonly outbox: Outbox;
+  readonly encoder: PublishEncoder;
+  readonly meter: Meter;
+  readonly records: DeliveryRecords;
+  /** Whether the device's policies let it read the topic now. */
+  readonly mayReceive: (topic: string) => boolean;
+  readonly isClosed: () => boolean;
+  readonly markDirty: () => void;
+  /** Retained messages wait. */
+  readonly onHandOver: () => void;
+  /** A message that cannot be written as a packet: it alone is given up. */
+  readonly onFault: (error: Error) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** QoS 1 and 2 messages that a client gets at once, unless it wants fewer. */
+export const inFlightMax = 100;
+/** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
+export const waitingBytesMax = 1024 * 1024;
+
+/** Messages looked at in one turn: thousands may have expired, or be more than the client takes. */
+const stepsPerTurn = 500;
+
+/** Retained messages go no further while the client has so much to read. */
+const pacedBytesMax = 64 * 1024;
+
+const pubrelFirstByte = 0x62;
+
+export function createDeliveries(
+  state: Pick<SessionState, "outgoing">,
+  options: DeliveryOptions,
+): Deliveries {
+  return new WindowedDeliveries(state, options);
+}
+
+/** A class, because ten thousand of them share one set of methods. */
+class WindowedDeliveries implements Deliveries {
+  readonly #state: Pick<SessionState, "outgoing">;
+  readonly #options: DeliveryOptions;
+  /** Sent on this connection and not settled. */
+  #inFlight: ReadonlySet<number> = emptySet;
+  /** Packet ids behind the window, those from `#next` on; null: none. */
+  #waiting: number[] | null = null;
+  #next = 0;
+  /** Retained messages of one subscription after the other; null: none. */
+  #retained: Iterator<Message | null>[] | null = null;
+
+  constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
+    this.#state = state;
+    this.#options = options;
+  }
+
+  get waitingBytes(): number {
+    return this.#options.outbox.waitingBytes;
+  }
+
+  deliver(message: Message): boolean {
+    const { outbox, meter, markDirty } = this.#options;
+    if (outbox.waitingBytes > waitingBytesMax) {
+      count(meter.dropped, "slow_reader");
+      return false;
+    }
+    const isWritten = this.#write(message, 0, false);
+    if (isWritten) markDirty();
+    return isWritten;
+  }
+
+  get isHandingOver(): boolean {
+    return this.#retained !== null;
+  }
+
+  get isPaced(): boolean {
+    return this.#retained !== null && this.#options.outbox.waitingBytes > pacedBytesMax;
+  }
+
+  handOver(messages: Iterator<Message | null>): void {
+    const isFirst = this.#retained === null;
+    this.#retained ??= [];
+    this.#retained.push(messages);
+    if (isFirst) this.#options.onHandOver();
+  }
+
+  handOverSome(isOver: () => boolean): void {
+    const retained = this.#retained;
+    if (retained === null) return;
+    let ended = 0;
+    while (ended < retained.length && !this.isPaced && !isOver()) {
+      const next = retained[ended]?.next();
+      if (next?.done !== false) ended++;
+      else if (next.value !== null) this.#write(next.value, 0, false);
+    }
+    this.#retained = ended === retained.length ? null : retained.slice(ended);
+  }
+
+  giveUpHandingOver(): void {
+    this.#retained = null;
+  }
+
+  send(message: Outgoing): void {
+    if (this.#waiting === null && this.#hasRoom()) this.#sendOn(message);
+    else {
+      this.#waiting ??= [];
+      this.#waiting.push(message.messageID);
+    }
+  }
+
+  resume(): void {
+    if (this.#state.outgoing.size === 0) return;
+    this.#waiting = [...this.#state.outgoing.keys()];
+    this.#next = 0;
+    this.#fill();
+  }
+
+  acknowledged(messageID: number, code: number): void {
+    if (!ownSet(this.#inFlight).delete(messageID)) return;
+    this.#options.records.delivered(messageID, code < failure);
+    this.#fill();
+  }
+
+  received(messageID: number, code: number): boolean {
+    const { outbox, records, isClosed, markDirty } = this.#options;
+    if (!this.#inFlight.has(messageID)) return false;
+    // The client does not want it [MQTT-4.3.3-4].
+    if (code >= failure) this.acknowledged(messageID, code);
+    // Once the client may forget the id, the message must never go again: that has to be on disk first.
+    else {
+      records.received(messageID, () => {
+        if (isClosed()) return;
+        outbox.acknowledge(pubrelFirstByte, messageID);
+        markDirty();
+      });
+    }
+    return true;
+  }
+
+  #hasRoom(): boolean {
+    return this.#inFlight.size < Math.min(inFlightMax, this.#options.encoder.receiveMaximum);
+  }
+
+  /** False where it goes no further: forbidden, expired, larger than what the client takes, or not to be encoded. */
+  #write(message: Message, messageID: number, dup: boolean): boolean {
+    const { outbox, encoder, meter, mayReceive, onFault, now } = this.#options;
+    if (!mayReceive(message.topic)) {
+      count(meter.policyRefused, "receive");
+      return false;
+    }
+    const nowMicros = now() * 1000;
+    if (isExpired(message, nowMicros)) {
+      count(meter.dropped, "expired");
+      return false;
+    }
+    const { topic, payload, qos, retain, identifiers } = message;
+    const properties = withTimeLeft(message, nowMicros);
+    let bytes: Buffer | null;
+    try {
+      bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
+    } catch (error) {
+      count(meter.dropped, "encoding");
+      onFault(asError(error));
+      return false;
+    }
+    if (bytes === null) count(meter.dropped, "packet_size");
+    else outbox.push(bytes);
+    return bytes !== null;
+  }
+
+  #sendOn(message: Outgoing): void {
+    const { outbox, records, markDirty } = this.#options;
+    const { messageID } = message;
+    if (message.received) {
+      this.#isInFlight(messageID);
+      outbox.acknowledge(pubrelFirstByte, messageID);
+    } else if (this.#write(message, messageID, message.sent)) {
+      this.#isInFlight(messageID);
+      message.sent = true;
+    } else {
+      // Whoever waits for its end need not wait for the record.
+      const { settled } = message;
+      message.settled = undefined;
+      settled?.(false);
+      records.delivered(messageID, false);
+    }
+    markDirty();
+  }
+
+  #isInFlight(messageID: number): void {
+    this.#inFlight = ownSet(this.#inFlight).add(messageID);
+  }
+
+  #fillLater(): void {
+    void nextTurn().then(() => {
+      if (!this.#options.isClosed()) this.#fill();
+    });
+  }
+
+  #fill(): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    for (let steps = 1; this.#next < waiting.length && this.#hasRoom(); steps++) {
+      if (steps > stepsPerTurn) return this.#fillLater();
+      const message = this.#state.outgoing.get(waiting[this.#next++] as number);
+      if (message !== undefined) this.#sendOn(message);
+    }
+    if (this.#next === waiting.length) {
+      this.#waiting = null;
+      this.#next = 0;
+    } else if (this.#next > waiting.length / 2) {
+      // Not with each acknowledgement: thousands may wait.
+      this.#waiting = waiting.slice(this.#next);
+      this.#next = 0;
+    }
+  }
+}
+
+/**
+ * Its expiry less the time that it has waited [MQTT-3.3.2-6]; where the clock was set back meanwhile, what the
+ * publisher gave: never more, which four bytes might not hold.
+ */
+function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
+  const seconds = properties?.messageExpiryInterval;
+  if (seconds === undefined) return properties;
+  return { ...properties, messageExpiryInterval: Math.ceil(seconds - Math.max(0, nowMicros - at) / 1e6) };
+}

@@ -1,0 +1,65 @@
+import type { EndReason } from "../../../meter.js";
+import { type ConnackProperties, connack, connackBelow5, disconnect } from "../codec/answers.js";
+import type { ConnectRequest, Terms, Version } from "../codec/packets.js";
+import { code, endings } from "../codec/reasons.js";
+import { topicAliasMaximum } from "../codec/topic-aliases.js";
+import { receiveMaximum } from "./inbound.js";
+
+/** Before the client has said anything of itself. */
+export function strangersTerms(version: Version): Terms {
+  const unbounded = Number.POSITIVE_INFINITY;
+  return {
+    version,
+    receiveMaximum: 0,
+    packetBytesMax: unbounded,
+    topicAliasMax: 0,
+    problemInformation: true,
+  };
+}
+
+/** Seconds; below MQTT 5 there is no way to tell the client of another one than its own. */
+export function agreedKeepAlive({ version, keepAlive }: ConnectRequest, most: number | null): number {
+  if (version < 5 || most === null) return keepAlive;
+  return keepAlive === 0 ? most : Math.min(keepAlive, most);
+}
+
+/** What a client is told of its session. */
+export interface Granted {
+  /** Seconds. */
+  readonly keepAlive: number;
+  readonly sessionExpiry: number;
+  /** It goes on with what it left. */
+  readonly present: boolean;
+  /** Our Maximum Packet Size. */
+  readonly packetBytesMax: number;
+}
+
+/** CONNACK that lets the client in, or null where it takes no packet of that size. */
+export function accepted(request: ConnectRequest, granted: Granted): Buffer | null {
+  const { version, assigned, clientID } = request;
+  const { keepAlive, sessionExpiry, present, packetBytesMax } = granted;
+  if (version < 5) return connackBelow5(version, code.success, present);
+  const properties: ConnackProperties = {
+    receiveMaximum,
+    maximumPacketSize: packetBytesMax,
+    topicAliasMaximum,
+    sharedSubscriptionAvailable: false,
+    ...(assigned ? { assignedClientIdentifier: clientID } : {}),
+    ...(keepAlive === request.keepAlive ? {} : { serverKeepAlive: keepAlive }),
+    ...(sessionExpiry === request.sessionExpiry ? {} : { sessionExpiryInterval: sessionExpiry }),
+  };
+  return connack(request, code.success, present, properties, "");
+}
+
+/** CONNACK with the reason against it, or null where the client's version has no word for it. */
+export function refused(terms: Terms, reason: EndReason, text: string): Buffer | null {
+  const { returnCode, connack: reasonCode } = endings[reason];
+  if (terms.version === 5) return reasonCode === null ? null : connack(terms, reasonCode, false, null, text);
+  return returnCode === null ? null : connackBelow5(terms.version, returnCode, false);
+}
+
+/** DISCONNECT of ours, which only MQTT 5 knows. */
+export function farewell(terms: Terms, reason: EndReason, text: string): Buffer | null {
+  const reasonCode = endings[reason].disconnect;
+  return terms.version < 5 || reasonCode === null ? null : disconnect(terms, reasonCode, text);
+}

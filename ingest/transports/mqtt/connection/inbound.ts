@@ -1,0 +1,321 @@
+import { type Accept, type Origin, payloadBytesMax } from "../../../accept.js";
+import { mayPublish } from "../../../access/policies.js";
+import { count, type EndReason, type Meter } from "../../../meter.js";
+import { messageKey, type Taken } from "../../../redelivery.js";
+import { unreleasedMax } from "../../../sessions/bounds.js";
+import type { SessionRecords } from "../../../sessions/records.js";
+import type { Spaces } from "../../../sessions/session-registry.js";
+import type { SessionState } from "../../../sessions/state.js";
+import { unreleasedBytes } from "../../../sessions/weights.js";
+import { emptySet, ownSet } from "../../../shared-empty.js";
+import { isTopicName, isWithin, type TopicBounds } from "../../../topics.js";
+import { lightWorkMax, type WorkBudget } from "../../../work-budget.js";
+import { negativeAck } from "../codec/answers.js";
+import type { ClientPacket, PublishPacket, Terms } from "../codec/packets.js";
+import { propertiesBytesMax } from "../codec/properties.js";
+import { Violation } from "../codec/reader.js";
+import { code } from "../codec/reasons.js";
+import type { Outbox } from "./outbox.js";
+
+/** Taken and not acknowledged, per connection; beyond either it is not read. */
+const inFlightMessagesMax = 1000;
+const inFlightBytesMax = 1024 * 1024;
+
+/** Messages of QoS 1 and 2 that a client of MQTT 5 may leave unacknowledged: Receive Maximum of our CONNACK. */
+export const receiveMaximum = 1000;
+
+/** First bytes of the acknowledgements, MQTT 3.1.1 §3.4 to §3.7. */
+const firstBytes = { puback: 0x40, pubrec: 0x50, pubcomp: 0x70 } as const;
+type Answer = keyof typeof firstBytes;
+
+export interface InboundContext {
+  readonly accept: Accept;
+  readonly spaces: Spaces;
+  readonly records: SessionRecords;
+  readonly meter: Meter;
+  readonly topics: TopicBounds;
+  readonly work: WorkBudget;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  takenBefore(origin: Origin): Promise<Taken>;
+}
+
+/** The connection that the messages come on. */
+export interface InboundOwner {
+  readonly origin: Origin;
+  readonly terms: Terms;
+  readonly isClosed: boolean;
+  end(reason: EndReason): void;
+  holdBack(action: () => Promise<void>, first?: ClientPacket): void;
+  markDirty(): void;
+}
+
+interface Waiting {
+  /** So many messages must be kept first. */
+  readonly after: number;
+  readonly answer: Answer;
+  readonly messageID: number;
+  readonly refusal: Refusal | null;
+}
+
+/** What an acknowledgement of MQTT 5 says instead of yes. */
+interface Refusal {
+  readonly reasonCode: number;
+  readonly text: string;
+}
+
+/** What a client publishes: redelivery recognised, kept by the journal, acknowledged in order. */
+export class Inbound {
+  readonly #context: InboundContext;
+  readonly #outbox: Outbox;
+  readonly #owner: InboundOwner;
+  readonly #state: SessionState;
+  /** QoS 2 ids on their way to the disk. */
+  #pending: Set<number> | null = null;
+  /** What the connection before had sent; read from the journal when the first DUP asks for it. */
+  #taken: Taken | null = null;
+  /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
+  readonly #behind: Waiting[] = [];
+  #appended = 0;
+  #inFlightMessages = 0;
+  #inFlightBytes = 0;
+  /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
+  #unacknowledged = 0;
+  /** Of these, QoS 2 ids that PUBCOMP is still to end. */
+  #exactlyOnce: ReadonlySet<number> = emptySet;
+  /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
+  #work = 0;
+
+  constructor(context: InboundContext, outbox: Outbox, owner: InboundOwner, state: SessionState) {
+    this.#context = context;
+    this.#state = state;
+    this.#outbox = outbox;
+    this.#owner = owner;
+  }
+
+  /** Whether `share` of the window is in flight. */
+  isFull(share: number): boolean {
+    return (
+      this.#inFlightMessages + this.#behind.length > inFlightMessagesMax * share ||
+      this.#inFlightBytes > inFlightBytesMax * share
+    );
+  }
+
+  /** False where it is held back, and comes again. @throws Violation where the message is none */
+  publish(packet: PublishPacket): boolean {
+    const { topic, excess } = packet;
+    if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
+    // Before MQTT 5 the connection is all that there is to end a message that cannot be kept.
+    if (this.#owner.terms.version < 5) {
+      if (excess !== null) throw new Violation("oversize", excessTexts[excess]);
+      if (!isWithin(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
+    }
+    // One that was held back comes with what was taken for it.
+    if (this.#work === 0) {
+      const { work, spaces } = this.#context;
+      const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
+      if (cost <= lightWorkMax) return this.#take(packet);
+      if (!work.take(this.#state.tenant, cost)) {
+        this.#owner.holdBack(() => this.#takeInTurn(cost), packet);
+        return false;
+      }
+      this.#work = cost;
+    }
+    try {
+      return this.#take(packet);
+    } finally {
+      this.giveWork();
+    }
+  }
+
+  async #takeInTurn(cost: number): Promise<void> {
+    await this.#context.work.room(this.#state.tenant, cost);
+    this.#work = cost;
+    if (this.#owner.isClosed) this.giveWork();
+  }
+
+  /** What was taken and will have no use: of a connection that has ended. */
+  giveWork(): void {
+    if (this.#work > 0) this.#context.work.give(this.#state.tenant, this.#work);
+    this.#work = 0;
+  }
+
+  #take(packet: PublishPacket): boolean {
+    const { qos, dup } = packet;
+    const refusal = qos === 2 ? null : this.#refusalOf(packet);
+    if (qos === 2) this.#publishExactlyOnce(packet);
+    else if (refusal !== null) this.#refuse(packet, "puback", refusal);
+    else if (qos === 1 && dup) return this.#publishRedelivered(packet);
+    else {
+      this.#countUnacknowledged(packet);
+      this.#append(packet, qos === 1 ? "puback" : null);
+    }
+    return true;
+  }
+
+  /** PUBREL: the id is free again once the journal has it. */
+  release(id: number): void {
+    const { origin, terms } = this.#owner;
+    if (!this.#state.unreleased.has(id)) {
+      return this.#answer("pubcomp", id, terms.version === 5 ? unknownID : null);
+    }
+    this.#context.records.release(origin, this.#state, id, () => this.#answer("pubcomp", id));
+  }
+
+  /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */
+  #refusalOf({ topic, excess }: PublishPacket): Refusal | null {
+    const { terms, origin } = this.#owner;
+    if (terms.version < 5) return null;
+    if (!isWithin(topic, this.#context.topics)) return { reasonCode: code.topicName, text: tooLong };
+    if (!mayPublish(origin.device, topic)) return { reasonCode: code.notAuthorized, text: notAllowed };
+    // With a word for no the client need not send it again and again [MQTT-4.4.0-1].
+    return excess === null ? null : { reasonCode: code.quota, text: excessTexts[excess] };
+  }
+
+  #refuse(packet: PublishPacket, answer: Answer, refusal: Refusal): void {
+    const { meter } = this.#context;
+    if (refusal.reasonCode === code.quota) count(meter.messagesRefused, "oversize");
+    else if (refusal.reasonCode === code.topicName) count(meter.messagesRefused, "topic");
+    else count(meter.policyRefused, "publish");
+    if (packet.qos === 0) return;
+    this.#countUnacknowledged(packet);
+    this.#answerInTurn(answer, packet.messageID, refusal);
+  }
+
+  /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
+  #publishRedelivered(packet: PublishPacket): boolean {
+    const taken = this.#taken;
+    if (taken === null) {
+      const recall = async () => {
+        this.#taken = await this.#context.takenBefore(this.#owner.origin);
+      };
+      this.#owner.holdBack(recall, packet);
+      return false;
+    }
+    this.#countUnacknowledged(packet);
+    if (taken.has(messageKey(packet))) {
+      this.#context.meter.redelivered++;
+      this.#answerInTurn("puback", packet.messageID);
+    } else this.#append(packet, "puback");
+    return true;
+  }
+
+  /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
+  #publishExactlyOnce(packet: PublishPacket): void {
+    const id = packet.messageID;
+    const { unreleased, tenant, ownBytes } = this.#state;
+    if (unreleased.has(id) || this.#pending?.has(id)) {
+      this.#context.meter.redelivered++;
+      return this.#answerInTurn("pubrec", id);
+    }
+    const refusal = this.#refusalOf(packet);
+    if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
+    this.#pending ??= new Set();
+    const pending = this.#pending;
+    const hasRoom = this.#context.spaces.held.mayGrow(tenant, ownBytes, unreleasedBytes);
+    if (unreleased.size + pending.size >= unreleasedMax || !hasRoom) return this.#owner.end("unreleased");
+    this.#countUnacknowledged(packet);
+    this.#exactlyOnce = ownSet(this.#exactlyOnce).add(id);
+    pending.add(id);
+    this.#append(packet, "pubrec", () => {
+      pending.delete(id);
+      this.#context.spaces.took(this.#state, id);
+    });
+  }
+
+  #append(packet: PublishPacket, answer: Answer | null, kept?: () => void): void {
+    const { origin } = this.#owner;
+    const { topic, payload, qos, retain, properties, messageID } = packet;
+    this.#appended++;
+    this.#inFlightMessages++;
+    // An alias of a few bytes stands for a whole topic.
+    const bytes = topic.length + payload.length;
+    this.#inFlightBytes += bytes;
+    // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
+    const refused = !mayPublish(origin.device, topic);
+    const at = this.#context.now() * 1000;
+    const cost = this.#work;
+    this.#work = 0;
+    if (refused) count(this.#context.meter.policyRefused, "publish");
+    const appended = (): void => {
+      this.#inFlightMessages--;
+      this.#inFlightBytes -= bytes;
+      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
+      kept?.();
+      if (answer !== null) this.#answer(answer, messageID);
+      if (this.#behind.length > 0) this.#answerBehind();
+      if (refused) return;
+      const { device, session } = origin;
+      this.#context.spaces.publish({
+        device: device.id,
+        session,
+        topic,
+        payload,
+        qos,
+        retain,
+        properties,
+        at,
+      });
+    };
+    try {
+      this.#context.accept.uplink(origin, packet, refused, appended);
+    } catch (error) {
+      if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
+      throw error;
+    }
+  }
+
+  /** [MQTT-3.3.4-7] of 5.0: a client that sends more than we announced is cut off with reason 0x93. */
+  #countUnacknowledged(packet: PublishPacket): void {
+    if (packet.qos === 0) return;
+    if (this.#owner.terms.version === 5 && this.#unacknowledged >= receiveMaximum) {
+      throw new Violation("receive_maximum", `${receiveMaximum} messages may be unacknowledged`);
+    }
+    this.#unacknowledged++;
+  }
+
+  #answer(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
+    if (this.#owner.isClosed) return;
+    if (this.#ends(answer, messageID, refusal)) this.#unacknowledged--;
+    if (refusal === null) this.#outbox.acknowledge(firstBytes[answer], messageID);
+    else this.#push(negativeAck(this.#owner.terms, answer, messageID, refusal.reasonCode, refusal.text));
+    this.#owner.markDirty();
+  }
+
+  /** Whether it ends a message that was counted: a PUBREL that none waits for does not, however often it comes. */
+  #ends(answer: Answer, messageID: number, refusal: Refusal | null): boolean {
+    if (answer === "pubcomp")
+      return this.#exactlyOnce.size > 0 && ownSet(this.#exactlyOnce).delete(messageID);
+    return answer === "puback" || refusal !== null;
+  }
+
+  #push(bytes: Buffer | null): void {
+    if (bytes === null) this.#owner.end("oversize");
+    else this.#outbox.push(bytes);
+  }
+
+  /** Answers what needs no commit, once everything sent before it on this connection is acknowledged. */
+  #answerInTurn(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
+    if (this.#inFlightMessages === 0) return this.#answer(answer, messageID, refusal);
+    this.#behind.push({ after: this.#appended, answer, messageID, refusal });
+  }
+
+  #answerBehind(): void {
+    const kept = this.#appended - this.#inFlightMessages;
+    for (let next = this.#behind[0]; next !== undefined && next.after <= kept; next = this.#behind[0]) {
+      this.#behind.shift();
+      this.#answer(next.answer, next.messageID, next.refusal);
+    }
+  }
+}
+
+const tooLong = "the topic has too many bytes or levels";
+const notAllowed = "the device may not publish to this topic";
+const unknownID: Refusal = {
+  reasonCode: code.packetIDNotFound,
+  text: "no message with this packet id waits for PUBREL",
+};
+const excessTexts = {
+  payload: `a payload may have ${payloadBytesMax} bytes`,
+  properties: `properties may have ${propertiesBytesMax} bytes`,
+} as const;

@@ -1,0 +1,103 @@
+import { nextTurn, sliceMs } from "../../../../store/lib/turns.js";
+
+/** Someone who has more to read than one turn of the loop is for. */
+export interface Reading {
+  /** Whose turn it takes: its tenant, or the address of one that has not said who it is. */
+  readonly payer: number | string;
+  /** Goes on until the turn is over, or nothing is left. */
+  proceed(): void;
+}
+
+/**
+ * The time that all connections together read for in one turn of the loop. Who has more to say leaves it unread, and goes
+ * on in a later turn: it pays with its own time, whatever it has written at once. Payers take turns, and the connections
+ * of each: one with hundreds of them gets no more than one with a few.
+ */
+export interface ReadingTurns {
+  /** Nothing more is to be read in this turn. */
+  readonly isOver: boolean;
+  /** So much has been read: about a packet, or 256 bytes, each. */
+  spend(units: number): void;
+  /** `proceed` is called in a later turn: in the payer's turn, and there in the order of asking. */
+  later(reading: Reading): void;
+  forget(reading: Reading): void;
+}
+
+/** The clock is looked at once for so many. */
+const unitsPerLook = 16;
+
+export function createReadingTurns(): ReadingTurns {
+  /** By payer, in the order of their turns. */
+  const waiting = new Map<Reading["payer"], Set<Reading>>();
+  /** Under whom each waits: who it is may come to be known meanwhile. */
+  const payers = new Map<Reading, Reading["payer"]>();
+  let isOver = false;
+  let units = 0;
+  /** Of this turn's slice; 0: it has not begun. */
+  let end = 0;
+  let planned = false;
+
+  function plan(): void {
+    if (planned) return;
+    planned = true;
+    void nextTurn().then(take);
+  }
+
+  function begin(): void {
+    isOver = false;
+    units = 0;
+    end = performance.now() + sliceMs;
+  }
+
+  function take(): void {
+    planned = false;
+    begin();
+    for (const [payer, readings] of waiting) {
+      if (isOver) break;
+      const [reading] = readings;
+      // Behind the others, also those that it asks for while it reads.
+      waiting.delete(payer);
+      if (readings.size > 1) waiting.set(payer, readings);
+      if (reading === undefined) continue;
+      forget(reading);
+      reading.proceed();
+    }
+    // What came meanwhile has been read in the same time.
+    if (isOver || waiting.size > 0) plan();
+    else end = 0;
+  }
+
+  function forget(reading: Reading): void {
+    const payer = payers.get(reading);
+    if (payer === undefined) return;
+    payers.delete(reading);
+    const readings = waiting.get(payer);
+    readings?.delete(reading);
+    if (readings?.size === 0) waiting.delete(payer);
+  }
+
+  return {
+    get isOver() {
+      return isOver;
+    },
+    spend: (more) => {
+      units += more;
+      if (units < unitsPerLook) return;
+      units = 0;
+      if (end === 0) {
+        begin();
+        plan();
+      } else if (performance.now() >= end) isOver = true;
+    },
+    later: (reading) => {
+      if (payers.has(reading)) return;
+      const { payer } = reading;
+      payers.set(reading, payer);
+      const readings = waiting.get(payer);
+      if (readings === undefined) waiting.set(payer, new Set([reading]));
+      else readings.add(reading);
+      plan();
+    },
+    forget,
+  };
+}

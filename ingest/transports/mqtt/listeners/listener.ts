@@ -1,0 +1,104 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { Proxies } from "../../../access/proxies.js";
+import type { Meter } from "../../../meter.js";
+import type { MqttEndpoint } from "./endpoint.js";
+import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
+import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
+import type { Visitor } from "./visitor.js";
+import { createWebSocketLayer } from "./websocket.js";
+
+/** One port of the endpoint. */
+export interface MqttListener {
+  readonly port: number;
+  /** For TLS handshakes from now on. @throws Error when OpenSSL does not take it */
+  renew(identity: TlsIdentity): void;
+  /** Open connections stay. */
+  stopListening(): void;
+  /** Resolves when the last of its sockets has closed. */
+  closed(): Promise<void>;
+}
+
+export interface MqttListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Null: without TLS. */
+  readonly tls: Pick<TlsOffer, "identity" | "mutual" | "suites"> | null;
+  readonly webSocket: boolean;
+  /** Of a WebSocket. */
+  readonly frameBytesMax: number;
+  /** Who is believed about the addresses of others. */
+  readonly proxies: Proxies;
+  readonly protocol: ProxyProtocol;
+  readonly meter: Meter;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+}
+
+/** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
+interface Layers {
+  accept(socket: Socket, visitor: Visitor): void;
+  sweep?: () => void;
+  renew?: (identity: TlsIdentity) => void;
+}
+
+const backlog = 4096;
+const sweepMs = 1000;
+
+export async function listenMqtt(
+  endpoint: MqttEndpoint,
+  options: MqttListenerOptions,
+): Promise<MqttListener> {
+  const layers = layersOf(endpoint, options);
+  const entrance = createProxyLayer(options, layers.accept);
+  const pauseOnConnect = options.tls !== null;
+  const server = createServer(
+    { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect },
+    (socket) => {
+      const visitor = endpoint.admit(socket);
+      if (visitor !== null) entrance.accept(socket, visitor);
+    },
+  );
+  await listen(server, options);
+  const sweep = setInterval(() => {
+    entrance.sweep();
+    layers.sweep?.();
+  }, sweepMs);
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    renew: (identity) => layers.renew?.(identity),
+    stopListening: () => {
+      if (server.listening) server.close();
+    },
+    closed: () => closed.finally(() => clearInterval(sweep)),
+  };
+}
+
+function layersOf(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
+  const { tls, webSocket, meter, monotonic } = options;
+  const upper = webSocket
+    ? createWebSocketLayer(options, (wire, visitor) => endpoint.take(wire, visitor, null))
+    : null;
+  if (tls === null) return upper ?? { accept: (socket, visitor) => endpoint.take(socket, visitor, null) };
+  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, visitor, certificate) => {
+    if (upper === null) endpoint.take(socket, visitor, certificate);
+    else upper.accept(socket, visitor);
+  });
+  return {
+    ...lower,
+    sweep: () => {
+      lower.sweep();
+      upper?.sweep();
+    },
+  };
+}
+
+function listen(server: Server, { host, port }: MqttListenerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, backlog }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

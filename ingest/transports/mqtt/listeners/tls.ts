@@ -1,0 +1,225 @@
+import type { Socket } from "node:net";
+import { createServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
+import { addressBlock } from "../../../access/address-block.js";
+import type { ClientCertificate } from "../../../access/credentials.js";
+import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import { helloBytesMax, lookAtHello } from "./client-hello.js";
+import { lookAtFirstBytes } from "./first-bytes.js";
+import { createTurnstile } from "./handshake-semaphore.js";
+import type { Visitor } from "./visitor.js";
+
+/** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
+export type TlsSuites = "aead" | "compatible";
+
+/** Of TLS 1.3 all; of TLS 1.2 those with ephemeral keys that authenticate what they encrypt (RFC 9325 §4.2). */
+const aeadSuites = [
+  ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
+  ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+  ...["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+  ...["ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ...["ECDHE-ECDSA-AES128-CCM", "ECDHE-ECDSA-AES256-CCM"],
+];
+
+/** What a TLS listener proves itself with, and whom it believes; texts are PEM. */
+export interface TlsIdentity {
+  /** The server's certificate, with those between it and its root. */
+  readonly cert: string;
+  readonly key: string;
+  /** Authorities whose client certificates a mutual listener takes. */
+  readonly trusted: readonly string[];
+}
+
+export interface TlsOffer {
+  readonly identity: TlsIdentity;
+  /** Every client must prove itself with a certificate. */
+  readonly mutual: boolean;
+  readonly suites: TlsSuites;
+  readonly meter: Meter;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  /** Handshakes at once. */
+  readonly atOnce?: number;
+}
+
+/** TLS on sockets that were accepted without reading from them. */
+export interface TlsLayer {
+  accept(socket: Socket, visitor: Visitor): void;
+  /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
+  renew(identity: TlsIdentity): void;
+  /** Cuts off handshakes that take too long. */
+  sweep(): void;
+}
+
+/** Handshakes at once: one holds some 40 KB, and fewer at a time end sooner than all of them together. */
+const handshakesMax = 1000;
+/** For the ClientHello from the first moment, and for the handshake from its turn, whatever comes meanwhile. */
+export const handshakeTimeoutMs = 10_000;
+/** What a handshake has from its turn while others of fewer wait for theirs. */
+export const pressedTimeoutMs = 3000;
+
+interface Handshake {
+  readonly socket: Socket;
+  /** As `endsOf` has them. */
+  readonly ends: string;
+  readonly visitor: Visitor;
+  /** Whom it is counted for. */
+  readonly address: string;
+  /** When it came; when its turn began. Milliseconds, monotonic. */
+  since: number;
+  /** Its ClientHello has come and its turn has begun. */
+  begun: boolean;
+  readonly ended: () => void;
+  /** While it waits for its turn: nobody has more to say than its ClientHello. */
+  readonly watch: () => void;
+}
+
+/** `next` takes each socket whose handshake is done. */
+export function createTlsLayer(
+  { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
+  next: (socket: TLSSocket, visitor: Visitor, certificate: ClientCertificate | null) => void,
+): TlsLayer {
+  const handshakes = new Set<Handshake>();
+  const byEnds = new Map<string, Handshake>();
+  const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
+  const turnstile = createTurnstile<Handshake>(atOnce, (handshake) => {
+    handshake.since = monotonic();
+    handshake.begun = true;
+    handshake.socket.off("readable", handshake.watch);
+    server.emit("connection", handshake.socket);
+  });
+
+  function find(socket: Socket): Handshake | undefined {
+    const ends = endsOf(socket);
+    return ends === null ? undefined : byEnds.get(ends);
+  }
+
+  function leave(handshake: Handshake): void {
+    handshakes.delete(handshake);
+    // Its peer may have come again from the same port, before we heard that this one is gone.
+    if (byEnds.get(handshake.ends) === handshake) byEnds.delete(handshake.ends);
+    handshake.socket.off("close", handshake.ended);
+    meter.handshakesPending--;
+    turnstile.leave(handshake);
+  }
+
+  function fail(handshake: Handshake, failure: HandshakeFailure): void {
+    handshake.visitor.failure = failure;
+    handshake.socket.destroy();
+  }
+
+  server.on("secureConnection", (socket) => {
+    const handshake = find(socket);
+    if (handshake === undefined) return void socket.destroy();
+    let certificate: ClientCertificate | null = null;
+    try {
+      if (mutual) certificate = certificateOf(socket);
+    } catch {
+      // One that OpenSSL takes and Node cannot read proves nothing.
+    }
+    if (mutual && certificate === null) {
+      handshake.visitor.failure = "certificate";
+      return void socket.destroy();
+    }
+    leave(handshake);
+    next(socket, handshake.visitor, certificate);
+  });
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+    const handshake = find(socket);
+    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.visitor.failure = "tls";
+    socket.destroy();
+  });
+
+  return {
+    accept: (socket, visitor) => {
+      const ends = endsOf(socket);
+      if (ends === null) {
+        count(meter.handshakesFailed, "lost");
+        return void socket.destroy();
+      }
+      const address = addressBlock(visitor.address);
+      const ended = (): void => {
+        count(meter.handshakesFailed, visitor.failure);
+        leave(handshake);
+      };
+      const watch = (): void => {
+        if (socket.readableLength > helloBytesMax) fail(handshake, "tls");
+      };
+      const begin = { since: monotonic(), begun: false };
+      const handshake: Handshake = { socket, ends, visitor, address, ...begin, ended, watch };
+      handshakes.add(handshake);
+      byEnds.set(ends, handshake);
+      meter.handshakesPending++;
+      socket.once("close", ended);
+      socket.on("error", ignore);
+      // Whoever has not said its ClientHello holds no place.
+      const look = (bytes: Buffer): number | null => {
+        const hello = lookAtHello(bytes);
+        if (hello === "bad") fail(handshake, "tls");
+        return hello === "more" ? null : 0;
+      };
+      lookAtFirstBytes(socket, look, () => {
+        if (!turnstile.enter(handshake, address)) socket.on("readable", watch);
+      });
+    },
+    renew: (renewed) => server.setSecureContext(contextOf(renewed, mutual, suites)),
+    sweep: () => {
+      const now = monotonic();
+      const { leastHeld } = turnstile;
+      for (const handshake of handshakes) {
+        const { address, since, begun } = handshake;
+        // Slow ones stay as long as no address with fewer waits: NATs and far networks are no attack.
+        const isPressed = begun && turnstile.held(address) > leastHeld;
+        if (now - since >= (isPressed ? pressedTimeoutMs : handshakeTimeoutMs)) fail(handshake, "timeout");
+      }
+    },
+  };
+}
+
+/** 'close' follows, and is what counts. */
+function ignore(): void {}
+
+function contextOf(
+  { cert, key, trusted }: TlsIdentity,
+  mutual: boolean,
+  suites: TlsSuites,
+): SecureContextOptions {
+  return {
+    cert,
+    key,
+    minVersion: "TLSv1.2",
+    ...(suites === "aead" ? { ciphers: aeadSuites.join(":") } : {}),
+    // CA_CERT may be an intermediate whose root nobody has given us.
+    ...(mutual ? { ca: [...trusted], allowPartialTrustChain: true } : {}),
+  };
+}
+
+/** A certificate that is not good is looked at by us, so that its owner reads of it in the connect log. */
+function demands(mutual: boolean): TlsOptions {
+  // A session of one listener means nothing to another: each has ticket keys of its own.
+  return mutual ? { requestCert: true, rejectUnauthorized: false } : {};
+}
+
+/**
+ * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do, of which a peer may
+ * use one of its own for several of ours. Null for a socket that is gone already.
+ */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {
+  return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}
+
+/** Their dates are for CONNECT to judge, which knows whose they are. */
+const dateErrors = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
+
+/** The client's certificate, unless none came or no authority that we believe has signed it. */
+function certificateOf(socket: TLSSocket): ClientCertificate | null {
+  // Typed as an Error, in fact OpenSSL's code.
+  const problem = socket.authorizationError as unknown as string | null | undefined;
+  if (!socket.authorized && !dateErrors.has(String(problem))) return null;
+  const found = socket.getPeerX509Certificate();
+  if (found === undefined) return null;
+  return {
+    fingerprint: found.fingerprint256.replaceAll(":", "").toLowerCase(),
+    validFrom: Date.parse(found.validFrom),
+    validTo: Date.parse(found.validTo),
+  };
+}

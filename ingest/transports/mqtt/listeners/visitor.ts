@@ -1,0 +1,66 @@
+import type { Socket } from "node:net";
+import { canonicalAddress } from "../../../access/address-block.js";
+import type { Admission, Admitted } from "../../../access/admission.js";
+import type { EndReason, HandshakeFailure } from "../../../meter.js";
+
+/** A socket at the endpoint, from its accept to its close, as the layers know it that lie below MQTT. */
+export interface Visitor {
+  /** The client's, canonical, as far as is known yet; empty for a socket that is gone already. */
+  readonly address: string;
+  /** Why it has not come to MQTT, if it closes before that. */
+  failure: HandshakeFailure;
+  /** A proxy has told whose connection it is. */
+  comesFrom(address: string): void;
+  /** The layers below MQTT are done. */
+  converses(connection: Conversing): void;
+  /** Its client has shown a right credential of this tenant. */
+  prove(tenant: number): void;
+}
+
+/** What MQTT makes of one. */
+export interface Conversing {
+  /** CONNECT has come, and it has not ended. */
+  readonly isKnown: boolean;
+  end(reason: EndReason): void;
+}
+
+/** One place of the endpoint. */
+export class Place implements Visitor, Admitted {
+  address: string;
+  failure: HandshakeFailure = "lost";
+  #connection: Conversing | null = null;
+  readonly #socket: Socket;
+  readonly #admission: Admission<Place>;
+
+  constructor(socket: Socket, admission: Admission<Place>) {
+    this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
+    this.#socket = socket;
+    this.#admission = admission;
+  }
+
+  get isIdle(): boolean {
+    return this.#connection?.isKnown !== true;
+  }
+
+  comesFrom(address: string): void {
+    if (address !== this.address) this.#admission.move(this, address);
+  }
+
+  converses(connection: Conversing): void {
+    this.#connection = connection;
+  }
+
+  prove(tenant: number): void {
+    this.#admission.prove(this, tenant);
+  }
+
+  giveWay(): void {
+    this.failure = "gave_way";
+    this.#connection?.end("gave_way");
+    this.close();
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,187 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
+import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import { type Wire, WireError } from "../connection/wire.js";
+import { handshakeTimeoutMs } from "./tls.js";
+import type { Visitor } from "./visitor.js";
+
+/** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
+export interface WebSocketLayer {
+  accept(socket: Socket, visitor: Visitor): void;
+  /** Cuts off handshakes that take too long. */
+  sweep(): void;
+}
+
+/** By preference; the second is what clients of MQTT 3.1 may still offer. */
+const subprotocols = ["mqtt", "mqttv3.1"] as const;
+const headerBytesMax = 8 * 1024;
+const fragmentsMax = 1024;
+const closeTimeoutMs = 1000;
+/** Unsent bytes beyond which pings are not answered. */
+const pongBytesMax = 64 * 1024;
+
+interface Handshake {
+  readonly since: number;
+  readonly visitor: Visitor;
+}
+
+export interface WebSocketLayerDeps {
+  /** Whose Forwarded and X-Forwarded-For are believed. */
+  readonly proxies: Proxies;
+  readonly meter: Meter;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  /** A frame is collected before it is read; it may hold more than one packet, but need not hold more than this. */
+  readonly frameBytesMax: number;
+}
+
+export function createWebSocketLayer(
+  { proxies, meter, monotonic, frameBytesMax }: WebSocketLayerDeps,
+  next: (wire: Wire, visitor: Visitor) => void,
+): WebSocketLayer {
+  const handshakes = new Map<Duplex, Handshake>();
+  const options = {
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: frameBytesMax,
+    maxFragments: fragmentsMax,
+    closeTimeout: closeTimeoutMs,
+    handleProtocols: (offered: Set<string>) => subprotocols.find((one) => offered.has(one)) ?? false,
+  };
+  const webSockets = new WebSocketServer(options);
+  const server = createServer({ maxHeaderSize: headerBytesMax }, (request, response) => {
+    response.writeHead(426, { Connection: "close", Upgrade: "websocket" }).end();
+    fail(request.socket, "http");
+  });
+
+  function fail(socket: Duplex, failure: HandshakeFailure): void {
+    const handshake = handshakes.get(socket);
+    if (handshake !== undefined) handshake.visitor.failure = failure;
+  }
+
+  function ended(this: Duplex): void {
+    const handshake = handshakes.get(this);
+    if (handshake === undefined) return;
+    leave(this);
+    count(meter.handshakesFailed, handshake.visitor.failure);
+  }
+
+  function leave(socket: Duplex): void {
+    handshakes.delete(socket);
+    socket.off("close", ended);
+    meter.handshakesPending--;
+  }
+
+  server.on("clientError", (_error, socket) => {
+    fail(socket, "http");
+    socket.destroy();
+  });
+  server.on("upgrade", (request, socket, head) => {
+    fail(socket, "http");
+    if (!offersMqtt(request)) {
+      fail(socket, "subprotocol");
+      return void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    }
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const { visitor } = handshakes.get(socket) ?? {};
+      if (visitor === undefined) return webSocket.terminate();
+      leave(socket);
+      visitor.comesFrom(proxies.clientOf(visitor.address, toldBy(request)));
+      next(new WebSocketWire(webSocket), visitor);
+    });
+  });
+
+  return {
+    accept: (socket, visitor) => {
+      handshakes.set(socket, { since: monotonic(), visitor });
+      meter.handshakesPending++;
+      socket.once("close", ended);
+      // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
+      socket.on("error", ignore);
+      server.emit("connection", socket);
+    },
+    sweep: () => {
+      const latest = monotonic() - handshakeTimeoutMs;
+      for (const [socket, handshake] of handshakes) {
+        if (handshake.since > latest) continue;
+        handshake.visitor.failure = "timeout";
+        socket.destroy();
+      }
+    },
+  };
+}
+
+/** 'close' follows, and is what counts. */
+function ignore(): void {}
+
+function toldBy({ headers }: IncomingMessage): ProxyHeaders {
+  const list = headers["x-forwarded-for"];
+  return { forwarded: headers.forwarded, "x-forwarded-for": Array.isArray(list) ? list.join(",") : list };
+}
+
+/** [MQTT-6.0.0-3] */
+function offersMqtt({ headers }: IncomingMessage): boolean {
+  const offered = headers["sec-websocket-protocol"]?.split(",").map((one) => one.trim()) ?? [];
+  return subprotocols.some((one) => offered.includes(one));
+}
+
+/** The binary frames of a WebSocket as bytes; packets and frames need not meet [MQTT-6.0.0-2]. */
+class WebSocketWire extends Duplex {
+  readonly #webSocket: WebSocket;
+
+  constructor(webSocket: WebSocket) {
+    super({ allowHalfOpen: false });
+    this.#webSocket = webSocket;
+    webSocket.on("message", (data: Buffer, isBinary: boolean) => this.#take(data, isBinary));
+    webSocket.on("ping", (data) => {
+      if (webSocket.bufferedAmount < pongBytesMax) webSocket.pong(data);
+    });
+    webSocket.on("error", (error: NodeJS.ErrnoException) => {
+      const oversize = error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH";
+      this.destroy(new WireError(oversize ? "oversize" : "protocol", error.message));
+    });
+    webSocket.on("close", () => this.push(null));
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    if (this.destroyed) return;
+    if (!isBinary) {
+      // [MQTT-6.0.0-1]
+      this.#webSocket.close(1003);
+      this.destroy(new WireError("protocol", "a text frame"));
+    } else if (!this.push(data)) {
+      this.#webSocket.pause();
+    }
+  }
+
+  override _read(): void {
+    if (this.#webSocket.isPaused) this.#webSocket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+    this.#webSocket.send(chunk, { binary: true }, done);
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error) => void): void {
+    const bytes = Buffer.concat(chunks.map(({ chunk }) => chunk));
+    this.#webSocket.send(bytes, { binary: true }, done);
+  }
+
+  override _final(done: () => void): void {
+    this.#webSocket.close(1000);
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    const webSocket = this.#webSocket;
+    // One that is closing has its own timeout, and its last frame on the way.
+    if (webSocket.readyState === webSocket.OPEN) webSocket.terminate();
+    else if (webSocket.isPaused) webSocket.resume();
+    done(error);
+  }
+}

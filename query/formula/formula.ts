@@ -1,0 +1,149 @@
+import { StoreError } from "../../store/lib/errors.js";
+import type { Arithmetic } from "../../store/series/arithmetic.js";
+import { compileProgram } from "./code.js";
+import { FormulaProblem, formulaWeightMax, parseFormula } from "./parse.js";
+import { arithmeticOf } from "./pushdown.js";
+
+/**
+ * A mathjs expression over columns of numbers. Numbers mean what they mean in mathjs, nearly equal numbers being
+ * equal (1e-12); true and false are 1 and 0. A null operand makes the result null, but only where it is evaluated:
+ * the branch not taken, and what `and`, `or`, `??` or a chain of comparisons leaves out, do not count.
+ */
+export interface Formula {
+  /** In order of first use; `currentValue` is reported as `dataPoint`. */
+  readonly variables: readonly string[];
+  /** What an engine can compute by itself: plain arithmetic over `dataPoint` alone, else null. */
+  readonly arithmetic: Arithmetic | null;
+  /** Its parts, slow functions several times: what a row costs. */
+  readonly weight: number;
+  /**
+   * Row by row, n rows; NaN stands for null in and out, and a variable without input is null throughout. `errors`
+   * counts results that are null though no operand was: infinite, undefined, complex or outside a domain.
+   */
+  evaluate(
+    n: number,
+    inputs: Readonly<Record<string, Float64Array>>,
+  ): { readonly values: Float64Array; readonly errors: number };
+  /** For one row at a time: takes the operands in the order of `variables` (NaN for null), allocates nothing. */
+  row(): (operands: Float64Array) => number;
+}
+
+export interface FormulaOptions {
+  /** Takes any plain identifier as a variable: a data point may have gone since the formula was saved. */
+  readonly allowUnknown?: boolean;
+  /** Takes what weighs more than a formula may that is saved today. */
+  readonly allowHeavy?: boolean;
+}
+
+/** Of a formula that is stored: it is computed as it was saved. */
+export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
+
+export type FormulaCompiler = (
+  text: string,
+  dataPointIDs: ReadonlySet<string>,
+  options?: FormulaOptions,
+) => Formula;
+
+const ownVariables: ReadonlySet<string> = new Set(["dataPoint", "lastValue"]);
+
+/** @throws StoreError INVALID whose field `expressions` says what is wrong and in which column, from 1 */
+export function compileFormula(
+  text: string,
+  dataPointIDs: ReadonlySet<string>,
+  options: FormulaOptions = {},
+): Formula {
+  const formula = compile(text);
+  checkNew(text, formula, dataPointIDs, options);
+  return formula;
+}
+
+/**
+ * compileFormula with a memory of the newest `formulasMax` formulas. What is remembered depends on the text alone;
+ * names and weight are checked at each call. Refused formulas are not remembered.
+ */
+export function memoizeFormula(formulasMax = 1000): FormulaCompiler {
+  const formulas = new Map<string, Formula>();
+  return (text, dataPointIDs, options = {}) => {
+    const formula = formulas.get(text) ?? compile(text);
+    formulas.delete(text);
+    formulas.set(text, formula);
+    const [oldest] = formulas.keys();
+    if (formulas.size > formulasMax && oldest !== undefined) formulas.delete(oldest);
+    checkNew(text, formula, dataPointIDs, options);
+    return formula;
+  };
+}
+
+function compile(text: string): Formula {
+  try {
+    const parsed = parseFormula(text);
+    const { term, variables, weight } = parsed;
+    const program = compileProgram(term, variables.length);
+    return {
+      variables,
+      arithmetic: arithmeticOf(parsed),
+      weight,
+      evaluate: (n, inputs) => {
+        const values = new Float64Array(n);
+        return { values, errors: program(n, columnsOf(n, variables, inputs), values) };
+      },
+      row: () => {
+        const columns = variables.map(() => new Float64Array(1));
+        const result = new Float64Array(1);
+        return (operands) => {
+          for (let at = 0; at < columns.length; at++)
+            (columns[at] as Float64Array)[0] = operands[at] as number;
+          program(1, columns, result);
+          return result[0] as number;
+        };
+      },
+    };
+  } catch (error) {
+    if (error instanceof FormulaProblem) throw refusal(text, error);
+    throw error;
+  }
+}
+
+function columnsOf(
+  n: number,
+  variables: readonly string[],
+  inputs: Readonly<Record<string, Float64Array>>,
+): Float64Array[] {
+  return variables.map((name) => {
+    const column = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    if (column !== undefined && column.length < n) {
+      throw new RangeError(`cannot evaluate ${n} rows: ${name} has ${column.length}`);
+    }
+    return column ?? new Float64Array(n).fill(Number.NaN);
+  });
+}
+
+function checkNew(
+  text: string,
+  { variables, weight }: Formula,
+  dataPointIDs: ReadonlySet<string>,
+  { allowUnknown = false, allowHeavy = false }: FormulaOptions,
+): void {
+  if (!allowHeavy && weight > formulaWeightMax) {
+    const why = `more than ${formulaWeightMax} parts, where slow functions count as several: it has ${weight}`;
+    throw refusal(text, new FormulaProblem(why));
+  }
+  if (allowUnknown) return;
+  const unknown = variables.find((name) => !ownVariables.has(name) && !dataPointIDs.has(name));
+  if (unknown === undefined) return;
+  throw refusal(text, new FormulaProblem(`${unknown} is no data point, constant or function`, unknown));
+}
+
+function refusal(text: string, { message, token, column }: FormulaProblem): StoreError {
+  const place = column || columnOf(text, token);
+  const what = place > 0 ? `${message} (column ${place})` : message;
+  return new StoreError("INVALID", `cannot use the formula: ${what}`, { expressions: what });
+}
+
+/** Where a token stands first, from 1, names as whole words; 0 when there is none. */
+function columnOf(text: string, token: string): number {
+  if (token === "") return 0;
+  if (!/^[\p{L}_$]/u.test(token)) return text.indexOf(token) + 1;
+  const plain = token.replaceAll("$", "\\$");
+  return text.search(new RegExp(`(?<![\\p{L}\\p{N}_$])${plain}(?![\\p{L}\\p{N}_$])`, "u")) + 1;
+}

@@ -1,0 +1,50 @@
+import { nextTurn } from "../../store/lib/turns.js";
+import { alertBeyond, removeAlertsUpTo, removeOldAlerts } from "../../store/metadata/alerts/alerts.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { listTenants } from "../../store/metadata/users/tenants.js";
+
+export interface AlertRetentionOptions {
+  /** Days that an alert is kept once it has ended; 0 is for ever. */
+  readonly days: number;
+  /** Ended alerts of a tenant: beyond them the oldest go. */
+  readonly rowsMax: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const dayMs = 86_400_000;
+/** Rows that one statement looks at or removes, and statements of one round. */
+const rowsPerStep = 1000;
+const rowsPerLook = 5000;
+const stepsPerRound = 100;
+
+/** Rounds that remove what the history of alerts keeps no longer; between steps others get their turn. */
+export function createAlertRetention(db: Db, options: AlertRetentionOptions): () => Promise<void> {
+  const { days, rowsMax, now } = options;
+  /** Where the next round goes on: the oldest may be kept, for they have not ended. */
+  let from = 0;
+
+  async function dropOld(): Promise<void> {
+    const before = now() - days * dayMs;
+    for (let step = 0; step < stepsPerRound; step++) {
+      const next = await removeOldAlerts(db, before, from, rowsPerStep);
+      from = next ?? 0;
+      if (next === null) return;
+      await nextTurn();
+    }
+  }
+
+  async function dropBeyond(tenant: number): Promise<void> {
+    const beyond = await alertBeyond(db, tenant, rowsMax, rowsPerLook, nextTurn);
+    if (beyond === null) return;
+    for (let step = 0; step < stepsPerRound; step++) {
+      if ((await removeAlertsUpTo(db, tenant, beyond, rowsPerStep)) < rowsPerStep) return;
+      await nextTurn();
+    }
+  }
+
+  return async () => {
+    if (days > 0) await dropOld();
+    for (const { id } of await listTenants(db)) await dropBeyond(id);
+  };
+}

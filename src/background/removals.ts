@@ -1,0 +1,211 @@
+import type { Journal } from "../../store/journal/journal.js";
+import { nextTurn } from "../../store/lib/turns.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import {
+  countRemovals,
+  endRemovals,
+  newestRemoval,
+  type Removal,
+  type RemovalSpan,
+  removalsOf,
+  tenantsWithRemovals,
+} from "../../store/metadata/removals.js";
+import type { DeviceKey, FieldKey, SeriesStore } from "../../store/series/series.js";
+import type { Logger } from "../observability/log.js";
+
+/** Takes the points of deleted devices and data points out of the series store, and frees the deviceIDs. */
+export interface Removals {
+  readonly counts: RemovalCounts;
+  /**
+   * Removes until the queue is empty or the store cannot go on; what is left is taken up by the next call, also of
+   * the next run.
+   */
+  drain(): Promise<void>;
+  /** Ends a drain after its step. */
+  stop(): void;
+}
+
+export interface RemovalCounts {
+  /** Removals that wait, as far as was last looked. */
+  readonly left: number;
+  /** Removals done in this run. */
+  readonly done: number;
+}
+
+export interface RemovalDeps {
+  readonly db: Db;
+  readonly journal: Pick<Journal, "appendedID">;
+  readonly series: Pick<SeriesStore, "whichHavePoints" | "removeDevices" | "removeFields">;
+  readonly settledID: () => number;
+  /** Resolves when everybody in this process knows of the deletions that are stored. */
+  readonly followed: () => Promise<void>;
+  /** Resolves when no import writes any more what has been deleted. */
+  readonly historySettled: () => Promise<void>;
+  readonly log: Pick<Logger, "info">;
+}
+
+/** A drain looks this often, and for so long, whether what was sent before the deletions is settled. */
+const settleLookMs = 20;
+const settleWaitMs = 5000;
+/** Devices that the series store is asked about at once. */
+const askedMax = 250;
+/** Rows of one statement: more would hold the loop. */
+const endedAtOnce = 100;
+/** Asking goes on for so long before points are removed again. */
+const askingMs = 1000;
+const tenantsPerTurn = 50;
+/** Devices whose points are removed at once: twice as many after a quick step, half as many after a slow one. */
+const removedFirst = 16;
+const removedMax = 250;
+const quickMs = 250;
+const slowMs = 1000;
+/** A drain that takes longer is told in the log, and again this often. */
+const longMs = 1000;
+const tellMs = 10_000;
+
+export function createRemovals(deps: RemovalDeps): Removals {
+  const { db, series } = deps;
+  const counts = { left: 0, done: 0 };
+  /** Up to this id everything that was sent before the deletion is in the store. */
+  let settledThrough = 0;
+  /** By tenant: up to this id the store was asked; what still waits there has points, or is a data point's. */
+  const asked = new Map<number, number>();
+  const askTenants = createTurns(db);
+  const removeTenants = createTurns(db);
+  let removedAtOnce = removedFirst;
+  let stopped = false;
+
+  /** False when what was sent before the deletions does not get settled: the store is away, or far behind. */
+  async function settle(newest: number): Promise<boolean> {
+    if (newest <= settledThrough) return true;
+    await deps.followed();
+    // Taken before the deletion was known; what comes later finds no device.
+    const sentBefore = deps.journal.appendedID;
+    for (let waitedMs = 0; deps.settledID() < sentBefore; waitedMs += settleLookMs) {
+      if (stopped || waitedMs >= settleWaitMs) return false;
+      await new Promise((resolve) => setTimeout(resolve, settleLookMs));
+    }
+    await deps.historySettled();
+    settledThrough = newest;
+    return true;
+  }
+
+  async function end(removals: readonly Removal[]): Promise<void> {
+    for (let at = 0; at < removals.length; at += endedAtOnce) {
+      await endRemovals(
+        db,
+        removals.slice(at, at + endedAtOnce).map(({ id }) => id),
+      );
+      await nextTurn();
+    }
+    counts.done += removals.length;
+    counts.left = Math.max(0, counts.left - removals.length);
+  }
+
+  const share = (max: number, tenants: readonly number[]): number =>
+    Math.max(1, Math.floor(max / Math.max(1, tenants.length)));
+  const askedOf = (tenant: number): number => asked.get(tenant) ?? 0;
+
+  /** Frees what has no points. False when nothing was left to ask about for these tenants. */
+  async function askTurn(): Promise<boolean> {
+    const tenants = await askTenants(tenantsPerTurn);
+    const spans = tenants.map(
+      (tenant): RemovalSpan => ({ tenant, after: askedOf(tenant), through: settledThrough }),
+    );
+    const removals = await removalsOf(db, spans, share(askedMax, tenants));
+    if (removals.length === 0) return false;
+    const ofDevices = removals.filter(isOfDevice);
+    const have = await series.whichHavePoints(ofDevices);
+    await end(ofDevices.filter((_, i) => have[i] === false));
+    for (const { id, tenant } of removals) asked.set(tenant, Math.max(askedOf(tenant), id));
+    return true;
+  }
+
+  /** Removes points of a part of what was found to have some. */
+  async function removeTurn(): Promise<void> {
+    const tenants = await removeTenants(Math.min(tenantsPerTurn, removedAtOnce));
+    const spans = tenants.map((tenant): RemovalSpan => ({ tenant, after: 0, through: askedOf(tenant) }));
+    const removals = await removalsOf(db, spans, share(removedAtOnce, tenants));
+    if (removals.length === 0) return;
+    const began = performance.now();
+    try {
+      await series.removeDevices(removals.filter(isOfDevice));
+      await series.removeFields(removals.filter(isOfField));
+    } catch (error) {
+      removedAtOnce = Math.max(1, Math.floor(removedAtOnce / 2));
+      throw error;
+    }
+    await end(removals);
+    const tookMs = performance.now() - began;
+    if (tookMs < quickMs) removedAtOnce = Math.min(removedMax, removedAtOnce * 2);
+    else if (tookMs > slowMs) removedAtOnce = Math.max(1, Math.floor(removedAtOnce / 2));
+  }
+
+  async function drain(): Promise<void> {
+    if ((await newestRemoval(db)) === 0) {
+      counts.left = 0;
+      return;
+    }
+    const telling = createTelling(deps, counts);
+    counts.left = await countRemovals(db);
+    while (!stopped) {
+      const newest = await newestRemoval(db);
+      if (newest === 0) break;
+      if (!(await settle(newest))) break;
+      const askUntil = performance.now() + askingMs;
+      while (!stopped && (await askTurn()) && performance.now() < askUntil) await nextTurn();
+      await nextTurn();
+      await removeTurn();
+      await telling.progress();
+    }
+    telling.end();
+  }
+
+  return {
+    counts,
+    drain,
+    stop: () => {
+      stopped = true;
+    },
+  };
+}
+
+/** Tenants take turns: each call answers the next ones behind those of the call before, round and round. */
+function createTurns(db: Db): (limit: number) => Promise<number[]> {
+  let last = 0;
+  return async (limit) => {
+    const behind = await tenantsWithRemovals(db, last, limit);
+    const tenants = behind.length > 0 || last === 0 ? behind : await tenantsWithRemovals(db, 0, limit);
+    last = tenants.at(-1) ?? 0;
+    return tenants;
+  };
+}
+
+const isOfDevice = (removal: Removal): removal is Removal & DeviceKey => removal.deviceID !== null;
+const isOfField = (removal: Removal): removal is Removal & FieldKey => removal.field !== null;
+
+/** Tells how fast a long drain goes, and what is left of it. */
+function createTelling({ db, log }: RemovalDeps, counts: { left: number; readonly done: number }) {
+  const began = performance.now();
+  const doneBefore = counts.done;
+  let told = 0;
+  let toldAt = began;
+  const figures = () => {
+    const seconds = (performance.now() - began) / 1000;
+    const removed = counts.done - doneBefore;
+    return { removed, left: counts.left, perSecond: Math.round(removed / seconds) };
+  };
+  return {
+    progress: async () => {
+      const now = performance.now();
+      if (now - toldAt < (told === 0 ? longMs : tellMs)) return;
+      counts.left = await countRemovals(db);
+      log.info("removing points of what was deleted", figures());
+      told++;
+      toldAt = now;
+    },
+    end: () => {
+      if (told > 0) log.info("removed points of what was deleted", figures());
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { createSecureContext } from "node:tls";
+import { domainToASCII } from "node:url";
+import { asError } from "../../store/lib/errors.js";
+import type { Vault } from "../../store/metadata/db/secrets.js";
+import { parsed, readSetting } from "../cli/setting-files.js";
+import { type Config, ConfigError } from "../config.js";
+import type { Authority, IssuedServer } from "./authority.js";
+
+/** What the TLS listeners prove themselves with: TLS_CERT and TLS_KEY, or else what the authority issues. */
+export interface ServerCertificate {
+  /** Reads or issues it anew. @throws ConfigError for files that cannot be used, StoreError when none is issued */
+  load(now: number): Promise<IssuedServer>;
+  /** Whether it has to be loaded again by itself. */
+  isDue(current: IssuedServer, now: number): boolean;
+}
+
+interface Makings {
+  readonly config: Pick<Config, "tls" | "dataDir" | "host" | "publicHost">;
+  readonly authority: Authority;
+  readonly vault: Vault;
+  /** The kept certificate cannot be used, and another takes its place. */
+  readonly onFault: (path: string, error: Error) => void;
+}
+
+export function createServerCertificate({ config, authority, vault, onFault }: Makings): ServerCertificate {
+  if (config.tls !== null) {
+    const { certPath, keyPath } = config.tls;
+    return { load: () => givenCertificate(certPath, keyPath), isDue: () => false };
+  }
+  const hosts = hostsOf(config);
+  const path = join(config.dataDir, "server-certificate.json");
+  /** The kept one serves as long as it is what would be issued today. */
+  const serves = ({ cert }: IssuedServer, now: number): boolean => {
+    const certificate = new X509Certificate(cert);
+    const fits = hosts.every((host) => names(certificate, host)) && authority.hasSigned(certificate);
+    return fits && Date.parse(certificate.validTo) - now > renewBeforeMs;
+  };
+  return {
+    load: async (now) => {
+      const kept = await readKept(path, vault, (error) => onFault(path, error));
+      if (kept !== null && serves(kept, now)) return kept;
+      const issued = await authority.issueServer(hosts, now);
+      await keep(path, vault, issued);
+      return issued;
+    },
+    isDue: (current, now) => !serves(current, now),
+  };
+}
+
+const renewBeforeMs = 30 * 86_400_000;
+const format = 1;
+
+/** By these the devices reach the service; an address that stands for all of the host's is no name of it. */
+export function hostsOf({ host, publicHost }: Pick<Config, "host" | "publicHost">): string[] {
+  const given = [publicHost ?? "", host].map((text) => text.replace(/^\[(.*)\]$/, "$1"));
+  const all = [...given, "localhost", "127.0.0.1", "::1"];
+  const names = all.map((name) => (isIP(name) === 0 ? domainToASCII(name) : name));
+  return [...new Set(names)].filter((name) => name !== "" && name !== "0.0.0.0" && name !== "::");
+}
+
+function names(certificate: X509Certificate, host: string): boolean {
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+}
+
+/** Null where there is none that this process can use: another is issued then, and `onFault` told why. */
+async function readKept(
+  path: string,
+  vault: Vault,
+  onFault: (error: Error) => void,
+): Promise<IssuedServer | null> {
+  try {
+    const kept = JSON.parse(await readFile(path, "utf8")) as { format: number; cert: string; key: string };
+    if (kept.format !== format) throw new Error(`it has format ${kept.format}`);
+    const key = vault.open(Buffer.from(kept.key, "base64"));
+    if (!new X509Certificate(kept.cert).checkPrivateKey(createPrivateKey(key))) {
+      throw new Error("its key is not the certificate's");
+    }
+    return { cert: kept.cert, key };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onFault(asError(error));
+    return null;
+  }
+}
+
+/** The key sealed with the master key. */
+async function keep(path: string, vault: Vault, { cert, key }: IssuedServer): Promise<void> {
+  const sealed = Buffer.from(vault.seal(key)).toString("base64");
+  await writeFile(`${path}.new`, JSON.stringify({ format, cert, key: sealed }), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+async function givenCertificate(certPath: string, keyPath: string): Promise<IssuedServer> {
+  const cert = await readSetting("TLS_CERT", certPath);
+  const key = await readSetting("TLS_KEY", keyPath);
+  const certificate = parsed("TLS_CERT", certPath, "a PEM certificate", () => new X509Certificate(cert));
+  const privateKey = parsed("TLS_KEY", keyPath, "a PEM private key without a password", () =>
+    createPrivateKey(key),
+  );
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new ConfigError([`TLS_KEY: ${keyPath} is not the key of the certificate ${certPath}`]);
+  }
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`TLS_CERT: cannot serve with ${certPath}: ${why}`]);
+  }
+  return { cert, key };
+}
+
+/** When the certificate ends, milliseconds since 1970. */
+export function endOf({ cert }: IssuedServer): number {
+  return Date.parse(new X509Certificate(cert).validTo);
+}

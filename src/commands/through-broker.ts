@@ -1,0 +1,55 @@
+import type { Directory } from "../../ingest/directory/directory.js";
+import type { DeviceEntry } from "../../ingest/directory/entries.js";
+import { type Downlinks, mayBeSent } from "../../ingest/sessions/downlinks.js";
+import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { Elsewhere } from "./commands.js";
+
+type Entries = Pick<Directory, "peek" | "get">;
+
+/**
+ * What reaches no session here goes through the broker, which says whether anybody has it: its PUBACK is the
+ * receipt. Nothing waits here for a broker that is away.
+ */
+export function throughBroker(
+  downlinks: Downlinks,
+  broker: Broker["outbound"],
+  directory: Entries,
+): Downlinks {
+  return {
+    reach: async (device, topic, qos) => {
+      const here = await downlinks.reach(device, topic, qos);
+      if (here !== null || !broker.isUp) return here;
+      const entry = directory.peek(device) ?? (await directory.get(device));
+      if (entry === undefined || !mayBeSent(entry, topic)) return null;
+      return { entry, qos, outlives: false, isLive: true };
+    },
+    send: (to, message, settled, kept) => {
+      const here = downlinks.send(to, message, settled, kept);
+      if (here !== "none" || !mayBeSent(to, message.topic)) return here;
+      const there = broker.send(to.device.deviceID, message, settled);
+      if (there !== "none") kept();
+      return there;
+    },
+  };
+}
+
+/** Messages without a receipt, to devices that may be at the broker. */
+export function elsewhereOf(broker: Broker["outbound"], directory: Entries): Elsewhere {
+  return {
+    get isUp() {
+      return broker.isUp;
+    },
+    send: (device, topic, payload) => {
+      if (!broker.isUp) return false;
+      const message = { topic, payload, qos: 0, ttl: 0 } as const;
+      const sendTo = (entry: DeviceEntry): boolean =>
+        mayBeSent(entry, topic) && broker.send(entry.device.deviceID, message, noReceipt) !== "none";
+      const entry = directory.peek(device);
+      if (entry !== undefined) return sendTo(entry);
+      void directory.get(device).then((found) => found && sendTo(found), noReceipt);
+      return true;
+    },
+  };
+}
+
+const noReceipt = (): void => undefined;

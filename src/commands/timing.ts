@@ -1,0 +1,52 @@
+import { readRequestTime } from "../../query/time-text.js";
+import type { Zone } from "../../query/zone.js";
+import { type NewSchedule, scheduleTypes } from "../../store/metadata/commands/schedules.js";
+import { invalid } from "../http/errors.js";
+import { nextTime, parseCron } from "./cron.js";
+
+/** When a schedule is asked to run. */
+export interface AskedTiming {
+  readonly scheduleType: number;
+  /** `YYYY-MM-DD HH:MM:SS` in the zone. */
+  readonly crontabTime?: string | null | undefined;
+  readonly IntervalMinute?: number | null | undefined;
+  /** Five fields, in the zone. */
+  readonly crontab?: string | null | undefined;
+}
+
+export type Timing = Pick<
+  NewSchedule,
+  "scheduleType" | "crontabTime" | "IntervalMinute" | "crontab" | "nextAt"
+>;
+
+const minuteMs = 60_000;
+const wallForm = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
+
+/** What is stored of it; fields that its type does not use are not. @throws ApiError PARAMETER_INVALID */
+export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
+  const { scheduleType } = asked;
+  const unused = { scheduleType, crontabTime: null, IntervalMinute: null, crontab: null };
+  if (scheduleType === scheduleTypes.once) {
+    const crontabTime = readTime(asked.crontabTime, zone, now);
+    return { ...unused, crontabTime, nextAt: crontabTime };
+  }
+  const { IntervalMinute = null, crontab = null } = asked;
+  if (IntervalMinute !== null) {
+    if (crontab !== null) throw invalid({ crontab: "must not stand beside IntervalMinute" });
+    return { ...unused, IntervalMinute, nextAt: now + IntervalMinute * minuteMs };
+  }
+  if (crontab === null) throw invalid({ IntervalMinute: "must be there when scheduleType is 1" });
+  const cron = parseCron(crontab);
+  if (cron === null) throw invalid({ crontab: "must be a cron expression of five fields" });
+  const nextAt = nextTime(cron, zone, now);
+  if (nextAt === null) throw invalid({ crontab: "names no time of the next years" });
+  return { ...unused, crontab, nextAt };
+}
+
+function readTime(text: string | null | undefined, zone: Zone, now: number): number {
+  if (text == null) throw invalid({ crontabTime: "must be there when scheduleType is 0" });
+  if (!wallForm.test(text)) throw invalid({ crontabTime: "must be YYYY-MM-DD HH:MM:SS" });
+  const time = readRequestTime(text, zone, "crontabTime") / 1000;
+  if (time <= now) throw invalid({ crontabTime: "is past" });
+  return time;
+}

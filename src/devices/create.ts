@@ -1,0 +1,121 @@
+import { z } from "@hono/zod-openapi";
+import { longID } from "../../store/metadata/db/ids.js";
+import { createDevice } from "../../store/metadata/devices/devices.js";
+import type { Device } from "../../store/metadata/devices/record.js";
+import type { Caller } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
+import { invalid } from "../http/errors.js";
+import { code, createBody, name, present, text } from "../http/fields.js";
+import { type DeviceTypeB, storedTypes, typesB } from "../views/device-types.js";
+import { codesOf } from "../views/labels.js";
+import {
+  checkDraft,
+  draftOf,
+  namedAsDevice,
+  ownProduct,
+  spelled,
+  storeChecked,
+  withoutNulls,
+} from "./draft.js";
+import { bodySpellings, deviceFields, deviceID, dropUncalledLinks, protocols } from "./rules.js";
+
+/** Creating a device: the whole record of Variant A, the few fields of Variant B. */
+
+/** Columns that take their default where a create says nothing. */
+export const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
+const gatewayDefaults = { deviceConsolePort: 22 } as const;
+
+export const createBodyA = createBody(
+  {
+    deviceName: name,
+    deviceType: code(...codesOf("deviceType")),
+    productID: z.string().min(1),
+    deviceID,
+    cloudProtocol: code(...codesOf("cloudProtocol")),
+  },
+  deviceFields,
+).openapi("DeviceCreate");
+
+/** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
+export async function createFromA(
+  deps: AppDeps,
+  caller: Caller,
+  body: z.output<typeof createBodyA>,
+): Promise<Device> {
+  const { productID, cloudProtocol, ...input } = body;
+  const product = await ownProduct(deps, caller, productID);
+  if (cloudProtocol !== product.cloudProtocol) {
+    throw invalid({ cloudProtocol: `must be the product's, ${product.cloudProtocol}` });
+  }
+  const fields = spelled(input, bodySpellings);
+  const draft = draftOf(fields, input.deviceID, null);
+  return storeChecked(
+    async () => {
+      await ownProduct(deps, caller, productID);
+      await checkDraft(deps, caller, draft, cloudProtocol, null);
+    },
+    () =>
+      createDevice(deps.devices, caller, deps.now(), {
+        ...defaults,
+        ...withoutNulls(fields),
+        ...dropUncalledLinks(draft),
+        deviceID: input.deviceID,
+        deviceName: input.deviceName,
+        deviceUsername: input.deviceUsername ?? longID(),
+        token: input.token ?? longID(),
+        productIntID: product.id,
+      }),
+  );
+}
+
+/** The texts of a device that Variant B takes. */
+export const textsB = {
+  manufacturer: deviceFields.manufacturer,
+  serialNumber: deviceFields.serialNumber,
+  softVersion: deviceFields.softVersion,
+  hardwareVersion: deviceFields.hardwareVersion,
+  description: deviceFields.description,
+  location: text,
+} as const;
+export const deviceTypeCodeB = code(...Object.values(typesB)).transform((value) => value as DeviceTypeB);
+
+export const createBodyB = createBody(
+  {
+    deviceName: name,
+    productID: z.string().min(1),
+    deviceType: deviceTypeCodeB,
+    authType: code(...codesOf("authType")),
+  },
+  { ...textsB, deviceID, deviceUsername: deviceFields.deviceUsername },
+).openapi("DeviceCreateB");
+
+/** Protocols whose devices need more than Variant B's body can carry. */
+const beyondB: ReadonlySet<number> = new Set([protocols.lwm2m, protocols.lora, protocols.modbus]);
+
+/** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
+export async function createFromB(
+  deps: AppDeps,
+  caller: Caller,
+  body: z.output<typeof createBodyB>,
+): Promise<Device> {
+  const { productID, deviceType, deviceName, deviceID: id, deviceUsername, ...fields } = body;
+  const check = async () => {
+    const product = await ownProduct(deps, caller, productID);
+    if (!beyondB.has(product.cloudProtocol)) return product;
+    throw invalid({ productID: "devices of its cloudProtocol need fields that this variant does not have" });
+  };
+  const product = await check();
+  const isGateway = deviceType === typesB.gateway;
+  const store = () =>
+    createDevice(deps.devices, caller, deps.now(), {
+      ...(isGateway ? { ...gatewayDefaults, gatewayProtocol: product.cloudProtocol } : defaults),
+      ...withoutNulls(present(fields)),
+      ...storedTypes[deviceType],
+      deviceName,
+      deviceID: id ?? longID(),
+      deviceUsername: deviceUsername ?? longID(),
+      token: longID(),
+      productIntID: product.id,
+    });
+  return storeChecked(check, () => namedAsDevice(store));
+}

@@ -1,0 +1,93 @@
+import type { z } from "@hono/zod-openapi";
+import type { DeviceInput } from "../../store/metadata/devices/columns.js";
+import { getDevice, updateDevice } from "../../store/metadata/devices/devices.js";
+import type { Device } from "../../store/metadata/devices/record.js";
+import type { Caller } from "../http/auth.js";
+import type { AppDeps } from "../http/deps.js";
+import { invalid } from "../http/errors.js";
+import { code, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
+import { type DeviceTypeB, deviceTypeB, storedTypes, typesB } from "../views/device-types.js";
+import { locationB } from "../views/devices.js";
+import { codesOf } from "../views/labels.js";
+import { deviceTypeCodeB, textsB } from "./create.js";
+import { checkDraft, draftOf, editedFields, namedAsDevice, spelled, storeChecked } from "./draft.js";
+import { bodySpellings, deviceFields, dropUncalledLinks } from "./rules.js";
+
+/** Editing a device: each variant its own fields of the same record. */
+
+const fixed = ["deviceID", "productID", "productIntID", "cloudProtocol"] as const;
+
+export const editBodyA = editBody(
+  { deviceName: name, deviceType: code(...codesOf("deviceType")) },
+  deviceFields,
+)
+  .extend(fixedFields(fixed))
+  .openapi("DeviceEdit");
+
+/** @throws ApiError PARAMETER_INVALID, StoreError NOT_FOUND, CONFLICT */
+export async function editFromA(
+  deps: AppDeps,
+  caller: Caller,
+  id: number,
+  body: z.output<typeof editBodyA>,
+): Promise<Device> {
+  const device = await getDevice(deps.devices, caller.tenant, id);
+  refuseChanged(body, device, fixed);
+  const fields = editedFields(spelled(body, bodySpellings), device, fixed);
+  return storeEdit(deps, caller, device, fields);
+}
+
+/** The rules hold for the record as it will be. */
+function storeEdit(deps: AppDeps, caller: Caller, device: Device, fields: DeviceInput): Promise<Device> {
+  const draft = draftOf(fields, device.deviceID, device);
+  return storeChecked(
+    () => checkDraft(deps, caller, draft, device.cloudProtocol, device.id),
+    () =>
+      updateDevice(deps.devices, caller, deps.now(), device.id, { ...fields, ...dropUncalledLinks(draft) }),
+  );
+}
+
+export const editBodyB = editBody(
+  {
+    deviceName: name,
+    deviceType: deviceTypeCodeB,
+    authType: code(...codesOf("authType")),
+    blocked: code(0, 1),
+  },
+  textsB,
+)
+  .extend(fixedFields(fixed))
+  .openapi("DeviceEditB");
+
+/** @throws ApiError PARAMETER_INVALID, StoreError NOT_FOUND, CONFLICT */
+export async function editFromB(
+  deps: AppDeps,
+  caller: Caller,
+  id: number,
+  body: z.output<typeof editBodyB>,
+): Promise<Device> {
+  const device = await getDevice(deps.devices, caller.tenant, id);
+  refuseChanged(body, device, fixed);
+  const { deviceType, location, ...rest } = body;
+  const fields: DeviceInput = {
+    ...editedFields(present(rest), device, fixed),
+    ...typeChange(device, deviceType),
+    // The text of a place that Variant A gave as JSON, sent back as read, is no change of it.
+    ...(location === undefined || location === locationB(device) ? {} : { location }),
+  };
+  if (device.kind === "device" && fields.deviceType !== undefined) {
+    return storeEdit(deps, caller, device, fields);
+  }
+  return namedAsDevice(() => updateDevice(deps.devices, caller, deps.now(), id, fields));
+}
+
+/** A terminal may become a smartphone and back; a gateway stays one. @throws ApiError PARAMETER_INVALID */
+function typeChange(device: Device, wanted: DeviceTypeB | undefined): DeviceInput {
+  const present = deviceTypeB(device);
+  if (wanted === undefined || wanted === present) return {};
+  if (wanted === typesB.gateway || present === typesB.gateway) {
+    throw invalid({ deviceType: "a device cannot become a gateway, nor a gateway a device" });
+  }
+  const { deviceType, upLinkSystem } = storedTypes[wanted];
+  return { deviceType, upLinkSystem };
+}

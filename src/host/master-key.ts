@@ -1,0 +1,47 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Config, ConfigError } from "../config.js";
+import { replaceFile } from "./replace-file.js";
+
+const keyPattern = /^[0-9a-f]{64}$/i;
+
+const pathOf = (config: Config): string => join(config.dataDir, "master.key");
+
+/**
+ * MASTER_KEY, or the one that the first start made in the data folder: 32 bytes. Never made anew here, for what is
+ * sealed would stay shut. @throws ConfigError when it is missing or damaged
+ */
+export async function masterKey(config: Config): Promise<Uint8Array> {
+  if (config.masterKey !== null) return config.masterKey;
+  const text = await readKept(config);
+  if (keyPattern.test(text)) return Buffer.from(text, "hex");
+  const fault = text === "" ? "is missing or empty" : "is damaged: it must hold 64 hexadecimal digits";
+  throw new ConfigError([
+    `${pathOf(config)} ${fault}. It opens the tokens and private keys in the metadata and cannot be made again: restore it from a backup, or set MASTER_KEY`,
+  ]);
+}
+
+/** The same for a deployment in which nothing is sealed yet: the key is made if missing. */
+export async function firstMasterKey(config: Config): Promise<Uint8Array> {
+  if (config.masterKey === null && (await readKept(config)) === "") {
+    await replaceFile(pathOf(config), randomBytes(32).toString("hex"));
+  }
+  return masterKey(config);
+}
+
+async function readKept(config: Config): Promise<string> {
+  const text = await readFile(pathOf(config), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  return text.trim();
+}
+
+/** The key is not the one that sealed the metadata. */
+export function wrongMasterKey(config: Config): ConfigError {
+  const name = config.masterKey === null ? pathOf(config) : "MASTER_KEY";
+  return new ConfigError([
+    `${name} is not the key that sealed the tokens and private keys in the metadata: restore the right one`,
+  ]);
+}

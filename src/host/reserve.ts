@@ -1,0 +1,40 @@
+import { randomBytes } from "node:crypto";
+import { rename, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "../observability/log.js";
+
+/**
+ * A file that holds space for a start on a full disk: databases cannot even be read without room for their shared
+ * memory. Given up at such a start, made again once there is space.
+ */
+const reserveBytes = 8 * 2 ** 20;
+/** What a start needs at most. */
+const startBytes = 4 * 2 ** 20;
+
+const pathOf = (dir: string): string => join(dir, "reserve");
+
+async function freeBytes(dir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize;
+}
+
+/** Gives the space up where a start would lack it. */
+export async function releaseReserve(dir: string, log: Logger): Promise<void> {
+  if ((await freeBytes(dir)) >= startBytes) return;
+  const kept = await stat(pathOf(dir)).catch(() => null);
+  await rm(pathOf(dir), { force: true });
+  log.warn("disk full: the service starts, and takes nothing until there is space", {
+    path: pathOf(dir),
+    releasedBytes: kept?.size ?? 0,
+  });
+}
+
+/** Sets the space aside while that leaves ingest what it needs. */
+export async function keepReserve(dir: string, freeBytesMin: number): Promise<void> {
+  const path = pathOf(dir);
+  if ((await stat(path).catch(() => null)) !== null) return;
+  if ((await freeBytes(dir)) < freeBytesMin + 2 * reserveBytes) return;
+  // Random, so that no file system packs it into nothing.
+  await writeFile(`${path}.new`, randomBytes(reserveBytes), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}

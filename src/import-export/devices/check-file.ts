@@ -1,0 +1,36 @@
+import { ApiError } from "../../http/errors.js";
+import { readHeader } from "./device-columns.js";
+import { type FormatName, formatOf, formats } from "./formats.js";
+import { FormatError } from "./table-file.js";
+import { openPackage, readWorkbook } from "./xlsx-package.js";
+
+/** What can be seen at once of a file that was sent, before a task looks at all of it. @throws ApiError FORMAT_INVALID */
+export async function checkFile(path: string): Promise<FormatName> {
+  const format = await formatOf(path);
+  try {
+    await checks[format](path);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new ApiError("FORMAT_INVALID", error.message, { file: error.message });
+  }
+  return format;
+}
+
+const checks: Readonly<Record<FormatName, (path: string) => Promise<void>>> = {
+  csv: async (path) => {
+    for await (const { cells } of formats.csv.read(path)) {
+      readHeader(cells);
+      return;
+    }
+    throw new FormatError("the file is empty");
+  },
+  // The header may lie in the shared strings behind megabytes of others.
+  xlsx: async (path) => {
+    const zip = await openPackage(path);
+    try {
+      await readWorkbook(zip);
+    } finally {
+      zip.close();
+    }
+  },
+};

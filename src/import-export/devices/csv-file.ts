@@ -1,0 +1,111 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { CsvError, parse } from "csv-parse";
+import { stringify } from "csv-stringify/sync";
+import { guarded } from "../../host/disk-space.js";
+import { guardFormula, unguardFormula } from "./formula-guard.js";
+import {
+  type Cell,
+  columnsMax,
+  type FileRow,
+  FormatError,
+  rowCharactersMax,
+  type TableFormat,
+} from "./table-file.js";
+
+/** RFC 4180, UTF-8. Written with a byte order mark, without which Excel reads the bytes in its country's code page. */
+export const csvFile: TableFormat = {
+  type: "text/csv; charset=utf-8",
+  extension: "csv",
+  write: async (path, header, rows, room) => {
+    const through = room === undefined ? [] : [guarded(room)];
+    await pipeline([Readable.from(lines(header, rows)), ...through, createWriteStream(path)]);
+  },
+  read: readCsv,
+};
+
+const byteOrderMark = "\uFEFF";
+const rowsPerChunk = 200;
+
+async function* lines(
+  header: readonly string[],
+  rows: AsyncIterable<readonly Cell[]>,
+): AsyncGenerator<string> {
+  yield byteOrderMark + toCsv([header]);
+  let some: Cell[][] = [];
+  for await (const row of rows) {
+    some.push(row.map((cell) => (typeof cell === "string" ? guardFormula(cell) : cell)));
+    if (some.length < rowsPerChunk) continue;
+    yield toCsv(some);
+    some = [];
+  }
+  yield toCsv(some);
+}
+
+function toCsv(rows: readonly (readonly Cell[])[]): string {
+  return stringify(rows as Cell[][], {
+    record_delimiter: "\r\n",
+    // A lone carriage return or newline ends a record for many readers.
+    quoted_match: /[\r\n]/,
+    cast: { boolean: (value) => (value ? "1" : "0") },
+  });
+}
+
+async function* readCsv(path: string): AsyncGenerator<FileRow> {
+  const texts = decoded(path);
+  const first = await texts.next();
+  const start = first.done === true ? "" : first.value;
+  const parser = parse({
+    bom: true,
+    delimiter: delimiterOf(start),
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_column_count: true,
+    max_record_size: rowCharactersMax,
+  });
+  const source = Readable.from(joined(start, texts));
+  source.once("error", (error) => parser.destroy(error));
+  source.pipe(parser);
+  let number = 0;
+  try {
+    for await (const record of parser as AsyncIterable<string[]>) {
+      number++;
+      if (record.length > columnsMax)
+        throw new FormatError(`row ${number} has more than ${columnsMax} columns`);
+      yield { number, cells: record.map((cell) => (cell === "" ? null : unguardFormula(cell))) };
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new FormatError(`the CSV cannot be read after row ${number}: ${error.message}`, { cause: error });
+  } finally {
+    source.destroy();
+    parser.destroy();
+  }
+}
+
+async function* joined(start: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield start;
+  yield* rest;
+}
+
+/** Spreadsheets of countries with a decimal comma write semicolons. */
+function delimiterOf(start: string): string {
+  const header = start.split(/[\r\n]/, 1)[0] ?? "";
+  const others = [";", "\t"].filter((one) => !header.includes(",") && header.includes(one));
+  return others[0] ?? ",";
+}
+
+async function* decoded(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+      if (text.includes("\0")) throw new TypeError("NUL");
+      return text;
+    } catch (error) {
+      throw new FormatError("the file is neither an xlsx workbook nor CSV in UTF-8", { cause: error });
+    }
+  };
+  for await (const chunk of createReadStream(path)) yield decode(chunk as Uint8Array);
+  yield decode();
+}

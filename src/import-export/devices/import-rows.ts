@@ -1,0 +1,143 @@
+import type { Db } from "../../../store/metadata/db/db.js";
+import { longID } from "../../../store/metadata/db/ids.js";
+import { auditOf, toColumns } from "../../../store/metadata/devices/columns.js";
+import type { DeviceStore, NewDevice } from "../../../store/metadata/devices/devices.js";
+import type { StagedDevice } from "../../../store/metadata/devices/import.js";
+import { findProduct, type ProductRef } from "../../../store/metadata/products/products.js";
+import { createBodyA, defaults } from "../../devices/create.js";
+import { draftOf, spelled, withoutNulls } from "../../devices/draft.js";
+import { bodySpellings, checkDevice, dropUncalledLinks } from "../../devices/rules.js";
+import { ApiError } from "../../http/errors.js";
+import { parseWith } from "../../http/fields.js";
+import { bodyOf, type ColumnName, type FieldErrors } from "./device-columns.js";
+import type { RowErrors } from "./row-errors.js";
+import type { FileRow } from "./table-file.js";
+
+/** Rows of a file → devices to be staged, by the rules that POST /devices has. */
+export interface RowChecker {
+  /** Notes what is wrong; a wrong row is staged with its deviceID alone, so that its children find it. */
+  check(row: FileRow): Promise<StagedDevice>;
+}
+
+/** Stands for a link that is looked up later, or that was looked up in vain and is told of already. */
+const anyRecordID = 1;
+
+export function createRowChecker(
+  store: DeviceStore,
+  tenant: number,
+  header: readonly (ColumnName | null)[],
+  errors: RowErrors,
+): RowChecker {
+  const products = remembered((productID) => findProduct(store.db, tenant, productID));
+  const gateways = remembered((deviceID) => findGateway(store.db, tenant, deviceID));
+
+  return {
+    check: async ({ number, cells }) => {
+      const wrong: FieldErrors = {};
+      const body = bodyOf(header, cells, wrong);
+      const product = typeof body.productID === "string" ? await products(body.productID) : undefined;
+      const parent = typeof body.parentDevice === "string" ? body.parentDevice : null;
+      const gateway = typeof body.gateway === "string" ? await gateways(body.gateway) : undefined;
+      if (parent !== null) body.parentDevice = anyRecordID;
+      if (body.gateway !== undefined && gateway === undefined) wrong.gateway = "there is no such gateway";
+      if (body.gateway !== undefined) body.gateway = gateway ?? anyRecordID;
+      if (body.productID !== undefined && product === undefined) wrong.productID = "there is no such product";
+      const device = toDevice(body, product, wrong);
+      for (const field of inFileOrder(Object.keys(wrong), header))
+        errors.add(number, field, wrong[field] ?? "");
+      if (device === null || product === undefined || Object.keys(wrong).length > 0) {
+        const deviceID = typeof body.deviceID === "string" ? body.deviceID : null;
+        return { row: number, columns: { deviceID }, parent: null, audit: null };
+      }
+      const { parentDevice, ...input } = device;
+      return stagedOf(store, number, input, parentDevice ? parent : null);
+    },
+  };
+}
+
+/** As the columns stand; a member of a JSON cell counts as its column. */
+function inFileOrder(fields: readonly string[], header: readonly (ColumnName | null)[]): string[] {
+  const place = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
+  return fields.toSorted((a, b) => place(a) - place(b));
+}
+
+/** Null where the body is not of the form that POST takes; what breaks a rule is noted in `wrong`. */
+function toDevice(
+  body: Record<string, unknown>,
+  product: ProductRef | undefined,
+  wrong: FieldErrors,
+): NewDevice | null {
+  const parsed = parsedOf(body, wrong);
+  if (parsed === null) return null;
+  const { productID, cloudProtocol, ...input } = parsed;
+  if (product === undefined) return null;
+  if (cloudProtocol !== product.cloudProtocol) {
+    wrong.cloudProtocol = `must be the product's, ${product.cloudProtocol}`;
+  }
+  const fields = spelled(input, bodySpellings);
+  const draft = draftOf(fields, input.deviceID, null);
+  for (const [field, text] of Object.entries(checkDevice(draft, product.cloudProtocol)))
+    wrong[field] ??= text;
+  return {
+    ...defaults,
+    ...withoutNulls(fields),
+    ...dropUncalledLinks(draft),
+    deviceID: input.deviceID,
+    deviceName: input.deviceName,
+    deviceUsername: input.deviceUsername ?? longID(),
+    token: input.token ?? longID(),
+    productIntID: product.id,
+  };
+}
+
+function parsedOf(body: Record<string, unknown>, wrong: FieldErrors) {
+  try {
+    return parseWith(createBodyA, body);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    for (const [field, text] of Object.entries(error.errors)) {
+      wrong[field] ??= body[field] === undefined && !field.includes(".") ? "is required" : text;
+    }
+    return null;
+  }
+}
+
+function stagedOf(
+  store: DeviceStore,
+  row: number,
+  input: Omit<NewDevice, "parentDevice">,
+  parent: string | null,
+): StagedDevice {
+  const { deviceID, productIntID, ...rest } = input;
+  return {
+    row,
+    parent,
+    columns: { deviceID, productIntID, ...toColumns(store.vault, rest) },
+    audit: { deviceID, productIntID, ...auditOf(rest) },
+  };
+}
+
+async function findGateway(db: Db, tenant: number, deviceID: string): Promise<number | undefined> {
+  const row = await db.first<{ id: number }>(
+    "select id from device where deviceID = ? and tenant = ? and kind = 'gateway'",
+    [deviceID, tenant],
+  );
+  return row?.id;
+}
+
+const rememberedMax = 10_000;
+
+/** Looks each key up that is found once, as long as there are not too many. */
+function remembered<T>(find: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const known = new Map<string, T>();
+  return async (key) => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const value = await find(key);
+    // A key that leads nowhere may be of any length.
+    if (value === undefined) return value;
+    if (known.size >= rememberedMax) known.clear();
+    known.set(key, value);
+    return value;
+  };
+}

@@ -1,0 +1,55 @@
+import type { DiskClaim } from "../../host/disk-space.js";
+import { formats } from "./formats.js";
+import type { Cell } from "./table-file.js";
+
+export interface RowError {
+  readonly row: number;
+  readonly column: string;
+  readonly error: string;
+}
+
+/** Errors that are listed; the others are counted. */
+export const errorsListedMax = 10_000;
+
+export interface RowErrors {
+  add(row: number, column: string, error: string): void;
+  readonly count: number;
+  /** Room for further ones. */
+  readonly left: number;
+  /** By row, then in the order found. */
+  sorted(): RowError[];
+}
+
+export function createRowErrors(): RowErrors {
+  const errors: RowError[] = [];
+  let count = 0;
+  return {
+    add: (row, column, error) => {
+      count++;
+      if (errors.length < errorsListedMax) errors.push({ row, column, error });
+    },
+    get count() {
+      return count;
+    },
+    get left() {
+      return errorsListedMax - errors.length;
+    },
+    sorted: () => errors.toSorted((a, b) => a.row - b.row),
+  };
+}
+
+/** What the caller is told at once: the first error and how many there are. */
+export function summaryOf(errors: RowErrors): string {
+  const [first] = errors.sorted();
+  if (first === undefined) return "the file has no errors";
+  const all = errors.count === 1 ? "" : `; ${errors.count} errors in all`;
+  return `row ${first.row}, column ${first.column}: ${first.error}${all}`;
+}
+
+/** Lists the errors as CSV: row, column, error. */
+export async function writeErrors(path: string, errors: RowErrors, room: DiskClaim): Promise<void> {
+  async function* rows(): AsyncGenerator<Cell[]> {
+    for (const { row, column, error } of errors.sorted()) yield [row, column, error];
+  }
+  await formats.csv.write(path, ["row", "column", "error"], rows(), room);
+}

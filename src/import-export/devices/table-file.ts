@@ -1,0 +1,40 @@
+/** What files of rows share: cells, bounds, and the error of a file that cannot be read. */
+import type { DiskClaim } from "../../host/disk-space.js";
+
+export type Cell = string | number | boolean | null;
+
+export interface FileRow {
+  /** As a spreadsheet shows it: the header is row 1. */
+  readonly number: number;
+  readonly cells: readonly Cell[];
+}
+
+/** One file format: how its rows are written and read, a few at a time. */
+export interface TableFormat {
+  readonly type: string;
+  readonly extension: string;
+  /** @param room asked before each chunk is written; absent: there is room. @throws what it throws */
+  write(
+    path: string,
+    header: readonly string[],
+    rows: AsyncIterable<readonly Cell[]>,
+    room?: DiskClaim,
+  ): Promise<void>;
+  /** @throws FormatError */
+  read(path: string): AsyncGenerator<FileRow>;
+}
+
+/** The file is not what it should be; the message is for the caller. */
+export class FormatError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "FormatError";
+  }
+}
+
+/** Rows of devices, without the header. */
+export const rowsMax = 200_000;
+export const columnsMax = 256;
+export const cellCharactersMax = 1_048_576;
+/** Beyond what the fields of any device hold together. */
+export const rowCharactersMax = 2 * cellCharactersMax;

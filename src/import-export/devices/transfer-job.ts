@@ -1,0 +1,53 @@
+import type { Actor } from "../../../store/metadata/db/changes.js";
+import type { DeviceStore } from "../../../store/metadata/devices/devices.js";
+import type { DeviceSelection } from "../../../store/metadata/devices/export.js";
+import type { DiskClaim } from "../../host/disk-space.js";
+import type { FormatName } from "./formats.js";
+
+/** What a worker thread is told to do, as plain data. */
+export type TransferJob = ExportJob | ImportJob;
+
+export interface ExportJob {
+  readonly kind: "export";
+  readonly selection: DeviceSelection;
+  readonly format: FormatName;
+  /** Where the file goes. */
+  readonly path: string;
+}
+
+export interface ImportJob {
+  readonly kind: "import";
+  readonly task: string;
+  readonly actor: Actor;
+  readonly format: FormatName;
+  readonly path: string;
+  /** Where the errors are listed if there are any. */
+  readonly errorsPath: string;
+}
+
+/** What a job works with in its thread. */
+export interface TransferContext {
+  readonly store: DeviceStore;
+  /** Whether the metadata is a file of this machine. */
+  readonly local: boolean;
+  readonly now: () => number;
+  /** 0 to 100. */
+  progress(current: number): void;
+  /** Room for the file that the job writes, of its tenant's share. Throws JobFailure where there is none. */
+  readonly room: DiskClaim;
+  /** Throws when the service closes. */
+  checkStop(): void;
+  /** Runs a write while no other of the process runs. */
+  exclusive<T>(action: () => Promise<T>): Promise<T>;
+}
+
+/** The job fails by its caller's fault; `listed` when the errors' file was written. */
+export class JobFailure extends Error {
+  constructor(
+    message: string,
+    readonly listed: boolean,
+  ) {
+    super(message);
+    this.name = "JobFailure";
+  }
+}

@@ -1,0 +1,72 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../../store/lib/clock.js";
+import { openDb } from "../../../store/metadata/db/db.js";
+import { createVault } from "../../../store/metadata/db/secrets.js";
+import { createThreadGate } from "../../../store/metadata/db/thread-gate.js";
+import { exportDevices } from "./export-devices.js";
+import { importDevices } from "./import-devices.js";
+import type { FromWorker, ToWorker, WorkerStart } from "./run-transfer.js";
+import { JobFailure, type TransferContext } from "./transfer-job.js";
+
+/** One transfer in a thread of its own: it parses, checks, seals and compresses for seconds. */
+
+const { job, database, masterKey, stop, gate: cells } = workerData as WorkerStart;
+const gate = createThreadGate(cells);
+const tell = (message: FromWorker) => parentPort?.postMessage(message);
+const stopped = () => Atomics.load(stop, 0) !== 0;
+
+/** The next answer; one thing is asked at a time. */
+const answer = () => new Promise<ToWorker>((resolve) => parentPort?.once("message", resolve));
+
+const db = await gate.within(() => openDb({ ...database, shared: true, migrates: false, gate }));
+let reached = -1;
+const context: TransferContext = {
+  store: { db, vault: createVault(masterKey) },
+  local: database.url.startsWith("file:"),
+  now: systemClock.now,
+  progress: (current) => {
+    const whole = Math.floor(current);
+    if (whole <= reached) return;
+    reached = whole;
+    tell({ kind: "progress", current: whole });
+  },
+  room: {
+    grow: async (bytes) => {
+      const told = answer();
+      tell({ kind: "grow", bytes });
+      const found = await told;
+      if (found.kind === "room" && found.refused !== null) throw new JobFailure(found.refused, false);
+    },
+    // By the service, when the thread has ended.
+    settle: () => undefined,
+  },
+  checkStop: () => {
+    if (stopped()) throw new Error("the service is closing");
+  },
+  exclusive: async (action) => {
+    const granted = answer();
+    tell({ kind: "ask" });
+    await granted;
+    try {
+      context.checkStop();
+      return await action();
+    } finally {
+      tell({ kind: "release" });
+    }
+  },
+};
+
+try {
+  const count = job.kind === "export" ? await exportDevices(job, context) : await importDevices(job, context);
+  tell({ kind: "done", count });
+} catch (error) {
+  if (error instanceof JobFailure) tell({ kind: "refused", message: error.message, listed: error.listed });
+  else
+    tell({
+      kind: "failed",
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+} finally {
+  await gate.within(async () => db.close()).catch(() => undefined);
+  parentPort?.close();
+}

@@ -1,0 +1,68 @@
+import { unguardFormula } from "../devices/formula-guard.js";
+import { FormatError } from "../devices/table-file.js";
+import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./bounds.js";
+import { createCsvRows } from "./csv-rows.js";
+
+/** What the first row of a CSV file says of the others. */
+export interface CsvHeader {
+  readonly delimiter: number;
+  /** Cells of each row. */
+  readonly columns: number;
+  readonly deviceAt: number;
+  readonly timeAt: number;
+  /** Long layout: where the data point's name and its value stand; null in the wide one. */
+  readonly pointAt: number | null;
+  readonly valueAt: number | null;
+  /** Wide layout: the columns that hold data points. */
+  readonly points: readonly { readonly at: number; readonly dataPointID: string }[];
+  /** Where the rows begin. */
+  readonly bytes: number;
+  readonly lines: number;
+}
+
+const byteOrderMark = Buffer.from("\ufeff", "utf8");
+/** Spreadsheets of countries with a decimal comma write semicolons. */
+const delimiters = [",", ";", "\t"];
+
+export function markBytes(bytes: Buffer): number {
+  return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0;
+}
+
+/** Reads the header at the beginning of a file. @throws FormatError saying what it should be */
+export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
+  const from = markBytes(bytes);
+  const firstLine =
+    bytes.toString("latin1", from, Math.min(bytes.length, from + rowBytesMax)).split("\n", 1)[0] ?? "";
+  const delimiter = delimiters.find((one) => firstLine.includes(one)) ?? ",";
+  const rows = createCsvRows(delimiter.charCodeAt(0));
+  const behind = rows.next(bytes, from, bytes.length, end);
+  if (behind < 0) throw new FormatError(`the header must be shorter than ${rowBytesMax} bytes`);
+  if (rows.problem !== null) throw new FormatError(`the header cannot be read: ${rows.problem}`);
+  const names = Array.from({ length: rows.count }, (_, cell) => {
+    const name = rows.text(bytes, cell);
+    if (name === null) throw new FormatError("the file is not UTF-8");
+    return unguardFormula(name.trim());
+  });
+  const place = (name: string) => names.indexOf(name);
+  const isLong = longColumns.every((name) => names.includes(name));
+  const others = names.flatMap((dataPointID, at) =>
+    (wideColumns as readonly string[]).includes(dataPointID) ? [] : [{ at, dataPointID }],
+  );
+  const known = (wideColumns as readonly string[]).every((name) => names.includes(name));
+  if (new Set(names).size < names.length || !known || others.length === 0 || (isLong && names.length > 4)) {
+    throw new FormatError(
+      `the header must name ${longColumns.join(", ")}, or ${wideColumns.join(", ")} and data points, each once and at most ${columnsMax}`,
+    );
+  }
+  return {
+    delimiter: delimiter.charCodeAt(0),
+    columns: names.length,
+    deviceAt: place("deviceID"),
+    timeAt: place("time"),
+    pointAt: isLong ? place("dataPointID") : null,
+    valueAt: isLong ? place("value") : null,
+    points: isLong ? [] : others,
+    bytes: behind,
+    lines: rows.lines,
+  };
+}

@@ -1,0 +1,39 @@
+import type { OriginalForm } from "../../../query/original.js";
+import type { HistoryFormat, Layout } from "./bounds.js";
+
+/** What is exported, as the writing thread sees it: series are numbers, their points come when it pulls them. */
+export interface ExportPlan {
+  readonly format: HistoryFormat;
+  readonly layout: Layout;
+  readonly gzip: boolean;
+  readonly devices: readonly ExportDevice[];
+}
+
+export interface ExportDevice {
+  readonly deviceID: string;
+  readonly points: readonly ExportPoint[];
+}
+
+export interface ExportPoint {
+  readonly dataPointID: string;
+  readonly form: OriginalForm;
+  readonly series: number;
+}
+
+/** Points of one series, ascending: numbers, or texts. */
+export interface Piece {
+  readonly times: Float64Array;
+  readonly values: Float64Array | readonly string[];
+}
+
+export type FromExport =
+  | { readonly kind: "pull"; readonly series: number }
+  | { readonly kind: "chunk"; readonly bytes: Uint8Array }
+  | { readonly kind: "end" }
+  | { readonly kind: "failed"; readonly message: string };
+
+export type ToExport =
+  /** The next piece of a series; null behind its last. */
+  | { readonly kind: "piece"; readonly series: number; readonly piece: Piece | null }
+  /** A chunk has been taken. */
+  | { readonly kind: "taken" };

@@ -1,0 +1,68 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { zone } from "../../../query/zone.js";
+import { FormatError } from "../devices/table-file.js";
+import type { ReadBatch } from "./batch-builder.js";
+import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
+import { localTimeIn } from "./local-time.js";
+import { type Place, readHistory } from "./read-history.js";
+import type { TargetAnswer } from "./row-taker.js";
+
+/** Reads one history file in a thread of its own: parsing takes a core of its own for minutes. */
+
+const batchesMax = 3;
+const { file, place, bounds, timezone } = workerData as ImportStart;
+const port = parentPort;
+if (port === null) throw new Error("import.worker runs in a worker thread only");
+
+const tell = (message: FromImport, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+let under = 0;
+let wakeRoom: () => void = () => undefined;
+let wakeAnswer: (answers: readonly TargetAnswer[]) => void = () => undefined;
+let wakeReset: () => void = () => undefined;
+
+port.on("message", (message: ToImport) => {
+  if (message.kind === "resolved") wakeAnswer(message.answers);
+  else if (message.kind === "reset") wakeReset();
+  else {
+    under--;
+    wakeRoom();
+  }
+});
+
+const buffersOf = ({ targetAt, times, values, lines }: ReadBatch): ArrayBuffer[] =>
+  [targetAt, times, values, lines].map((column) => column.buffer as ArrayBuffer);
+
+try {
+  await readHistory(
+    file,
+    place,
+    { local: localTimeIn(zone(timezone)), bounds },
+    {
+      resolve: (names) =>
+        new Promise((resolve) => {
+          wakeAnswer = resolve;
+          tell({ kind: "resolve", names });
+        }),
+      batch: async (batch: ReadBatch, reached: Place) => {
+        under++;
+        tell({ kind: "batch", batch, place: reached }, buffersOf(batch));
+        while (under >= batchesMax) {
+          await new Promise<void>((resolve) => {
+            wakeRoom = resolve;
+          });
+        }
+      },
+      reset: () =>
+        new Promise((resolve) => {
+          wakeReset = resolve;
+          tell({ kind: "reset" });
+        }),
+    },
+  );
+  tell({ kind: "end" });
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  tell({ kind: "failed", message, format: error instanceof FormatError });
+} finally {
+  port.close();
+}

@@ -1,0 +1,180 @@
+import { type FileHandle, open } from "node:fs/promises";
+import type { LocalTime } from "../../../ingest/decode/time.js";
+import { createBatchBuilder, type ReadBatch } from "./batch-builder.js";
+import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./bounds.js";
+import { markBytes, readCsvHeader } from "./csv-header.js";
+import { createCsvTaker } from "./csv-taker.js";
+import { createNdjsonTaker } from "./ndjson-taker.js";
+import type { RowTaker, TakerState, TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
+
+export interface HistoryFile {
+  readonly path: string;
+  readonly format: HistoryFormat;
+}
+
+/** Where reading stands: a byte of the file and the line that begins there. */
+export interface Place {
+  readonly offset: number;
+  readonly line: number;
+}
+
+/** What becomes of what is read. */
+export interface HistorySink {
+  /** What the targets are, in the order asked. They are counted from 0 since the last `reset`. */
+  resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
+  /** Everything up to `place`; resolves when there is room for more. */
+  batch(batch: ReadBatch, place: Place): Promise<void>;
+  /** All batches are to be done with; targets are counted anew. */
+  reset(): Promise<void>;
+}
+
+const bufferBytes = 4 * rowBytesMax;
+const lineFeed = 10;
+
+/**
+ * Reads the rows of a history file from `place` (null: the beginning), however long it is and however its lines
+ * are. @throws FormatError when the file as a whole is none
+ */
+export async function readHistory(
+  file: HistoryFile,
+  place: Place | null,
+  rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
+  sink: HistorySink,
+): Promise<void> {
+  const handle = await open(file.path, "r");
+  try {
+    await readRows(handle, file.format, place, rules, sink);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readRows(
+  handle: FileHandle,
+  format: HistoryFormat,
+  resumed: Place | null,
+  rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
+  sink: HistorySink,
+): Promise<void> {
+  const builder = createBatchBuilder();
+  const state: TakerState = { builder, ...rules, targets: new Map(), unknown: new Map(), epoch: 0, line: 1 };
+  const bytes = Buffer.allocUnsafeSlow(bufferBytes);
+  const { taker, begin } = await openTaker(handle, format, state);
+  const start = resumed ?? begin;
+  state.line = start.line;
+  /** File offset of buffer byte 0, and the unread bytes of the buffer. */
+  let base = start.offset;
+  let from = 0;
+  let to = 0;
+  let end = false;
+  let skipping = false;
+  let targets = 0;
+  let targetCharacters = 0;
+
+  async function refill(): Promise<void> {
+    bytes.copyWithin(0, from, to);
+    base += from;
+    to -= from;
+    from = 0;
+    const { bytesRead } = await handle.read(bytes, to, bytes.length - to, base + to);
+    to += bytesRead;
+    end = bytesRead === 0;
+  }
+
+  async function send(): Promise<void> {
+    if (!builder.empty) await sink.batch(builder.take(), { offset: base + from, line: state.line });
+  }
+
+  async function learn(): Promise<void> {
+    taker.lookAhead(bytes, from, to, end);
+    if (targets + state.unknown.size > targetsMax || targetCharacters > targetCharactersMax) {
+      await send();
+      await sink.reset();
+      state.targets.clear();
+      state.epoch++;
+      targets = 0;
+      targetCharacters = 0;
+      // What the present row needs is learnt by the next round.
+      state.unknown.clear();
+      taker.lookAhead(bytes, from, to, end);
+    }
+    const names = [...state.unknown.values()];
+    const answers = await sink.resolve(names);
+    for (const [i, key] of [...state.unknown.keys()].entries()) {
+      state.targets.set(key, { ...(answers[i] as TargetAnswer), index: targets++ });
+      targetCharacters += key.length;
+    }
+    state.unknown.clear();
+  }
+
+  /** The line that begins at `from` is too long: it is passed over without being kept. */
+  function skip(): void {
+    const found = bytes.subarray(from, to).indexOf(lineFeed);
+    skipping = found < 0;
+    from = skipping ? to : from + found + 1;
+    if (skipping) return;
+    state.line++;
+  }
+
+  for (;;) {
+    if (skipping) skip();
+    else {
+      from = taker.take(bytes, from, to, end);
+      if (builder.full) {
+        await send();
+        continue;
+      }
+      if (state.unknown.size > 0) {
+        await learn();
+        continue;
+      }
+      if (to - from >= rowBytesMax) {
+        const feed = bytes.subarray(from, from + rowBytesMax).indexOf(lineFeed);
+        if (feed < 0) {
+          builder.refuse(state.line, "", `is longer than ${rowBytesMax} bytes`);
+          skipping = true;
+        } else {
+          // A quotation mark that nothing closes: its line is bad, and what follows is read anew.
+          builder.refuse(state.line, "", "a quotation mark is not closed");
+          state.line++;
+          from += feed + 1;
+        }
+        continue;
+      }
+    }
+    if (end) break;
+    await refill();
+  }
+  await send();
+}
+
+/** The reader of the format's rows, and where they begin. */
+async function openTaker(
+  handle: FileHandle,
+  format: HistoryFormat,
+  state: TakerState,
+): Promise<{ taker: RowTaker; begin: Place }> {
+  const head = Buffer.alloc(rowBytesMax);
+  const { bytesRead } = await handle.read(head, 0, head.length, 0);
+  const bytes = head.subarray(0, bytesRead);
+  if (format === "ndjson") {
+    return { taker: createNdjsonTaker(state), begin: { offset: markBytes(bytes), line: 1 } };
+  }
+  const header = readCsvHeader(bytes, bytesRead < head.length);
+  return {
+    taker: createCsvTaker(header, state),
+    begin: { offset: header.bytes, line: 1 + header.lines },
+  };
+}
+
+/** Checks what can be checked at a glance, before a task is begun. @throws FormatError */
+export async function checkHistory({ path, format }: HistoryFile): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    const head = Buffer.alloc(rowBytesMax);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    if (format === "csv") readCsvHeader(head.subarray(0, bytesRead), bytesRead < head.length);
+  } finally {
+    await handle.close();
+  }
+}

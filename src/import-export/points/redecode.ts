@@ -1,0 +1,107 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { OnFailed } from "../../../ingest/consumers/failures.js";
+import type { DecodeRules } from "../../../ingest/decode/points.js";
+import type { Directory } from "../../../ingest/directory/directory.js";
+import { count, type Meter } from "../../../ingest/meter.js";
+import { redecode } from "../../../ingest/redecode.js";
+import type { EventLog } from "../../../store/events/events.js";
+import { StoreError } from "../../../store/lib/errors.js";
+import type { Db } from "../../../store/metadata/db/db.js";
+import { findDevicesByName } from "../../../store/metadata/devices/history-devices.js";
+import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
+import { quarantine } from "../../../store/metadata/quarantine.js";
+import type { Point, SeriesStore } from "../../../store/series/series.js";
+import type { DiskSpace } from "../../host/disk-space.js";
+import { TaskFailure, type TaskKind } from "../../tasks/runner.js";
+import type { HistoryGate } from "./gate.js";
+
+export const historyRedecode = "redecode";
+
+/** What the task is told; stored as JSON. Receipt of the messages in microseconds. */
+export interface RedecodeInput {
+  readonly device: number;
+  readonly start: number;
+  readonly stop: number;
+}
+
+export interface RedecodeKindDeps {
+  readonly db: Db;
+  readonly events: EventLog;
+  readonly series: SeriesStore;
+  readonly directory: Directory;
+  readonly gate: HistoryGate;
+  readonly space: Pick<DiskSpace, "check">;
+  readonly meter: Pick<Meter, "refused">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  readonly onFailed: OnFailed;
+  /** Messages that must not be looked into. */
+  readonly isAside: (id: number) => boolean;
+}
+
+const retryMs = { first: 500, longest: 10_000 } as const;
+
+/** Writes only what is missing, so that a restart begins anew. */
+export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
+  const { events, series, directory, gate, meter, now, rules, onFailed, isAside, db } = deps;
+  return {
+    resumes: true,
+    lane: "history",
+    run: async ({ task, signal, progress }) => {
+      const { device: id, start, stop } = task.input as RedecodeInput;
+      let reachedMs = performance.now();
+      const attempt = async () => {
+        const device = await directory.get(id);
+        if (device === undefined || device.device.tenant !== task.tenant) {
+          throw new TaskFailure("the device is gone");
+        }
+        const owner = { deviceID: device.device.deviceID, productIntID: device.device.productIntID };
+        let checked = -1;
+        let fields: ReadonlySet<string> = new Set();
+
+        /** What is deleted meanwhile must not come back: its name may have a successor. */
+        async function check(): Promise<void> {
+          const now = gate.generation(task.tenant);
+          if (checked === now) return;
+          const found = await findDevicesByName(db, task.tenant, [owner.deviceID]);
+          if (found.get(owner.deviceID)?.id !== id) throw new TaskFailure("the device is gone");
+          const points = await dataPointsOf(db, owner.productIntID);
+          fields = new Set(points.map((point) => point.field));
+          checked = now;
+        }
+
+        return redecode({
+          ...{ events, series, device, start, stop, rules, onFailed, isAside, signal },
+          refused: async (points) => {
+            count(meter.refused, "series", points.length);
+            await quarantine(db, now(), points, null);
+          },
+          guarded: (points, write) =>
+            gate.run(async () => {
+              await deps.space.check();
+              await check();
+              await write(points.filter((point: Point) => fields.has(point.series.field)));
+            }),
+          reached: async (receivedAt, counts) => {
+            if (performance.now() - reachedMs < 1000) return;
+            reachedMs = performance.now();
+            await progress((100 * (stop - receivedAt)) / (stop - start), messageOf(counts));
+          },
+        });
+      };
+      for (let waitMs: number = retryMs.first; ; waitMs = Math.min(waitMs * 2, retryMs.longest)) {
+        try {
+          return { msg: messageOf(await attempt()) };
+        } catch (error) {
+          if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
+          await pause(waitMs, undefined, { signal });
+        }
+      }
+    },
+  };
+}
+
+const messageOf = ({ messages, points }: { messages: number; points: number }) => ({
+  ...{ messages_num: messages, points_num: points },
+});

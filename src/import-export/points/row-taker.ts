@@ -1,0 +1,95 @@
+import { type LocalTime, readTime } from "../../../ingest/decode/time.js";
+import { rfc3339 } from "../../../query/time-text.js";
+import type { BatchBuilder } from "./batch-builder.js";
+import { importValue, type PointAnswer, reasonTexts } from "./values.js";
+
+/** A series as a file names it. */
+export interface TargetName {
+  readonly deviceID: string;
+  readonly dataPointID: string;
+}
+
+/** What the deployment knows of it: what the data point takes, or why there is no such series. */
+export type TargetAnswer = PointAnswer | { readonly column: string; readonly problem: string };
+
+export const noDevice = { column: "deviceID", problem: "there is no such device" };
+export const noPoint = { column: "dataPointID", problem: "the device's product has no such data point" };
+
+/** A target of the running import; `index` is its place among all that were asked for. */
+export type Target = TargetAnswer & { readonly index: number };
+
+/** What a name means that is longer than any can be: it is not remembered. */
+export const overlong: Readonly<Record<"device" | "point", Target>> = {
+  device: { ...noDevice, index: -1 },
+  point: { ...noPoint, index: -1 },
+};
+
+/** Microseconds: what a row's time may be. */
+export interface TimeBounds {
+  /** Before it no time is taken. */
+  readonly earliest: number;
+  /** What points are kept from; at least `earliest`. */
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** Reads rows of one format. */
+export interface RowTaker {
+  /**
+   * Takes rows of [from, to) until the batch is full, a row names a target that is not known yet, or no whole row
+   * is left; the offset behind the last row taken. `end`: nothing follows.
+   */
+  take(bytes: Buffer, from: number, to: number, end: boolean): number;
+  /** Notes the unknown targets of the rows that follow. */
+  lookAhead(bytes: Buffer, from: number, to: number, end: boolean): void;
+}
+
+export interface TakerState {
+  readonly builder: BatchBuilder;
+  readonly local: LocalTime;
+  readonly bounds: TimeBounds;
+  /** By the spelling of the file. */
+  readonly targets: Map<string, Target>;
+  readonly unknown: Map<string, TargetName>;
+  /** Grows when the targets are counted anew. */
+  epoch: number;
+  /** Line of the next row. */
+  line: number;
+}
+
+/** A time in any of the forms that devices send; tells what is wrong with it and answers NaN. */
+export function readRowTime(state: TakerState, value: unknown): number {
+  const time = readTime(value, state.local);
+  if (time !== null) return time;
+  state.builder.refuse(state.line, "time", "is no time that can be read");
+  return Number.NaN;
+}
+
+/** True when points of that time are kept; otherwise the row is bad. */
+export function isKept(state: TakerState, time: number): boolean {
+  const { earliest, oldest, newest } = state.bounds;
+  if (time >= oldest && time <= newest) return true;
+  const error =
+    time > newest
+      ? "lies in the future"
+      : time < earliest
+        ? `lies before ${rfc3339(earliest)}, from which times are taken`
+        : "lies before what is kept";
+  state.builder.refuse(state.line, "time", error);
+  return false;
+}
+
+/** Adds one value to the batch, converted to the data point's type; or tells why not. */
+export function takeValue(
+  state: TakerState,
+  target: Target,
+  time: number,
+  value: unknown,
+  column: string,
+): void {
+  const { builder, line } = state;
+  if ("problem" in target) return builder.refuse(line, target.column, target.problem);
+  const converted = importValue(target, value, state.local);
+  if ("value" in converted) builder.add(target.index, time, converted.value, line);
+  else builder.refuse(line, column, reasonTexts[converted.reason] ?? converted.reason);
+}

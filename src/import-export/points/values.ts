@@ -1,0 +1,91 @@
+import type { LocalTime } from "../../../ingest/decode/time.js";
+import { type Converted, converters } from "../../../ingest/decode/values.js";
+
+/** How values of history files become stored ones: as from devices, but for two types whose stored form comes back. */
+
+const placeType = 6;
+const timeType = 24;
+
+/** What a data point takes. */
+export interface PointAnswer {
+  /** pointDataType. */
+  readonly type: number;
+  /** The values of its enumeration; null takes all. */
+  readonly allowed: ReadonlySet<number | boolean | string> | null;
+}
+
+/** The value of a data point; a text comes from CSV or from JSON alike. */
+export function importValue({ type, allowed }: PointAnswer, value: unknown, local: LocalTime): Converted {
+  const converted = ofType(type, value, local);
+  const isOutside = "value" in converted && allowed !== null && !allowed.has(converted.value);
+  return isOutside ? { reason: "enum" } : converted;
+}
+
+function ofType(type: number, value: unknown, local: LocalTime): Converted {
+  const convert = converters.get(type);
+  if (convert === undefined) return { reason: "type" };
+  // Stored as milliseconds, exported as such: the size of the number says nothing about its unit.
+  if (type === timeType && isNumeric(value)) return { value: Number(value) };
+  if (type === placeType && typeof value === "string") return convert(fromJson(value), local);
+  return convert(value, local);
+}
+
+function isNumeric(value: unknown): boolean {
+  return (
+    typeof value === "bigint" ||
+    (typeof value === "number" && Number.isFinite(value)) ||
+    (typeof value === "string" && /^-?\d{1,16}(\.\d{1,6})?$/.test(value))
+  );
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/** Types that take a number cell as it stands. */
+const numberTypes: ReadonlySet<number> = new Set([1, 15, 16, 17, 18, 21, 22, 25, 24]);
+
+export function takesNumbers({ type, allowed }: PointAnswer): boolean {
+  return allowed === null && numberTypes.has(type);
+}
+
+const zero = 48;
+const minus = 45;
+const point = 46;
+const digitsExactMax = 15;
+const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n);
+
+/** Up to 15 digits and a point are one exact division; NaN for everything else, which need not be wrong. */
+export function readDecimal(bytes: Uint8Array, start: number, end: number): number {
+  const negative = bytes[start] === minus;
+  const first = negative ? start + 1 : start;
+  let mantissa = 0;
+  let digits = 0;
+  let pointAt = -1;
+  for (let at = first; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte === point && pointAt < 0 && at > first && at < end - 1) {
+      pointAt = at;
+      continue;
+    }
+    const digit = byte - zero;
+    if (digit < 0 || digit > 9 || digits === digitsExactMax) return Number.NaN;
+    mantissa = mantissa * 10 + digit;
+    digits++;
+  }
+  if (digits === 0) return Number.NaN;
+  const value = pointAt < 0 ? mantissa : mantissa / (powersOfTen[end - pointAt - 1] as number);
+  return negative ? -value : value;
+}
+
+/** What a reason means to whoever reads the list of bad rows. */
+export const reasonTexts: Readonly<Record<string, string>> = {
+  type: "is no value of the data point's type",
+  number: "is not a number that the data point can hold",
+  enum: "is none of the data point's enumeration",
+  size: "is longer than a series can hold",
+};

@@ -1,0 +1,30 @@
+import type { Clock } from "../../store/lib/clock.js";
+import type { Logger } from "./log.js";
+
+/** Which way the wall clock was set; labels of `tidemark_clock_jumps_total`. */
+export type ClockJump = "forward" | "back";
+
+/** Smaller steps are the clock being kept right, or the time between two readings. */
+export const jumpMsMin = 500;
+
+/**
+ * Returns the look at both clocks that is to be taken each second: where the wall clock has moved otherwise than
+ * the one that is never set, somebody has set it, or the machine slept. Each jump is told once, with its size.
+ */
+export function createClockWatch(
+  { now, monotonic }: Clock,
+  log: Logger,
+  onJump: (jump: ClockJump) => void,
+): () => void {
+  const apart = (): number => now() - monotonic();
+  let known = apart();
+  return () => {
+    const before = known;
+    known = apart();
+    const jumpMs = Math.round(known - before);
+    if (Math.abs(jumpMs) < jumpMsMin) return;
+    const jump = jumpMs > 0 ? "forward" : "back";
+    onJump(jump);
+    log.warn(`the wall clock has jumped ${jump}: times before and after it are that far apart`, { jumpMs });
+  };
+}

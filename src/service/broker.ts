@@ -1,0 +1,67 @@
+import { type Accept, sessionOf } from "../../ingest/accept.js";
+import type { ClientCertificate } from "../../ingest/access/credentials.js";
+import type { Directory } from "../../ingest/directory/directory.js";
+import type { DeviceHistory } from "../../ingest/redelivery.js";
+import { type Broker, type BrokerDeps, openBroker } from "../../ingest/transports/broker/broker.js";
+import { type EarlierRun, takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
+import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { findCertByName } from "../../store/metadata/policies/certs.js";
+import { readSetting } from "../cli/setting-files.js";
+import type { Config } from "../config.js";
+
+/** The settings with the files that they name. @throws ConfigError for one that cannot be read */
+export async function readBrokerSettings({ broker, nodeNumber }: Config): Promise<BrokerSettings | null> {
+  if (broker === null) return null;
+  const { tls, ...where } = broker;
+  return {
+    ...where,
+    clientID: `tidemark-${nodeNumber}`,
+    tls: tls && {
+      ca: await readPem("BROKER_CA", tls.caPath),
+      cert: await readPem("BROKER_CERT", tls.files?.certPath ?? null),
+      key: await readPem("BROKER_KEY", tls.files?.keyPath ?? null),
+    },
+  };
+}
+
+function readPem(setting: string, path: string | null): Promise<string | null> {
+  return path === null ? Promise.resolve(null) : readSetting(setting, path);
+}
+
+export interface BrokerParts
+  extends Pick<
+    BrokerDeps,
+    "spaces" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"
+  > {
+  readonly accept: Accept;
+  readonly directory: Directory;
+  readonly history: DeviceHistory;
+}
+
+/** Connects to the broker that is already there. `earlier`: the run before this one. */
+export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, parts: BrokerParts): Broker {
+  const { directory, history, log } = parts;
+  const session = sessionOf(settings.clientID);
+  return openBroker({
+    ...parts,
+    settings,
+    session,
+    peek: directory.peekByDeviceID,
+    find: directory.findByDeviceID,
+    takenBefore: (device) => takenByEarlierRun(history, device, session, earlier),
+    onTrouble: (error) => log.warn("broker: a device cannot be looked up yet", { error }),
+  });
+}
+
+/** Who Tidemark is at the broker, where it has a password there. */
+export function ownCredentials({ broker }: Config): { username: string; password: string } | null {
+  const { username = null, password = null } = broker ?? {};
+  return username === null || password === null ? null : { username, password };
+}
+
+/** What a broker has verified, as the endpoint knows certificates. */
+export async function certificateNamed(db: Db, commonName: string): Promise<ClientCertificate | undefined> {
+  const found = await findCertByName(db, commonName);
+  return found && { fingerprint: found.fingerprint, validFrom: 0, validTo: found.expiresAt };
+}

@@ -1,0 +1,75 @@
+import { createRemembered } from "../../store/lib/remembered.js";
+import { recordName } from "../../store/lib/versions.js";
+import type { Change } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { fromJson } from "../../store/metadata/db/table.js";
+import { type DataPoint, dataPointsOf } from "../../store/metadata/products/data-points.js";
+import { type Metric, metricsOf } from "../../store/metadata/products/metrics.js";
+
+/** What a question about data needs of a device: who it is, and whose. */
+export interface DeviceRef {
+  readonly id: number;
+  readonly tenant: number;
+  readonly deviceID: string;
+  readonly productIntID: number;
+  readonly productID: string;
+}
+
+/** What a product's devices report, ascending by id. */
+export interface ProductModel {
+  readonly points: readonly DataPoint[];
+  readonly metrics: readonly Metric[];
+}
+
+/**
+ * Remembers what every dashboard asks for again and again, so that a metric costs its series and no metadata
+ * statements. The change feed makes it forget.
+ */
+export interface Catalog {
+  /** By string id, of one tenant; devices and gateways. */
+  byDeviceID(tenant: number, deviceID: string): Promise<DeviceRef | undefined>;
+  byIntID(tenant: number, id: number): Promise<DeviceRef | undefined>;
+  model(productIntID: number): Promise<ProductModel>;
+  forget(change: Change): void;
+}
+
+const entriesMax = 50_000;
+/** What a product's model is made of, beside the product. */
+const members: ReadonlySet<string> = new Set(["data_point", "metric"]);
+
+export function createCatalog(db: Db): Catalog {
+  const devices = createRemembered<string, DeviceRef | undefined>(entriesMax, (device) =>
+    device === undefined ? null : [recordName("device", device.id)],
+  );
+  const models = createRemembered<number, ProductModel>(entriesMax, ({ points, metrics }, product) => [
+    recordName("product", product),
+    ...points.map(({ id }) => recordName("data_point", id)),
+    ...metrics.map(({ id }) => recordName("metric", id)),
+  ]);
+
+  const find = (condition: string, args: readonly (string | number)[]) =>
+    db.first<DeviceRef>(
+      `select d.id, d.tenant, d.deviceID, d.productIntID, p.productID
+       from device d join product p on p.id = d.productIntID where d.tenant = ? and ${condition}`,
+      args,
+    );
+
+  return {
+    byDeviceID: (tenant, deviceID) =>
+      devices.get(`${tenant} ${deviceID}`, () => find("d.deviceID = ?", [tenant, deviceID])),
+    byIntID: (tenant, id) => devices.get(`${tenant}/${id}`, () => find("d.id = ?", [tenant, id])),
+    model: (productIntID) =>
+      models.get(productIntID, async () => ({
+        points: await dataPointsOf(db, productIntID),
+        metrics: await metricsOf(db, productIntID),
+      })),
+    forget: ({ entity, action, recordID, detail }) => {
+      // What is new was never remembered, and devices are made by the thousand.
+      if (entity === "device" && action !== "create") devices.touch(recordName(entity, recordID));
+      if (entity === "product" || members.has(entity)) models.touch(recordName(entity, recordID));
+      // What makes a member names its product.
+      const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
+      if (typeof product === "number") models.touch(recordName("product", product));
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { devicesOf } from "../../../ingest/sessions/record-devices.js";
+import type { Journal } from "../../../store/journal/journal.js";
+import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../../store/journal/record.js";
+import type { SavedRows, SessionStore } from "../../../store/mqtt-sessions/session-store.js";
+
+/** What the replay of one record into the sessions meets: all that is held for the devices that it changes. */
+export interface SessionContext {
+  readonly saved: SavedRows;
+  /** The records of these devices behind the saved state and before it. */
+  readonly before: JournalRecord[];
+}
+
+export async function sessionContextOf(
+  store: Pick<SessionStore, "load" | "savedID">,
+  journal: Pick<Journal, "read">,
+  record: JournalRecord,
+): Promise<SessionContext> {
+  const devices = new Set(readable(record));
+  return {
+    saved: savedOf(await store.load(), devices),
+    before: await recordsOf(journal, await store.savedID(), record.id, devices),
+  };
+}
+
+/** One whose recipients cannot be read changes nobody. */
+function readable(record: Parameters<typeof devicesOf>[0]): number[] {
+  try {
+    return devicesOf(record);
+  } catch {
+    return [];
+  }
+}
+
+function savedOf(
+  { sessions, messages, retained, wills }: SavedRows,
+  devices: ReadonlySet<number>,
+): SavedRows {
+  const isTheirs = (row: { readonly device: number }): boolean => devices.has(row.device);
+  return {
+    ...{ sessions: sessions.filter(isTheirs), messages: messages.filter(isTheirs) },
+    ...{ retained: retained.filter(isTheirs), wills: wills.filter(isTheirs) },
+  };
+}
+
+async function recordsOf(
+  journal: Pick<Journal, "read">,
+  afterID: number,
+  endID: number,
+  devices: ReadonlySet<number>,
+): Promise<JournalRecord[]> {
+  const found: JournalRecord[] = [];
+  const reader = await journal.read(afterID);
+  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
+    for (const at of batch.offsets) {
+      const peeked = peekRecord(batch.buffer, at);
+      if (peeked.id >= endID) break;
+      // Only a message to several devices names others than its own.
+      if (peeked.kind !== recordKinds.downlinks && !devices.has(peeked.device)) continue;
+      const record = decodeRecord(batch.buffer, at, batch.topics);
+      if (readable(record).some((device) => devices.has(device))) found.push(copyOf(record));
+    }
+    if (reader.lastID >= endID) break;
+  }
+  await reader.close();
+  return found;
+}
+
+/** The reader's buffer is filled again. */
+function copyOf(record: JournalRecord): JournalRecord {
+  const { extra, payload } = record;
+  return { ...record, extra: extra && Uint8Array.from(extra), payload: Uint8Array.from(payload) };
+}

@@ -1,0 +1,82 @@
+import { Worker } from "node:worker_threads";
+import { asError, StoreError } from "../../../store/lib/errors.js";
+import { threadLimits } from "../../../store/lib/thread-limits.js";
+import type { Db } from "../../../store/metadata/db/db.js";
+import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
+
+/** How a trial went: the record harms nobody, or why it ended the thread, or why there was no trial. */
+export type Verdict =
+  | { readonly is: "harmless" }
+  | { readonly is: "ended"; readonly reason: string }
+  | { readonly is: "not tried"; readonly reason: string };
+
+export interface TrialBounds {
+  /** Of the thread's own objects. */
+  readonly heapMegabytesMax: number;
+  /** For the record; while it waits for the metadata no time passes. */
+  readonly timeMaxMs: number;
+}
+
+/** To come up in. */
+const beginMs = 60_000;
+
+/** Far more than any message needs, and little beside what a service has. */
+const usual: TrialBounds = { heapMegabytesMax: 192, timeMaxMs: 60_000 };
+
+/** Works on one record in a thread with a bound of its own. What the thread reads of the metadata is read here. */
+export function runTrial(
+  db: Pick<Db, "all">,
+  start: TrialStart,
+  { heapMegabytesMax, timeMaxMs }: TrialBounds = usual,
+): Promise<Verdict> {
+  const worker = new Worker(new URL("./trial.worker.js", import.meta.url), {
+    workerData: start,
+    resourceLimits: { ...threadLimits, maxOldGenerationSizeMb: heapMegabytesMax },
+  });
+  return new Promise((resolve) => {
+    let begun = false;
+    let reading = 0;
+    let timer: NodeJS.Timeout | undefined;
+    const end = (verdict: Verdict): void => {
+      clearTimeout(timer);
+      resolve(verdict);
+      void worker.terminate();
+    };
+    /** What ends before it has begun says nothing of the record. */
+    const ended = (reason: string): void => end({ is: begun ? "ended" : "not tried", reason });
+    const watch = (): void => {
+      clearTimeout(timer);
+      if (reading > 0) return;
+      const mostMs = begun ? timeMaxMs : beginMs;
+      timer = setTimeout(() => ended(`it took longer than ${mostMs} ms`), mostMs);
+    };
+    async function answer({ call, sql, args }: Extract<FromTrial, { readonly kind: "read" }>): Promise<void> {
+      reading++;
+      watch();
+      const reply = await db.all(sql, args).then(
+        (rows): ToTrial => ({ call, rows: rows.map((row) => ({ ...(row as object) })) }),
+        (error: unknown): ToTrial => ({
+          ...{ call, code: error instanceof StoreError ? error.code : null },
+          message: asError(error).message,
+        }),
+      );
+      reading--;
+      watch();
+      worker.postMessage(reply);
+    }
+    worker.on("message", (message: FromTrial) => {
+      if (message.kind === "done") end({ is: "harmless" });
+      else if (message.kind === "read") void answer(message);
+      else {
+        begun = true;
+        watch();
+      }
+    });
+    worker.on("error", (error: Error & { readonly code?: string }) => {
+      const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      ended(isMemory ? `it needs more than ${heapMegabytesMax} MiB of memory` : asError(error).message);
+    });
+    worker.on("exit", (code) => ended(`the thread ended with ${code}`));
+    watch();
+  });
+}

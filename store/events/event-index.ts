@@ -1,0 +1,164 @@
+import { type Client, createClient } from "@libsql/client";
+import type { Segment } from "../journal/segment.js";
+import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
+
+/**
+ * The index of closed segments, a libSQL file of its own: one row an owner (device or tenant) and segment, with
+ * the offsets of its records. It can be lost: every row is rebuilt from the segments.
+ */
+const schema = [
+  `create table if not exists segment (
+    id integer primary key, firstID integer not null unique, oldest real, newest real, bytes integer) strict`,
+  `create table if not exists posting (
+    scope text not null, owner integer not null, log integer not null, segment integer not null,
+    count integer not null, offsets blob not null) strict`,
+  "create unique index if not exists posting_owner on posting (scope, owner, log, segment, count)",
+];
+
+export type Scope = "device" | "tenant";
+
+const rowsPerInsert = 200;
+
+/** Opens the index file. Used by the main thread to read and by the index worker to write. */
+export async function openEventIndexFile(path: string): Promise<Client> {
+  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  try {
+    await client.execute("pragma journal_mode = wal");
+    await client.execute("pragma synchronous = normal");
+    await client.execute("pragma busy_timeout = 5000");
+    await client.batch(schema, "write");
+    await addSegmentColumns(client);
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+/** Earlier files lack the columns on a segment itself. */
+async function addSegmentColumns(client: Client): Promise<void> {
+  const { rows } = await client.execute("select name from pragma_table_info('segment')");
+  const present = rows.map(({ name }) => name);
+  const added = ["oldest real", "newest real", "bytes integer"].filter(
+    (column) => !present.includes(column.split(" ")[0] ?? ""),
+  );
+  await client.batch(
+    added.map((column) => `alter table segment add column ${column}`),
+    "write",
+  );
+}
+
+/** Stores a segment's postings whole; storing it again changes nothing. */
+export async function storeSegmentIndex(
+  client: Client,
+  { firstID, bytes }: Pick<Segment, "firstID" | "bytes">,
+  index: SegmentIndex,
+): Promise<void> {
+  const transaction = await client.transaction("write");
+  try {
+    const made = await transaction.execute({
+      sql: "insert or ignore into segment (firstID, oldest, newest, bytes) values (?, ?, ?, ?)",
+      args: [firstID, index.received?.oldest ?? null, index.received?.newest ?? null, bytes],
+    });
+    if (made.rowsAffected > 0) {
+      const segment = Number(made.lastInsertRowid);
+      const insert = async (scope: Scope, postings: readonly Posting[]) => {
+        for (let at = 0; at < postings.length; at += rowsPerInsert) {
+          const some = postings.slice(at, at + rowsPerInsert);
+          await transaction.execute({
+            sql: `insert into posting (scope, owner, log, segment, count, offsets)
+              values ${some.map(() => "(?, ?, ?, ?, ?, ?)").join(", ")}`,
+            args: some.flatMap((one) => [
+              scope,
+              one.owner,
+              one.log,
+              segment,
+              one.count,
+              new Uint8Array(one.offsets.buffer),
+            ]),
+          });
+        }
+      };
+      await insert("device", index.devices());
+      await insert("tenant", index.tenants());
+    }
+    await transaction.commit();
+  } finally {
+    transaction.close();
+  }
+}
+
+/** First ids of the segments that the index covers, and how long each was; null where that was not kept. */
+export async function indexedSegments(client: Client): Promise<Map<number, number | null>> {
+  const { rows } = await client.execute("select firstID, bytes from segment");
+  return new Map(rows.map((row) => [Number(row.firstID), row.bytes === null ? null : Number(row.bytes)]));
+}
+
+/** Forgets a segment that is gone, in small steps so that readers are not held up. */
+export async function forgetSegment(client: Client, firstID: number): Promise<void> {
+  const { rows } = await client.execute({ sql: "select id from segment where firstID = ?", args: [firstID] });
+  const segment = rows[0]?.id;
+  if (segment === undefined) return;
+  await client.execute({ sql: "delete from segment where id = ?", args: [segment] });
+  for (let affected = 1; affected > 0; ) {
+    const result = await client.execute({
+      sql: "delete from posting where rowid in (select rowid from posting where segment = ? limit 1000)",
+      args: [segment],
+    });
+    affected = result.rowsAffected;
+  }
+}
+
+/** Records of some owners: per segment, newest first; `received` null where the index does not say. */
+export async function countsBySegment(
+  client: Client,
+  scope: Scope,
+  owners: readonly number[],
+  logs: readonly Log[],
+): Promise<{ firstID: number; count: number; received: Received | null }[]> {
+  const { rows } = await client.execute({
+    sql: `select s.firstID, s.oldest, s.newest, sum(p.count) n from posting p join segment s on s.id = p.segment
+      where p.scope = ? and p.owner in (select value from json_each(?))
+        and p.log in (select value from json_each(?))
+      group by s.firstID order by s.firstID desc`,
+    args: [scope, JSON.stringify(owners), JSON.stringify(logs)],
+  });
+  return rows.map(({ firstID, oldest, newest, n }) => ({
+    firstID: Number(firstID),
+    count: Number(n),
+    received: oldest === null ? null : { oldest: Number(oldest), newest: Number(newest) },
+  }));
+}
+
+/** The newest `count` offsets of some owners in one segment after skipping `skip`, newest first. */
+export async function offsetsIn(
+  client: Client,
+  scope: Scope,
+  owners: readonly number[],
+  logs: readonly Log[],
+  firstID: number,
+  skip: number,
+  count: number,
+): Promise<number[]> {
+  const { rows } = await client.execute({
+    sql: `select p.offsets from posting p where p.scope = ? and p.log in (select value from json_each(?))
+      and p.segment = (select id from segment where firstID = ?)
+      and p.owner in (select value from json_each(?))`,
+    args: [scope, JSON.stringify(logs), firstID, JSON.stringify(owners)],
+  });
+  const lists = rows.map((row) => new Uint32Array(row.offsets as ArrayBuffer));
+  const only = lists[0];
+  if (only === undefined) return [];
+  const merged = lists.length === 1 ? only : mergeAscending(lists);
+  return [...merged.subarray(Math.max(0, merged.length - skip - count), merged.length - skip)].reverse();
+}
+
+function mergeAscending(lists: readonly Uint32Array[]): Uint32Array {
+  const all = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0));
+  let at = 0;
+  for (const list of lists) {
+    all.set(list, at);
+    at += list.length;
+  }
+  return all.sort();
+}

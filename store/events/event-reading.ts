@@ -1,0 +1,58 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { decodeRecord, isIntact, type JournalRecord, recordSize } from "../journal/record.js";
+import { recordBytesLimit } from "../journal/scan.js";
+import type { Segment } from "../journal/segment.js";
+import { createTopicFinder } from "../journal/topics.js";
+
+/** Bytes read at once where records lie close together. */
+const spanBytesMax = 256 * 1024;
+
+/**
+ * The records at the offsets, in their order (newest first: descending), as many at once as lie close together: those
+ * of a step share its bytes. Where none stands as it was written, `onDamage` is called and the list goes on without it.
+ */
+export async function* readAt(
+  segment: Segment,
+  offsets: readonly number[],
+  onDamage: () => void,
+): AsyncGenerator<JournalRecord[], void> {
+  if (offsets.length === 0) return;
+  // Retention may have unlinked the segment since it was listed.
+  const file = await open(segment.path, "r").catch(() => null);
+  if (file === null) return;
+  try {
+    const finder = createTopicFinder(segment.salt);
+    for (let at = 0; at < offsets.length; ) {
+      const newest = offsets[at] as number;
+      let last = at;
+      while (last + 1 < offsets.length && newest - (offsets[last + 1] as number) < spanBytesMax) last++;
+      const oldest = offsets[last] as number;
+      const span = await readSpan(file, segment, oldest, newest);
+      const intact: number[] = [];
+      for (; at <= last; at++) {
+        const start = (offsets[at] as number) - oldest;
+        const size = recordSize(span, start, span.length);
+        if (size > 0 && isIntact(span, start, size, segment.salt)) intact.push(start);
+        else onDamage();
+      }
+      const topics = await finder.find(file, span, oldest, intact);
+      yield intact.map((start) => decodeRecord(span, start, topics));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Bytes from the oldest record to the end of the newest; most records are small, so guess and read on. */
+async function readSpan(file: FileHandle, segment: Segment, oldest: number, newest: number): Promise<Buffer> {
+  const guess = newest - oldest + 4096;
+  let span = Buffer.alloc(0);
+  for (const size of [guess, newest - oldest + recordBytesLimit]) {
+    // A file that has lost its end is shorter than its index says.
+    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(size, segment.bytes - oldest)));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, oldest);
+    span = buffer.subarray(0, bytesRead);
+    if (recordSize(span, newest - oldest, bytesRead) > 0) break;
+  }
+  return span;
+}

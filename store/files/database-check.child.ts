@@ -1,0 +1,44 @@
+import { setPriority } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
+import { createClient } from "@libsql/client";
+import { asError } from "../lib/errors.js";
+import { faultOf, isDamage } from "./database-faults.js";
+
+/** Goes over databases table by table, at the lowest priority, resting as long as three times what each takes. */
+export interface CheckAnswer {
+  readonly path: string;
+  readonly fault: string;
+}
+
+const restFactor = 3;
+
+setPriority(19);
+// Whoever asked has gone.
+process.once("disconnect", () => process.exit());
+
+async function check(path: string): Promise<string | null> {
+  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  try {
+    await client.execute("pragma query_only = 1");
+    const { rows } = await client.execute("select name from sqlite_schema where type = 'table'");
+    for (const row of rows) {
+      const startedAt = performance.now();
+      const found = await client.execute(`pragma quick_check('${String(row.name).replaceAll("'", "''")}')`);
+      const fault = faultOf(found.rows[0]?.[0]);
+      if (fault !== null) return fault;
+      await pause((performance.now() - startedAt) * restFactor);
+    }
+    return null;
+  } catch (error) {
+    // Locked, unlinked or out of space: that says nothing about what is in it.
+    return isDamage(error) ? asError(error).message : null;
+  } finally {
+    client.close();
+  }
+}
+
+for (const path of process.argv.slice(2)) {
+  const fault = await check(path);
+  if (fault !== null) process.send?.({ path, fault } satisfies CheckAnswer);
+}
+process.disconnect?.();

@@ -1,0 +1,210 @@
+import { nextTurn } from "../lib/turns.js";
+import {
+  decodeRecord,
+  encodeRecord,
+  type JournalInput,
+  peekRecord,
+  type RecordPeek,
+  recordBytesMax,
+  recordKinds,
+  resealRecords,
+  topicBackOf,
+} from "./record.js";
+import type { SharedTopics } from "./shared-topics.js";
+
+const bufferBytes = 1024 * 1024;
+const pooledMax = 8;
+/** Records written anew in one turn of the loop: a millisecond or two. */
+const rebuiltPerTurn = 500;
+/** A shorter topic is repeated: to refer to it takes as much. */
+const sharedLengthMin = 8;
+
+type Done = (id: number) => void;
+
+/** Where a batch is about to stand. */
+export interface Place {
+  readonly salt: number;
+  /** Offset in the file. */
+  readonly position: number;
+  /** Topics of envelopes that the segment holds already. */
+  readonly topics: Pick<SharedTopics, "at">;
+}
+
+/**
+ * Records that become durable together, laid out as they go to the file. Of the entries of an envelope the first holds
+ * its topic, the others refer to it.
+ */
+export interface Batch {
+  readonly firstID: number;
+  readonly lastID: number;
+  readonly bytes: number;
+  /** Adds a record, whose id is the one behind `lastID`. Returns its bytes. */
+  add(input: JournalInput, receivedAt: number, stamp: number, done: Done | undefined): number;
+  /** The bytes, in buffers. */
+  views(): Buffer[];
+  /** Sums anew for another salt, and lets entries refer to topics that the segment holds; `bytes` may become fewer. */
+  fit(place: Place): Promise<void>;
+  /** The records that hold an envelope's topic, by envelope: offsets from the beginning of the batch. */
+  readonly holders: ReadonlyMap<number, number>;
+  /** Its records with their offsets from the beginning of the batch. */
+  visit(record: (offset: number, peek: RecordPeek) => void): void;
+  /** Tells every record's sender, in order, and gives the buffers back. What one of them throws goes to `onFault`. */
+  settle(onFault: (id: number, error: unknown) => void): void;
+}
+
+/** Makes batches whose buffers are used again. */
+export function createBatches(): (firstID: number, salt: number) => Batch {
+  const pool: Buffer[] = [];
+  return (firstID, salt) => createBatch(firstID, salt, pool);
+}
+
+function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch {
+  let buffers: Buffer[] = [];
+  const dones: (Done | undefined)[] = [];
+  /** Of the newest buffer; the others are cut to what they hold. */
+  let used = bufferBytes;
+  /** Of the buffers before the newest. */
+  let fullBytes = 0;
+  let bytes = 0;
+  let salt = firstSalt;
+  let holders = new Map<number, number>();
+  /** By envelope; of those whose topic stands once. */
+  const topics = new Map<number, string>();
+  /** Where it stands, if it refers to records before it. */
+  let fitted: Place | null = null;
+
+  /** The buffer that the next record goes to. */
+  function room(wanted: number): Buffer {
+    const newest = buffers.at(-1);
+    if (newest !== undefined && used + wanted <= bufferBytes) return newest;
+    if (newest !== undefined) {
+      buffers[buffers.length - 1] = newest.subarray(0, used);
+      fullBytes += used;
+    }
+    const next = pool.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
+    buffers.push(next);
+    used = 0;
+    return next;
+  }
+
+  /** Returns its bytes. */
+  function write(input: JournalInput, id: number, receivedAt: number, stamp: number): number {
+    const buffer = room(recordBytesMax(input));
+    const begin = used;
+    const back = isShared(input) ? backOf(input, fullBytes + begin) : 0;
+    used = encodeRecord(buffer, begin, input, id, receivedAt, stamp, salt, back);
+    bytes += used - begin;
+    return used - begin;
+  }
+
+  /** How far before `at`, in the batch, its envelope's topic stands; 0: it is the first, and holds it from now on. */
+  function backOf({ connection: envelope, topic }: JournalInput, at: number): number {
+    const known = topics.get(envelope);
+    if (known !== undefined && known !== topic) return 0;
+    topics.set(envelope, topic);
+    const outside = fitted?.topics.at(envelope);
+    if (fitted !== null && outside !== undefined) return fitted.position + at - outside;
+    const holder = holders.get(envelope);
+    if (holder !== undefined) return at - holder;
+    holders.set(envelope, at);
+    return 0;
+  }
+
+  const views = (): Buffer[] =>
+    buffers.map((buffer, i) => (i === buffers.length - 1 ? buffer.subarray(0, used) : buffer));
+
+  function giveBack(some: readonly Buffer[]): void {
+    for (const { buffer } of some) {
+      if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));
+    }
+  }
+
+  /** Writes every record anew for the place. */
+  async function rebuild(place: Place): Promise<void> {
+    const before = views();
+    ({ salt } = place);
+    fitted = place;
+    buffers = [];
+    holders = new Map();
+    used = bufferBytes;
+    fullBytes = 0;
+    bytes = 0;
+    let records = 0;
+    for (const view of before) {
+      for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
+        // Not behind other work in slices: everybody's acknowledgements wait for this.
+        if (++records % rebuiltPerTurn === 0) await nextTurn();
+        const record = decodeRecord(view, at);
+        const refers = topicBackOf(view, at) > 0;
+        const topic = refers ? (topics.get(record.connection) ?? "") : record.topic;
+        write({ ...record, topic }, record.id, record.receivedAt, record.stamp);
+      }
+      await nextTurn();
+    }
+    giveBack(before);
+  }
+
+  async function reseal(place: Place): Promise<void> {
+    for (const view of views()) {
+      resealRecords(view, place.salt);
+      await nextTurn();
+    }
+    ({ salt } = place);
+  }
+
+  /** Whether the segment holds what the batch repeats, or the batch refers to what stands elsewhere. */
+  function misfits(place: Place): boolean {
+    if (fitted !== null) return fitted.salt !== place.salt || fitted.position !== place.position;
+    for (const envelope of holders.keys()) if (place.topics.at(envelope) !== undefined) return true;
+    return false;
+  }
+
+  return {
+    firstID,
+    get lastID() {
+      return firstID + dones.length - 1;
+    },
+    get bytes() {
+      return bytes;
+    },
+    add: (input, receivedAt, stamp, done) => {
+      const written = write(input, firstID + dones.length, receivedAt, stamp);
+      dones.push(done);
+      return written;
+    },
+    views,
+    fit: async (place) => {
+      if (misfits(place)) await rebuild(place);
+      else if (salt !== place.salt) await reseal(place);
+    },
+    get holders() {
+      return holders;
+    },
+    visit: (record) => {
+      let base = 0;
+      for (const view of views()) {
+        for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
+          record(base + at, peekRecord(view, at));
+        }
+        base += view.length;
+      }
+    },
+    settle: (onFault) => {
+      dones.forEach((done, i) => {
+        // The collector keeps what an old array names, however dead that is: a batch that has become old would make all
+        // that its messages hold old as well, and each collection long.
+        dones[i] = undefined;
+        try {
+          done?.(firstID + i);
+        } catch (error) {
+          onFault(firstID + i, error);
+        }
+      });
+      giveBack(buffers);
+    },
+  };
+}
+
+function isShared({ kind, topic }: JournalInput): boolean {
+  return kind === recordKinds.entry && topic.length >= sharedLengthMin;
+}

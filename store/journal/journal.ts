@@ -1,0 +1,280 @@
+import { statfs } from "node:fs/promises";
+import type { Damage } from "../files/damage.js";
+import { asError, StoreError } from "../lib/errors.js";
+import { nextTurn } from "../lib/turns.js";
+import { type Batch, createBatches } from "./batch.js";
+import { type JournalReader, openJournalReader } from "./reader.js";
+import { type JournalInput, type RecordPeek, recordBytesMax } from "./record.js";
+import { journalDamage, recover } from "./recover.js";
+import { recordBytesLimit } from "./scan.js";
+import { type Segment, unlinkSegment } from "./segment.js";
+import { createJournalWriter, type JournalWriterOptions } from "./writer.js";
+
+/** Ids are node × 2^43 + sequence, so that nodes never meet and ids stay exact in a double. */
+export const idsPerNode = 2 ** 43;
+
+export interface JournalOptions extends JournalWriterOptions {
+  readonly node: number;
+  /** Bytes appended and not committed; beyond it `full` asks the transports to stop reading. */
+  readonly pendingBytesMax: number;
+  /** Below this much free space nothing is taken. */
+  readonly freeBytesMin: number;
+  /** A record became durable, in order: (segment, record kind, offset, tenant, device). */
+  readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;
+  /** After the acknowledgements of a commit, and when a stop or a resumption changes `stopped`. */
+  readonly onCommit?: () => void;
+  readonly onTrouble?: (error: Error) => void;
+  /** Whoever was told that a record is kept has thrown. */
+  readonly onFault?: (error: Error) => void;
+  /** Something in the journal is not what was written; it has been passed over. */
+  readonly onDamage?: (damage: Damage) => void;
+}
+
+/** An append-only log with group commit: a record is acknowledged once fdatasync has covered it. */
+export interface Journal {
+  /**
+   * Takes a record and returns its id; `done` is called once it is on disk, in the order of appends. Never
+   * awaits. While the disk cannot take it, `done` waits.
+   */
+  append(input: JournalInput, done?: (id: number) => void): number;
+  /** The id up to which everything is durable. */
+  readonly committedID: number;
+  readonly appendedID: number;
+  /** Receipt of the last record, microseconds since 1970. */
+  readonly lastReceivedAt: number;
+  readonly pendingBytes: number;
+  /** True when transports must stop reading. */
+  readonly full: boolean;
+  /** Why nothing is taken, or null. */
+  readonly stopped: string | null;
+  readonly segments: readonly Segment[];
+  /** Reads committed records behind `afterID`. */
+  read(afterID: number): Promise<JournalReader>;
+  /** Resolves when there is something committed behind `id`, or at close. */
+  waitFor(id: number): Promise<void>;
+  /**
+   * What was acknowledged up to these ids has had effects elsewhere: where the journal ends before one, records are
+   * lost, and new ids begin well above it. Before anything is appended. Returns whether that was so.
+   */
+  beginAbove(...ids: readonly number[]): Promise<boolean>;
+  /** Unlinks a segment from the front; never the newest. */
+  drop(segment: Segment): Promise<void>;
+  /** How long commits took, for the histogram. */
+  onCommitTime(listener: (seconds: number, records: number) => void): void;
+  close(): Promise<void>;
+}
+
+const retryMs = 1000;
+const freeCheckMs = 1000;
+/** Behind a lost end ids begin at a multiple of this: those of the lost records are not given again. */
+const idBlock = 2 ** 20;
+/** Of a batch whose segment is not there yet: it is sealed again for that. */
+const unknownSalt = 1;
+
+/**
+ * Opens or makes the journal: cuts a torn tail, continues the ids, and reports the records of the newest
+ * segment to `onRecord`. @throws StoreError INVALID for a newer format
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const base = options.node * idsPerNode;
+  const recovered = await recover(options);
+  const { segments, stamps } = recovered;
+  let { lastReceivedAt } = recovered;
+  let committedID = recovered.lastID ?? base;
+  let nextID = committedID + 1;
+  const writer = createJournalWriter(options, recovered);
+  const createBatch = createBatches();
+  let pending: Batch | null = null;
+  let pendingBytes = 0;
+  let committing: Promise<void> | null = null;
+  let stopped: string | null = null;
+  let closing = false;
+  /** What comes now is never committed, and acknowledged to nobody. */
+  let closed = false;
+  let freeCheckedAt = 0;
+  let waiters: { id: number; resolve: () => void }[] = [];
+  const commitTimes: ((seconds: number, records: number) => void)[] = [];
+
+  function append(input: JournalInput, done?: (id: number) => void): number {
+    if (recordBytesMax(input) > recordBytesLimit) {
+      throw new StoreError(
+        "LIMIT",
+        `cannot journal the message: it is larger than ${recordBytesLimit} bytes`,
+      );
+    }
+    const id = nextID++;
+    const receivedAt = input.receivedAt ?? options.now() * 1000;
+    if (input.receivedAt === undefined) lastReceivedAt = receivedAt;
+    const stamp = input.stamp ?? stamps.next(receivedAt);
+    pending ??= createBatch(id, segments.at(-1)?.salt || unknownSalt);
+    pendingBytes += pending.add(input, receivedAt, stamp, done);
+    // Appends of this turn of the loop join the commit.
+    if (committing === null && !closed) committing = nextTurn().then(commitAll);
+    return id;
+  }
+
+  async function commitAll(): Promise<void> {
+    try {
+      while (pending !== null) {
+        const batch = pending;
+        pending = null;
+        // Where it stands it may take less.
+        const { bytes } = batch;
+        const startedAt = performance.now();
+        const { segment, position } = await writeUntilKept(batch);
+        committedID = batch.lastID;
+        pendingBytes -= bytes;
+        const records = batch.lastID - batch.firstID + 1;
+        for (const listener of commitTimes) listener((performance.now() - startedAt) / 1000, records);
+        const { onRecord } = options;
+        if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
+        batch.settle(tellFault);
+        options.onCommit?.();
+        wake();
+      }
+    } finally {
+      // In the turn that finds nothing more: whoever appends now begins anew.
+      committing = null;
+    }
+  }
+
+  /** The record is kept; what was to follow from it at once has failed, as it may when it is read again. */
+  function tellFault(id: number, error: unknown): void {
+    options.onFault?.(new Error(`cannot act on record ${id}: ${asError(error).message}`, { cause: error }));
+  }
+
+  /** Holds the batch until a disk takes it; a failed file is never synced again. */
+  async function writeUntilKept(batch: Batch): Promise<{ segment: Segment; position: number }> {
+    for (;;) {
+      try {
+        await checkFree(batch.bytes);
+        const written = await writer.write(batch);
+        setStopped(null);
+        return written;
+      } catch (error) {
+        if (closing) throw error;
+        setStopped(asError(error).message);
+        await writer.abandon();
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  }
+
+  async function checkFree(bytes: number): Promise<void> {
+    const now = performance.now();
+    if (stopped === null && freeCheckedAt > 0 && now - freeCheckedAt < freeCheckMs) return;
+    freeCheckedAt = now;
+    const { bavail, bsize } = await statfs(options.dir);
+    if (bavail * bsize - bytes < options.freeBytesMin) {
+      throw new StoreError("UNAVAILABLE", `disk full: less than ${options.freeBytesMin} bytes free`);
+    }
+  }
+
+  async function beginAbove(...ids: readonly number[]): Promise<boolean> {
+    // Ids of other nodes are not this journal's to follow.
+    const id = Math.max(0, ...ids.filter((one) => one < base + idsPerNode));
+    if (id < nextID) return false;
+    nextID = base + Math.ceil((id + 1 - base) / idBlock) * idBlock;
+    committedID = nextID - 1;
+    await writer.close();
+    await begin();
+    return true;
+  }
+
+  /** A disk that is full now takes it with the first commit. */
+  async function begin(): Promise<void> {
+    await writer.begin(nextID).catch((error: unknown) => setStopped(asError(error).message));
+  }
+
+  function setStopped(reason: string | null): void {
+    if (stopped === reason) return;
+    stopped = reason;
+    if (reason !== null) options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
+    // Whoever waits for a commit looks again why it does not come.
+    const waiting = waiters;
+    waiters = [];
+    for (const waiter of waiting) waiter.resolve();
+    options.onCommit?.();
+  }
+
+  function wake(): void {
+    const ready = waiters.filter((waiter) => waiter.id < committedID || closing);
+    if (ready.length === 0) return;
+    waiters = waiters.filter((waiter) => waiter.id >= committedID && !closing);
+    for (const waiter of ready) waiter.resolve();
+  }
+
+  /** Between commits too: a full disk is told before the first message meets it, and so is its end. */
+  async function probe(): Promise<void> {
+    if (committing !== null || closing) return;
+    freeCheckedAt = 0;
+    const reason = await checkFree(0).then(
+      () => null,
+      (error: unknown) => asError(error).message,
+    );
+    if (committing === null && !closing) setStopped(reason);
+  }
+  const probing = setInterval(() => void probe(), freeCheckMs);
+
+  async function close(): Promise<void> {
+    closing = true;
+    clearInterval(probing);
+    // Whoever is told of a commit, or waited for it, may append more.
+    for (; committing !== null; await nextTurn()) await committing.catch(() => undefined);
+    closed = true;
+    await writer.close();
+    wake();
+  }
+
+  // The head of the first segment carries the first id, so that ids go on after a cut or an empty file.
+  if (segments.length === 0) await begin();
+  if (recovered.lostThrough !== null) await beginAbove(recovered.lostThrough);
+
+  return {
+    append,
+    get committedID() {
+      return committedID;
+    },
+    get appendedID() {
+      return nextID - 1;
+    },
+    get lastReceivedAt() {
+      return lastReceivedAt;
+    },
+    get pendingBytes() {
+      return pendingBytes;
+    },
+    get full() {
+      return stopped !== null || pendingBytes > options.pendingBytesMax;
+    },
+    get stopped() {
+      return stopped;
+    },
+    segments,
+    read: (afterID) =>
+      openJournalReader(
+        {
+          segments,
+          committedID: () => committedID,
+          onDamage: (segment, damage) => options.onDamage?.(journalDamage(segment, damage)),
+        },
+        afterID,
+      ),
+    waitFor: (id) =>
+      id < committedID || closing
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            waiters.push({ id, resolve });
+          }),
+    beginAbove,
+    drop: async (segment) => {
+      if (segment === segments.at(-1)) throw new StoreError("INVALID", "cannot drop the newest segment");
+      await unlinkSegment(options.dir, segment);
+      segments.splice(segments.indexOf(segment), 1);
+    },
+    onCommitTime: (listener) => {
+      commitTimes.push(listener);
+    },
+    close,
+  };
+}

@@ -1,0 +1,119 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { peekRecord } from "./record.js";
+import { type Segment, segmentHeadBytes } from "./segment.js";
+import { createTopicFinder, type Topics } from "./topics.js";
+import { createSegmentWalk, type SegmentDamage, type SegmentWalk, walkBufferBytes } from "./walk.js";
+
+export interface JournalBatch {
+  readonly segment: Segment;
+  readonly buffer: Buffer;
+  /** Offsets of the records in `buffer`, ascending by id. Valid until the next call. */
+  readonly offsets: readonly number[];
+  /** Offset in the file of buffer byte 0. */
+  readonly position: number;
+  /** For `decodeRecord`. */
+  readonly topics: Topics;
+}
+
+export interface JournalReader {
+  /** The next committed records, or null when there are none yet. */
+  next(): Promise<JournalBatch | null>;
+  /** The id up to which everything was handed out or passed over. */
+  readonly lastID: number;
+  close(): Promise<void>;
+}
+
+/** What a reader asks of the journal. */
+export interface ReaderSource {
+  /** The journal's own list. */
+  readonly segments: readonly Segment[];
+  /** Its durable end. */
+  readonly committedID: () => number;
+  readonly onDamage: (segment: Segment, damage: SegmentDamage) => void;
+}
+
+/** Reads the committed records behind `afterID`, over segments as they come, past what is damaged. */
+export async function openJournalReader(source: ReaderSource, afterID: number): Promise<JournalReader> {
+  const { segments, committedID, onDamage } = source;
+  let segment: Segment | undefined;
+  let walk: SegmentWalk | undefined;
+  let finder = createTopicFinder(0);
+  let file: FileHandle | null = null;
+  let lastID = afterID;
+  const buffer = Buffer.allocUnsafeSlow(walkBufferBytes);
+
+  const following = (): Segment | undefined => segment && segments[segments.indexOf(segment) + 1];
+
+  /** To the segment that holds the first record behind `lastID`, or the one after the present. */
+  async function advance(): Promise<boolean> {
+    const next =
+      segment === undefined
+        ? (segments.findLast((one) => one.firstID <= lastID + 1) ?? segments[0])
+        : following();
+    if (next === undefined) return false;
+    // What a follower has not had yet is never unlinked: somebody has taken away the segments before.
+    if (segment === undefined && lastID > 0 && next.afterID > lastID) {
+      onDamage(next, { position: 0, bytes: 0, lost: [lastID + 1, next.afterID] });
+    }
+    walk?.end(next.afterID);
+    await file?.close();
+    segment = next;
+    walk = createSegmentWalk(next, buffer, (damage) => onDamage(next, damage));
+    file = await open(next.path, "r");
+    finder = createTopicFinder(next.salt);
+    return true;
+  }
+
+  async function next(): Promise<JournalBatch | null> {
+    for (;;) {
+      if (lastID >= committedID()) return null;
+      // A later segment's first id voids what a failed commit left behind.
+      const before = following()?.firstID ?? Number.POSITIVE_INFINITY;
+      const read = file === null ? null : await walk?.next(file, before);
+      if (segment === undefined || walk === undefined || file === null || !read) {
+        if (await advance()) continue;
+        // The end of the newest segment is damaged: there is nothing more to hand out up to here.
+        walk?.end(committedID());
+        lastID = committedID();
+        return null;
+      }
+      const offsets = read.offsets.filter((at) => peekRecord(buffer, at).id > lastID);
+      const last = offsets.at(-1);
+      if (last === undefined) continue;
+      lastID = peekRecord(buffer, last).id;
+      const topics = await finder.find(file, buffer, read.position, offsets);
+      return { segment, buffer, offsets, position: read.position, topics };
+    }
+  }
+
+  return {
+    next,
+    get lastID() {
+      return lastID;
+    },
+    close: async () => {
+      await file?.close();
+      file = null;
+    },
+  };
+}
+
+/** Walks one segment from its head to its durable end. Resolves with the walk as it ended. */
+export async function walkSegment(
+  segment: Segment,
+  beforeID: number,
+  onDamage: (damage: SegmentDamage) => void,
+  visit: (buffer: Buffer, at: number, position: number) => void,
+): Promise<SegmentWalk> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(walkBufferBytes, Math.max(segment.bytes, segmentHeadBytes)));
+  const walk = createSegmentWalk(segment, buffer, onDamage);
+  const file = await open(segment.path, "r");
+  try {
+    for (let read = await walk.next(file, beforeID); read; read = await walk.next(file, beforeID)) {
+      for (const at of read.offsets) visit(buffer, at, read.position + at);
+    }
+  } finally {
+    await file.close();
+  }
+  return walk;
+}

@@ -1,0 +1,167 @@
+import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { Damage } from "../files/damage.js";
+import { asError, StoreError } from "../lib/errors.js";
+import { walkSegment } from "./reader.js";
+import {
+  isIntact,
+  peekRecord,
+  type RecordPeek,
+  recordHeadBytes,
+  recordSize,
+  sharesTopicOf,
+} from "./record.js";
+import { cutTail, listSegments, newestFormat, type Segment } from "./segment.js";
+import { createSharedTopics, type SharedTopics } from "./shared-topics.js";
+import { createStamps, type Stamps } from "./stamps.js";
+import { readStampRuns, stampsFileName } from "./stamps-file.js";
+import { describeDamage, type SegmentDamage, type SegmentWalk } from "./walk.js";
+
+export interface RecoverOptions {
+  readonly dir: string;
+  /** A record of the newest segment, in order. */
+  readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;
+  readonly onTrouble?: (error: Error) => void;
+  readonly onDamage?: (damage: Damage) => void;
+}
+
+/** A journal as the run before left it. */
+export interface Recovered {
+  readonly segments: Segment[];
+  /** Of the last intact record; null when nothing was ever kept. */
+  readonly lastID: number | null;
+  /** Receipt of the last record, microseconds; where the newest segment has none, its beginning. */
+  readonly lastReceivedAt: number;
+  readonly stamps: Stamps;
+  /** An id that the records behind `lastID`, which are lost, do not go beyond; null where none are. */
+  readonly lostThrough: number | null;
+  /** Of the newest segment. */
+  readonly topics: SharedTopics;
+  /** The newest segment, open to be appended to; null where a new one must be begun. */
+  readonly file: FileHandle | null;
+}
+
+/** Lists the segments, reads the newest, and cuts off what a commit that never ended has left in it. */
+export async function recover(options: RecoverOptions): Promise<Recovered> {
+  const { dir } = options;
+  await mkdir(dir, { recursive: true });
+  const segments = await listSegments(dir, (file, what, lostBytes) =>
+    options.onDamage?.({ part: "journal", file, what, lostBytes }),
+  );
+  const stamps = await recoverStamps(options, segments);
+  const topics = createSharedTopics();
+  const newest = segments.at(-1);
+  tellMissing(options, segments);
+  if (newest === undefined) {
+    return { segments, lastID: null, lastReceivedAt: 0, stamps, lostThrough: null, topics, file: null };
+  }
+  let lastReceivedAt = newest.createdAt * 1000;
+  const walk = await walkSegment(
+    newest,
+    Number.POSITIVE_INFINITY,
+    (damage) => options.onDamage?.(journalDamage(newest, damage)),
+    (buffer, at, position) => {
+      const record = peekRecord(buffer, at);
+      lastReceivedAt = record.receivedAt;
+      stamps.saw(record.stamp);
+      const envelope = sharesTopicOf(buffer, at);
+      if (envelope !== null) topics.add(envelope, position);
+      options.onRecord?.(newest, position, record);
+    },
+  );
+  const lostThrough = await lostAtEnd(newest, walk);
+  const isWhole = await cutTailOf(newest, walk.intactBytes, lostThrough !== null, options);
+  // Segments of earlier formats are read on, never written on.
+  const file = isWhole && newest.format === newestFormat ? await open(newest.path, "r+") : null;
+  return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, topics, file };
+}
+
+/** A segment says which one was before it. */
+function tellMissing({ dir, onDamage }: RecoverOptions, segments: readonly Segment[]): void {
+  for (const [i, { path, previousID, afterID }] of segments.entries()) {
+    const before = segments[i - 1];
+    if (before === undefined || previousID === null || previousID === before.firstID) continue;
+    const what = `segments between ${basename(before.path)} and ${basename(path)} are gone, with records up to ${afterID}`;
+    onDamage?.({ part: "journal", file: dir, what, lostBytes: 0 });
+  }
+}
+
+/** More records than a segment holds. */
+const idsPerSegmentMax = 2 ** 20;
+
+/**
+ * Whether what follows the last intact record has been a whole one: a kill leaves the beginning of a commit, and of
+ * that the last record alone is cut short.
+ */
+async function lostAtEnd(segment: Segment, walk: SegmentWalk): Promise<number | null> {
+  if (walk.intactBytes === segment.bytes) return null;
+  const isDamage = segment.salt === 0 ? await holdsOldRecords(segment, walk) : walk.damagedID > walk.lastID;
+  return isDamage ? walk.lastID + idsPerSegmentMax : null;
+}
+
+/** Enough of a tail to tell what it is. */
+const judgedBytes = 4 * 1024 * 1024;
+
+/** Format 1: what might be a payload is no record to read, but is reason enough to call it damage. */
+async function holdsOldRecords(segment: Segment, { intactBytes, lastID }: SegmentWalk): Promise<boolean> {
+  const file = await open(segment.path, "r");
+  try {
+    const buffer = Buffer.alloc(Math.min(judgedBytes, segment.bytes - intactBytes));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, intactBytes);
+    let summedBytes = 0;
+    for (let at = 0; at + recordHeadBytes <= bytesRead && summedBytes < judgedBytes; at++) {
+      const size = recordSize(buffer, at, bytesRead);
+      if (size === 0) continue;
+      const { id } = peekRecord(buffer, at);
+      if (!(id > lastID && id <= lastID + idsPerSegmentMax)) continue;
+      if (isIntact(buffer, at, size, segment.salt)) return true;
+      summedBytes += size;
+    }
+    return summedBytes >= judgedBytes;
+  } finally {
+    await file.close();
+  }
+}
+
+export function journalDamage(segment: Segment, damage: SegmentDamage): Damage {
+  const { path: file } = segment;
+  return { part: "journal", file, what: describeDamage(damage), lostBytes: damage.bytes };
+}
+
+/** False where the disk could not hold a copy of what is to be cut: it stays, and is not read. */
+async function cutTailOf(
+  segment: Segment,
+  intactBytes: number,
+  isDamage: boolean,
+  options: RecoverOptions,
+): Promise<boolean> {
+  const torn = segment.bytes - intactBytes;
+  if (torn === 0) return true;
+  const kept = await cutTail(segment, intactBytes).then(
+    (copy) => ({ isCut: true, where: `they are kept in ${copy}` }),
+    (error: unknown) => ({ isCut: false, where: `they stay in ${segment.path}: ${asError(error).message}` }),
+  );
+  segment.bytes = intactBytes;
+  if (isDamage) {
+    const what = `${torn} bytes at its end are damaged, records behind the last intact one among them; ${kept.where}`;
+    options.onDamage?.({ part: "journal", file: segment.path, what, lostBytes: torn });
+  } else {
+    options.onTrouble?.(new Error(`cut ${torn} bytes of an unfinished commit; ${kept.where}`));
+  }
+  return kept.isCut;
+}
+
+async function recoverStamps(options: RecoverOptions, segments: readonly Segment[]): Promise<Stamps> {
+  try {
+    const runs = await readStampRuns(options.dir);
+    if (runs !== null) return createStamps(runs);
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const what = `cannot be read (${asError(error).message}): stamps go on behind every segment's beginning`;
+    options.onDamage?.({ part: "journal", file: join(options.dir, stampsFileName), what, lostBytes: 0 });
+  }
+  const stamps = createStamps();
+  const newest = Math.max(0, ...segments.map(({ createdAt }) => createdAt));
+  if (newest > 0) stamps.sawAll(newest * 1000);
+  return stamps;
+}

@@ -1,0 +1,96 @@
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { decodeRecord, encodeRecord, type JournalRecord, recordBytesMax } from "./record.js";
+
+/** Who works on the records of the journal. */
+export const followers = ["series", "alerts", "sessions"] as const;
+export type Follower = (typeof followers)[number];
+
+/** A record that has had no effect with a follower, for it ended what worked on it. */
+export interface Aside {
+  readonly follower: Follower;
+  /** Journal id. */
+  readonly id: number;
+  readonly device: number;
+  readonly topic: string;
+  /** Microseconds since 1970. */
+  readonly receivedAt: number;
+  /** How it ended its trial. */
+  readonly reason: string;
+  /** When it was set aside, milliseconds since 1970. */
+  readonly asideAt: number;
+}
+
+/** Records that were set aside, a file each: they stay when the journal lets go of them. */
+export interface SetAside {
+  has(follower: Follower, id: number): boolean;
+  /** By journal id and follower. */
+  all(): readonly Aside[];
+  add(follower: Follower, record: JournalRecord, reason: string, now: number): Promise<Aside>;
+  /** @throws when the file is gone or none of ours */
+  read(aside: Aside): Promise<JournalRecord>;
+  remove(aside: Aside): Promise<void>;
+}
+
+const charactersShown = 200;
+const fileName = /^\d+\.(series|alerts|sessions)\.json$/;
+
+/** The file of an aside: what is shown, and the record as the journal has it. */
+type Saved = Aside & { readonly record: string };
+
+export async function openSetAside(dir: string): Promise<SetAside> {
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const found = new Map<string, Aside>();
+  const key = (follower: Follower, id: number): string => `${id}.${follower}`;
+  const pathOf = ({ follower, id }: Pick<Aside, "follower" | "id">): string =>
+    join(dir, `${key(follower, id)}.json`);
+  for (const name of names.filter((one) => fileName.test(one))) {
+    const { record: _, ...aside } = JSON.parse(await readFile(join(dir, name), "utf8")) as Saved;
+    found.set(key(aside.follower, aside.id), aside);
+  }
+
+  return {
+    has: (follower, id) => found.size > 0 && found.has(key(follower, id)),
+    all: () => [...found.values()].sort((a, b) => a.id - b.id || (a.follower < b.follower ? -1 : 1)),
+    add: async (follower, record, reason, now) => {
+      const { id, device, receivedAt } = record;
+      const topic = record.topic.slice(0, charactersShown);
+      const aside: Aside = { follower, id, device, topic, receivedAt, reason, asideAt: now };
+      const saved: Saved = { ...aside, record: encodedRecord(record).toString("base64") };
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await writeWhole(pathOf(aside), JSON.stringify(saved));
+      found.set(key(follower, id), aside);
+      return aside;
+    },
+    read: async (aside) => {
+      const { record } = JSON.parse(await readFile(pathOf(aside), "utf8")) as Saved;
+      return decodeRecord(Buffer.from(record, "base64"), 0);
+    },
+    remove: async (aside) => {
+      await rm(pathOf(aside), { force: true });
+      found.delete(key(aside.follower, aside.id));
+    },
+  };
+}
+
+/** The record alone in a buffer, in the form of a segment of format 1, without a salt. */
+export function encodedRecord(record: JournalRecord): Buffer {
+  const buffer = Buffer.alloc(recordBytesMax(record));
+  const end = encodeRecord(buffer, 0, record, record.id, record.receivedAt, record.stamp, 0);
+  return buffer.subarray(0, end);
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const made = `${path}.new`;
+  const handle = await open(made, "w", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(made, path);
+}

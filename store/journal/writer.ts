@@ -1,0 +1,123 @@
+import { type FileHandle, unlink } from "node:fs/promises";
+import type { Batch } from "./batch.js";
+import type { Recovered } from "./recover.js";
+import { createSegment, type Segment, segmentHeadBytes } from "./segment.js";
+import { writeStampRuns } from "./stamps-file.js";
+
+export interface JournalWriterOptions {
+  readonly dir: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly segmentBytesMax: number;
+  readonly segmentAgeMaxMs: number;
+  readonly onSegmentClosed?: (segment: Segment) => void;
+}
+
+/** Puts batches into the newest segment, and begins segments. It alone writes their list. */
+export interface JournalWriter {
+  /** Makes the batch durable; resolves with where it stands. After a failure, `abandon` before the next try. */
+  write(batch: Batch): Promise<{ readonly segment: Segment; readonly position: number }>;
+  /** Begins a segment for the records from `firstID` on. */
+  begin(firstID: number): Promise<Segment>;
+  /** Leaves the present file: what it durably holds stays, a failed tail is cut as far as the disk allows. */
+  abandon(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createJournalWriter(options: JournalWriterOptions, recovered: Recovered): JournalWriter {
+  const { segments, stamps, topics } = recovered;
+  let { file } = recovered;
+  /** When the newest segment was opened, by the monotonic clock. */
+  let openedAt = performance.now();
+  let { lastID } = recovered;
+
+  /** The newest segment, or a new one where that is full, old, left or of an earlier format. */
+  async function writable(firstID: number): Promise<{ segment: Segment; file: FileHandle }> {
+    const current = segments.at(-1);
+    if (file !== null && current !== undefined) {
+      const ageMs = Math.max(options.now() - current.createdAt, performance.now() - openedAt);
+      const isEmpty = current.bytes === segmentHeadBytes;
+      const isYoung = ageMs < options.segmentAgeMaxMs || isEmpty;
+      if (isYoung && current.bytes < options.segmentBytesMax) return { segment: current, file };
+    }
+    return create(firstID);
+  }
+
+  async function create(firstID: number): Promise<{ segment: Segment; file: FileHandle }> {
+    const current = segments.at(-1);
+    const isReplaced = current !== undefined && current.firstID === firstID;
+    // Where the clock has gone back, the newer of two with one first id must be told from the older.
+    const createdAt = Math.floor(Math.max(options.now(), isReplaced ? current.createdAt + 1 : 0));
+    // What the newest segment's records do not say of stamps stands there.
+    await writeStampRuns(options.dir, stamps.runs());
+    lastID ??= firstID - 1;
+    const place = isReplaced
+      ? { afterID: current.afterID, previousID: current.previousID }
+      : { afterID: lastID, previousID: current?.firstID ?? 0 };
+    const made = await createSegment(options.dir, { firstID, ...place, createdAt });
+    await file?.close();
+    file = made.file;
+    topics.clear();
+    openedAt = performance.now();
+    if (isReplaced) {
+      // Its first commit failed: the new file takes its place, so that a sick disk does not fill with heads.
+      segments.splice(-1, 1, made.segment);
+      await unlink(current.path).catch(() => undefined);
+    } else {
+      segments.push(made.segment);
+      if (current !== undefined) options.onSegmentClosed?.(current);
+    }
+    return made;
+  }
+
+  return {
+    write: async (batch) => {
+      const { segment, file: target } = await writable(batch.firstID);
+      const position = segment.bytes;
+      await batch.fit({ salt: segment.salt, position, topics });
+      await writeAll(target, batch.views(), position);
+      await target.datasync();
+      segment.bytes = position + batch.bytes;
+      lastID = batch.lastID;
+      for (const [envelope, at] of batch.holders) topics.add(envelope, position + at);
+      return { segment, position };
+    },
+    begin: async (firstID) => (await create(firstID)).segment,
+    abandon: async () => {
+      const current = segments.at(-1);
+      if (file === null || current === undefined) return;
+      await file.truncate(current.bytes).catch(() => undefined);
+      await file.close().catch(() => undefined);
+      file = null;
+    },
+    close: async () => {
+      await file?.close();
+      file = null;
+    },
+  };
+}
+
+async function writeAll(file: FileHandle, views: Buffer[], position: number): Promise<void> {
+  let left = views;
+  let at = position;
+  while (left.length > 0) {
+    const { bytesWritten } = await file.writev(left, at);
+    at += bytesWritten;
+    left = behind(left, bytesWritten);
+  }
+}
+
+/** What a short write left over. */
+function behind(views: Buffer[], written: number): Buffer[] {
+  let skip = written;
+  const left: Buffer[] = [];
+  for (const view of views) {
+    if (skip >= view.length) {
+      skip -= view.length;
+    } else {
+      left.push(skip === 0 ? view : view.subarray(skip));
+      skip = 0;
+    }
+  }
+  return left;
+}

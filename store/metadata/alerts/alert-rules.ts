@@ -1,0 +1,178 @@
+import { StoreError } from "../../lib/errors.js";
+import { changedIfAny } from "../db/changed-if-any.js";
+import { type Actor, deleteStatements, differing } from "../db/changes.js";
+import type { Db, SqlValue, Statement } from "../db/db.js";
+import { bytesOf } from "../db/page-bytes.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+  updateRow,
+} from "../db/table.js";
+
+/** Raises an alert of a device while `condition`, a formula over its data points, is true. */
+export interface AlertRule {
+  readonly id: number;
+  readonly tenant: number;
+  readonly productIntID: number;
+  readonly productID: string;
+  readonly alertName: string;
+  readonly alertContent: string;
+  readonly alertSeverity: number;
+  /** What the condition calls `dataPoint`. */
+  readonly dataPointIntID: number;
+  readonly dataPointName: string;
+  readonly condition: string;
+  /** Seconds for which it must have been true. */
+  readonly duration: number;
+  readonly createUser: string | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+}
+
+const listing: Listing = {
+  bytes: bytesOf("r.alertContent"),
+  select: "r.*, p.productID, d.dataPointName",
+  from: "alert_rule r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
+  filters: {
+    productID: { column: "p.productID", type: "text" },
+    productIntID: integer("productIntID"),
+    alertName: text("alertName"),
+    alertContent: text("alertContent"),
+    alertSeverity: integer("alertSeverity"),
+    dataPointIntID: integer("dataPointIntID"),
+    dataPointName: { column: "d.dataPointName", type: "text" },
+    condition: text("condition"),
+    duration: integer("duration"),
+    createUser: text("createUser"),
+    ...stamps,
+  },
+};
+
+export const alertRuleFilters = listing.filters;
+export const alertRuleIDs = { name: "alert_rule", column: null } as const;
+
+export function listAlertRules(db: Db, tenant: number, request: PageRequest): Promise<Page<AlertRule>> {
+  return listRows<AlertRule>(db, listing, tenant, request);
+}
+
+/** @throws StoreError NOT_FOUND */
+export function getAlertRule(db: Db, tenant: number, id: number): Promise<AlertRule> {
+  return getRow<AlertRule>(db, listing, tenant, id);
+}
+
+/** Every rule of a product, ascending by id. */
+export function alertRulesOf(db: Db, productIntID: number): Promise<AlertRule[]> {
+  return db.all<AlertRule>(
+    `select ${listing.select} from ${listing.from} where r.productIntID = ? order by r.id`,
+    [productIntID],
+  );
+}
+
+export type AlertRuleInput = Pick<
+  AlertRule,
+  "alertName" | "alertContent" | "alertSeverity" | "dataPointIntID" | "condition" | "duration"
+>;
+
+/** Rules of one data point (their `dataPoint`), one product, one tenant. */
+export const alertRulesMax = { point: 20, product: 100, tenant: 5000 } as const;
+
+/** @throws StoreError CONFLICT on alertName, LIMIT where there are as many as there may be */
+export async function createAlertRule(
+  db: Db,
+  actor: Actor,
+  now: number,
+  productIntID: number,
+  input: AlertRuleInput,
+): Promise<AlertRule> {
+  const { tenant, userIntID, username: createUser } = actor;
+  const columns = { tenant, productIntID, ...input, userIntID, createUser, createAt: now };
+  const names = Object.keys(columns);
+  const room = roomFor(tenant, productIntID, input.dataPointIntID);
+  const results = await db.write([
+    {
+      // A name that is there already is left to the index, which names the fault.
+      sql: `insert into alert_rule (${names.join(", ")}) select ${names.map(() => "?").join(", ")}
+        where (${room.sql}) or exists (select 1 from alert_rule where productIntID = ? and alertName = ?)`,
+      args: [...(Object.values(columns) as SqlValue[]), ...(room.args ?? []), productIntID, input.alertName],
+    },
+    changedIfAny(actor, now, "create", "alert_rule", null, { productIntID, ...input }),
+  ]);
+  if (results[0]?.rowsAffected === 0) throw noRoom();
+  return getAlertRule(db, tenant, Number(results[0]?.lastInsertRowid));
+}
+
+const roomFor = (tenant: number, productIntID: number, dataPointIntID: number): Statement => ({
+  sql: `(select count(*) from alert_rule where dataPointIntID = ?) < ?
+    and (select count(*) from alert_rule where productIntID = ?) < ?
+    and (select count(*) from alert_rule where tenant = ?) < ?`,
+  args: [
+    ...[dataPointIntID, alertRulesMax.point, productIntID, alertRulesMax.product],
+    ...[tenant, alertRulesMax.tenant],
+  ],
+});
+
+const noRoom = (): StoreError =>
+  new StoreError(
+    "LIMIT",
+    `there may be ${alertRulesMax.point} rules of a data point, ${alertRulesMax.product} of a product and ${alertRulesMax.tenant} in all`,
+  );
+
+/**
+ * Edits a rule in one step. Null, and nothing edited, where its condition or data point is not what it was in `rule` any
+ * more, and the edit is of one of them: what was found to go together may not. @throws StoreError NOT_FOUND, CONFLICT
+ * on alertName, LIMIT where another data point has as many as it may
+ */
+export async function updateAlertRule(
+  db: Db,
+  actor: Actor,
+  now: number,
+  rule: AlertRule,
+  input: Partial<AlertRuleInput>,
+): Promise<AlertRule | null> {
+  const { id } = rule;
+  const edit = differing(rule, input);
+  const { dataPointIntID, condition } = edit;
+  const all: Statement[] = [];
+  if (dataPointIntID !== undefined)
+    all.push({
+      sql: "(select count(*) from alert_rule where dataPointIntID = ?) < ?",
+      args: [dataPointIntID, alertRulesMax.point],
+    });
+  if (dataPointIntID !== undefined || condition !== undefined)
+    all.push({ sql: "dataPointIntID = ? and condition = ?", args: [rule.dataPointIntID, rule.condition] });
+  const update = updateRow("alert_rule", actor.tenant, id, { ...edit, updateAt: now });
+  const [result] = await db.write([
+    {
+      sql: [update.sql, ...all.map(({ sql }) => sql)].join(" and "),
+      args: [...(update.args ?? []), ...all.flatMap(({ args = [] }) => args)],
+    },
+    changedIfAny(actor, now, "update", "alert_rule", id, edit),
+  ]);
+  const found = await getAlertRule(db, actor.tenant, id);
+  if (result?.rowsAffected !== 0) return found;
+  if (found.dataPointIntID === rule.dataPointIntID && found.condition === rule.condition) throw noRoom();
+  return null;
+}
+
+/** Their current alerts, which nothing could end any more, become history. */
+export async function removeAlertRules(
+  db: Db,
+  actor: Actor,
+  now: number,
+  ids: readonly number[],
+): Promise<void> {
+  await db.write([
+    {
+      sql: `update alert set endTime = max(?, startTime) where tenant = ? and endTime is null
+        and cause in (select 'rule:' || value from json_each(?))`,
+      args: [now, actor.tenant, ids],
+    },
+    ...deleteStatements("alert_rule", actor, now, ids),
+  ]);
+}

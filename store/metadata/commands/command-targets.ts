@@ -1,0 +1,47 @@
+import type { Db, SqlValue } from "../db/db.js";
+
+/** A device or gateway that a command may go to. */
+export interface CommandTarget {
+  readonly id: number;
+  readonly deviceID: string;
+  readonly blocked: number;
+  /** The gateway or parent device that it hangs off, or null. */
+  readonly carrier: number | null;
+}
+
+/** Of a device `d`. */
+export const commandTargetColumns =
+  "d.id, d.deviceID, d.blocked, coalesce(d.gateway, d.parentDevice) carrier";
+
+/** By string id or record id, of one tenant. */
+export function findCommandTarget(
+  db: Db,
+  tenant: number,
+  key: { readonly deviceID: string } | { readonly deviceIntID: number },
+): Promise<CommandTarget | undefined> {
+  const [condition, value]: [string, SqlValue] =
+    "deviceID" in key ? ["deviceID = ?", key.deviceID] : ["id = ?", key.deviceIntID];
+  return db.first<CommandTarget>(
+    `select ${commandTargetColumns} from device d where d.tenant = ? and d.${condition}`,
+    [tenant, value],
+  );
+}
+
+export interface GroupTarget {
+  readonly id: number;
+  readonly groupID: string;
+  readonly groupName: string;
+}
+
+export function findGroupTarget(
+  db: Db,
+  tenant: number,
+  key: { readonly groupID: string } | { readonly groupIntID: number },
+): Promise<GroupTarget | undefined> {
+  const [condition, value]: [string, SqlValue] =
+    "groupID" in key ? ["groupID = ?", key.groupID] : ["id = ?", key.groupIntID];
+  return db.first<GroupTarget>(
+    `select id, groupID, groupName from device_group where tenant = ? and ${condition}`,
+    [tenant, value],
+  );
+}

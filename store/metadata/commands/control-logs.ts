@@ -1,0 +1,279 @@
+import { type BoundedListing, devicesMax, listBounded, listOfDevices } from "../db/bounded-list.js";
+import type { Actor } from "../db/changes.js";
+import type { Db, Statement } from "../db/db.js";
+import { bytesOf } from "../db/page-bytes.js";
+import { insertInto, integer, type Page, type PageRequest, stamps, text } from "../db/table.js";
+
+/** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
+export const publishStatuses = { failed: 0, issued: 1, confirmed: 2, unconfirmed: 3 } as const;
+export type PublishStatus = (typeof publishStatuses)[keyof typeof publishStatuses];
+
+/** One downlink message to one device. */
+export interface ControlLog {
+  readonly id: number;
+  readonly deviceIntID: number;
+  /** The present name, after deletion the last. */
+  readonly deviceName: string | null;
+  readonly topic: string;
+  readonly payload: ArrayBuffer;
+  readonly publishStatus: PublishStatus;
+  readonly publishUser: string | null;
+  readonly userIntID: number | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+}
+
+/** One downlink message to a group. */
+export interface GroupControlLog extends Omit<ControlLog, "deviceIntID" | "deviceName"> {
+  readonly groupID: string;
+  readonly groupName: string;
+}
+
+const logFilters = {
+  topic: text("topic"),
+  payload: text("payload"),
+  publishStatus: integer("publishStatus"),
+  publishUser: text("publishUser"),
+  userIntID: integer("userIntID"),
+  ...stamps,
+} as const;
+
+/** A member's log stands without the payload that its group's log holds; those of before have their own. */
+const payloadColumn = "iif(r.groupLogIntID is null or length(r.payload) > 0, r.payload, l.payload)";
+/** The bytes of it, told without reading it. */
+const payloadBytes = `iif(r.groupLogIntID is null or octet_length(r.payload) > 0, octet_length(r.payload),
+  coalesce(octet_length(l.payload), 0))`;
+
+/** How a filter looks at a payload; given by whoever knows how payloads are shown. */
+export type PayloadTest = (payload: Uint8Array, like: boolean, value: string) => boolean;
+
+const payloadTests = (column: string, test: PayloadTest): BoundedListing["tests"] => ({
+  payload: {
+    column,
+    test: (bytes, { like, value }) => test(bytes, like, String(value)),
+  },
+});
+
+export const controlLogFilters = {
+  deviceName: text("deviceName"),
+  deviceID: text("deviceID"),
+  deviceIntID: integer("deviceIntID"),
+  ...logFilters,
+};
+
+const groupNameColumn = "coalesce(g.groupName, r.groupName)";
+export const groupControlLogFilters = {
+  groupID: text("groupID"),
+  groupName: { column: groupNameColumn, type: "text" },
+  ...logFilters,
+} as const;
+
+const deviceListing: Omit<BoundedListing, "tests"> = {
+  table: "control_log",
+  select: `r.id, r.deviceIntID, coalesce(d.deviceName, e.deviceName) deviceName, r.topic,
+    ${payloadColumn} payload, r.publishStatus, r.publishUser, r.userIntID, r.createAt, r.updateAt`,
+  from: `control_log r left join device d on d.id = r.deviceIntID
+    left join departed_device e on e.id = r.deviceIntID
+    left join group_control_log l on l.id = r.groupLogIntID`,
+  filters: controlLogFilters,
+  bytes: payloadBytes,
+  ascending: "createAt",
+};
+
+const groupListing: Omit<BoundedListing, "tests"> = {
+  table: "group_control_log",
+  select: `r.id, r.groupID, ${groupNameColumn} groupName, r.topic, r.payload, r.publishStatus, r.publishUser,
+    r.userIntID, r.createAt, r.updateAt`,
+  from: "group_control_log r left join device_group g on g.id = r.groupIntID",
+  filters: groupControlLogFilters,
+  bytes: bytesOf("r.payload"),
+  ascending: "createAt",
+};
+
+/** Of every device of the tenant (null), or of some, which then are of the tenant. */
+export function listControlLogs(
+  db: Db,
+  tenant: number,
+  devices: readonly number[] | null,
+  request: PageRequest,
+  test: PayloadTest,
+): Promise<Page<ControlLog>> {
+  const listing = { ...deviceListing, tests: payloadTests(payloadColumn, test) };
+  const ofTenant = { sql: "r.tenant = ?", args: [tenant] };
+  const [only] = devices ?? [];
+  if (devices === null) return listBounded(db, listing, ofTenant, request);
+  if (devices.length > devicesMax) return listBounded(db, listing, ofTenant, request, new Set(devices));
+  if (devices.length === 1 && only !== undefined) {
+    return listBounded(db, listing, { sql: "r.deviceIntID = ?", args: [only] }, request);
+  }
+  return listOfDevices(db, listing, devices, request);
+}
+
+export function listGroupControlLogs(
+  db: Db,
+  group: number,
+  request: PageRequest,
+  test: PayloadTest,
+): Promise<Page<GroupControlLog>> {
+  const listing = { ...groupListing, tests: payloadTests("r.payload", test) };
+  return listBounded(db, listing, { sql: "r.groupIntID = ?", args: [group] }, request);
+}
+
+/** A downlink message before it is sent. */
+export interface NewControlLog {
+  readonly deviceIntID: number;
+  readonly groupLogIntID: number | null;
+  /** The process that issues it. */
+  readonly node: number;
+  readonly topic: string;
+  /** Stored once: of a member's log by the group's. */
+  readonly payload: Uint8Array;
+  /** What the receiver is granted. */
+  readonly qos: number;
+  /** Seconds that it may wait. */
+  readonly ttl: number;
+  readonly publishStatus: PublishStatus;
+}
+
+export function insertLog(actor: Actor, now: number, { ttl, ...given }: NewControlLog): Statement {
+  const { tenant, username: publishUser, userIntID } = actor;
+  const log = given.groupLogIntID === null ? given : { ...given, payload: nothing };
+  const expiresAt = log.publishStatus === publishStatuses.issued ? now + ttl * 1000 : null;
+  return insertInto("control_log", { tenant, ...log, expiresAt, publishUser, userIntID, createAt: now });
+}
+
+const nothing = new Uint8Array(0);
+
+/** Answers the record id. */
+export async function createControlLog(
+  db: Db,
+  actor: Actor,
+  now: number,
+  log: NewControlLog,
+): Promise<number> {
+  const [made] = await db.write([insertLog(actor, now, log)]);
+  return Number(made?.lastInsertRowid);
+}
+
+/** A status that is known of issued messages now. */
+export interface StatusChange {
+  readonly id: number;
+  readonly groupLogIntID: number | null;
+  readonly publishStatus: PublishStatus;
+}
+
+/** Moves issued messages on, many in one write, and counts them on the logs of their groups. */
+export async function moveControlLogs(db: Db, now: number, changes: readonly StatusChange[]): Promise<void> {
+  const parts = new Map<string, StatusChange[]>();
+  for (const change of changes) {
+    const key = `${change.groupLogIntID} ${change.publishStatus}`;
+    const part = parts.get(key);
+    if (part === undefined) parts.set(key, [change]);
+    else part.push(change);
+  }
+  const statements = [...parts.values()].flatMap((part) => {
+    const [{ groupLogIntID, publishStatus }] = part as [StatusChange];
+    return moved(
+      now,
+      groupLogIntID,
+      publishStatus,
+      part.map(({ id }) => id),
+    );
+  });
+  await db.write(statements);
+}
+
+/** `changes()` counts the rows that were moved in fact: whoever comes second changes nothing. */
+function moved(
+  now: number,
+  group: number | null,
+  status: PublishStatus,
+  ids: readonly number[],
+): Statement[] {
+  const move = (from: PublishStatus): Statement => ({
+    sql: `update control_log set publishStatus = ?, updateAt = ?
+      where id in (select value from json_each(?)) and publishStatus = ?`,
+    args: [status, now, ids, from],
+  });
+  const count = (sets: string): Statement[] =>
+    group === null ? [] : [{ sql: `update group_control_log set ${sets} where id = ?`, args: [group] }];
+  const { failed, issued } = publishStatuses;
+  const settle = group === null ? [] : [settleGroupLog(now, group)];
+  if (status === failed) {
+    const sets = "handedOver = handedOver - changes(), failed = failed + changes()";
+    return [move(issued), ...count(sets), ...settle];
+  }
+  // It may have been given up, and then its receipt came after all, or the word that it was sent.
+  const after = `confirmed = confirmed + changes(), handedOver = handedOver + changes(),
+    failed = failed - changes()`;
+  return [
+    ...[move(issued), ...count("confirmed = confirmed + changes()")],
+    ...[move(failed), ...count(after)],
+    ...settle,
+  ];
+}
+
+/**
+ * Once every member has its turn: 2 when all have confirmed, 0 when none got it. handedOver counts what is with a
+ * client or confirmed; what turns out to have failed leaves it.
+ */
+export function settleGroupLog(now: number, group: number): Statement {
+  const settled = `case when handedOver = 0 then ${publishStatuses.failed}
+    when failed = 0 and confirmed >= handedOver then ${publishStatuses.confirmed}
+    else ${publishStatuses.issued} end`;
+  return {
+    sql: `update group_control_log set publishStatus = ${settled}, updateAt = ?
+      where id = ? and ended = 1 and publishStatus <> ${publishStatuses.unconfirmed} and ${settled} <> publishStatus`,
+    args: [now, group],
+  };
+}
+
+/** A message that waits for its receipt. */
+export interface IssuedLog {
+  readonly id: number;
+  readonly groupLogIntID: number | null;
+}
+
+/** Those that a process has issued, above a record id, ascending. */
+export function issuedLogs(db: Db, node: number, after: number, limit: number): Promise<IssuedLog[]> {
+  return db.all<IssuedLog>(
+    `select id, groupLogIntID from control_log indexed by control_log_issued
+     where publishStatus = ${publishStatuses.issued} and node = ? and id > ? order by id limit ?`,
+    [node, after, limit],
+  );
+}
+
+/** Those whose time is over, of whichever process, the oldest first. */
+export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedLog[]> {
+  return db.all<IssuedLog>(
+    `select id, groupLogIntID from control_log indexed by control_log_issued
+     where publishStatus = ${publishStatuses.issued} and expiresAt <= ? order by expiresAt limit ?`,
+    [now, limit],
+  );
+}
+
+/** The groups' logs that logs belong to, by the logs' record ids. */
+export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db.all<{ id: number; groupLogIntID: number }>(
+    `select id, groupLogIntID from control_log
+     where id in (select value from json_each(?)) and groupLogIntID is not null`,
+    [ids],
+  );
+  return new Map(rows.map(({ id, groupLogIntID }) => [id, groupLogIntID]));
+}
+
+/**
+ * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs behind those of their
+ * members, whose payload they hold; answers how many at most.
+ */
+export async function removeOldControlLogs(db: Db, createdBefore: number, limit: number): Promise<number> {
+  // Ids ascend with time, so the oldest stand first and no index on the time is needed.
+  const old = (table: string): Statement => ({
+    sql: `delete from ${table} where id in (select id from ${table} order by id limit ?) and createAt < ?`,
+    args: [limit, createdBefore],
+  });
+  const groups = old("group_control_log");
+  const free = "not exists (select 1 from control_log c where c.groupLogIntID = group_control_log.id)";
+  const results = await db.write([old("control_log"), { ...groups, sql: `${groups.sql} and ${free}` }]);
+  return Math.max(...results.map(({ rowsAffected }) => rowsAffected));
+}

@@ -1,0 +1,123 @@
+import { type Actor, deleteStatements, insertStatements } from "../db/changes.js";
+import type { Db, SqlValue } from "../db/db.js";
+import { bytesOf } from "../db/page-bytes.js";
+import {
+  integer,
+  type Listing,
+  listRows,
+  never,
+  type Page,
+  type PageRequest,
+  stamps,
+  text,
+  time,
+} from "../db/table.js";
+
+/** publishType: to whom a schedule publishes. */
+export const publishTypes = { device: 0, group: 1 } as const;
+/** scheduleType: once, again and again, or over. */
+export const scheduleTypes = { once: 0, repeated: 1, ended: 2 } as const;
+
+/** A command that is to be sent at a time, or again and again. Times are milliseconds since 1970. */
+export interface Schedule {
+  readonly id: number;
+  readonly scheduleName: string;
+  readonly scheduleType: number;
+  readonly IntervalMinute: number | null;
+  readonly crontabTime: number | null;
+  readonly crontab: string | null;
+  readonly payload: ArrayBuffer;
+  readonly topic: string;
+  readonly publishType: number;
+  readonly deviceIntID: number | null;
+  readonly deviceName: string | null;
+  readonly groupIntID: number | null;
+  readonly groupName: string | null;
+  readonly createUser: string | null;
+  readonly userIntID: number | null;
+  readonly createAt: number;
+  readonly updateAt: number | null;
+}
+
+const listing: Listing = {
+  bytes: bytesOf("r.payload"),
+  select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.crontab, r.payload, r.topic,
+    r.publishType, r.deviceIntID, d.deviceName, r.groupIntID, g.groupName, r.createUser, r.userIntID,
+    r.createAt, r.updateAt`,
+  from: `schedule r left join device d on d.id = r.deviceIntID
+    left join device_group g on g.id = r.groupIntID`,
+  filters: {
+    scheduleName: text("scheduleName"),
+    scheduleType: integer("scheduleType"),
+    IntervalMinute: integer("IntervalMinute"),
+    topic: text("topic"),
+    publishType: integer("publishType"),
+    deviceIntID: integer("deviceIntID"),
+    deviceName: { column: "d.deviceName", type: "text" },
+    groupIntID: integer("groupIntID"),
+    groupName: { column: "g.groupName", type: "text" },
+    username: text("createUser"),
+    createUser: text("createUser"),
+    userIntID: integer("userIntID"),
+    IntervalHour: never("integer"),
+    IntervalWeek: never("integer"),
+    crontabTime: time("crontabTime"),
+    crontab: text("crontab"),
+    // Bytes that are shown as text.
+    payload: { column: "r.payload", type: "text", where: "r.payload = cast(? as blob)" },
+    ...stamps,
+  },
+};
+
+export const scheduleFilters = listing.filters;
+export const deviceScheduleIDs = { name: "schedule", column: null, scope: "publishType = 0" } as const;
+export const groupScheduleIDs = { name: "schedule", column: null, scope: "publishType = 1" } as const;
+
+/** Of the whole tenant, or of one device or group. */
+export function listSchedules(
+  db: Db,
+  tenant: number,
+  request: PageRequest,
+  owner: { readonly deviceIntID: number } | { readonly groupIntID: number } | null,
+): Promise<Page<Schedule>> {
+  if (owner === null) return listRows<Schedule>(db, listing, tenant, request);
+  const scope =
+    "deviceIntID" in owner
+      ? { sql: "r.deviceIntID = ?", args: [owner.deviceIntID] }
+      : { sql: "r.groupIntID = ?", args: [owner.groupIntID] };
+  return listRows<Schedule>(db, listing, tenant, request, scope);
+}
+
+export interface NewSchedule {
+  readonly publishType: number;
+  readonly deviceIntID: number | null;
+  readonly groupIntID: number | null;
+  readonly scheduleName: string;
+  readonly scheduleType: number;
+  readonly IntervalMinute: number | null;
+  readonly crontabTime: number | null;
+  readonly crontab: string | null;
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: number;
+  readonly ttl: number;
+  readonly needAck: number;
+  /** When it is due next. */
+  readonly nextAt: number;
+}
+
+/** @throws StoreError REFERENCED when the device or group has just gone */
+export async function createSchedule(db: Db, actor: Actor, now: number, input: NewSchedule): Promise<void> {
+  const { payload, ...audit } = input;
+  const columns: Record<string, SqlValue> = { ...audit, payload };
+  await db.write(insertStatements("schedule", actor, now, columns, audit));
+}
+
+export async function removeSchedules(
+  db: Db,
+  actor: Actor,
+  now: number,
+  ids: readonly number[],
+): Promise<void> {
+  await db.write(deleteStatements("schedule", actor, now, ids));
+}

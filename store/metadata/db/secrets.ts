@@ -1,0 +1,107 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  randomBytes,
+  scrypt,
+  timingSafeEqual,
+} from "node:crypto";
+import { StoreError } from "../../lib/errors.js";
+import { createFairQueue } from "../../lib/fair-queue.js";
+
+/** Encrypts what the interface must be able to read back: device tokens and private keys. */
+export interface Vault {
+  seal(plain: string): Uint8Array;
+  /** @throws StoreError CORRUPT when the key is not the one that sealed it */
+  open(sealed: Uint8Array): string;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** AES-256-GCM; the sealed form is nonce, tag, cipher text. `masterKey` is 32 bytes. */
+export function createVault(masterKey: Uint8Array): Vault {
+  return {
+    seal: (plain) => {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", masterKey, nonce);
+      const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+    },
+    open: (sealed) => {
+      const bytes = Buffer.from(sealed);
+      try {
+        const nonce = bytes.subarray(0, nonceBytes);
+        const decipher = createDecipheriv("aes-256-gcm", masterKey, nonce, { authTagLength: tagBytes });
+        decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+        const body = decipher.update(bytes.subarray(nonceBytes + tagBytes));
+        return Buffer.concat([body, decipher.final()]).toString("utf8");
+      } catch {
+        throw new StoreError(
+          "CORRUPT",
+          "cannot open a sealed secret: MASTER_KEY is not the one that sealed it",
+        );
+      }
+    },
+  };
+}
+
+/** For generated secrets of 128 random bits and more; a slow hash would add nothing. */
+export function hashGenerated(secret: string): string {
+  return `sha256:${createHash("sha256").update(secret).digest("base64url")}`;
+}
+
+/**
+ * For passwords and secrets that a person chose: scrypt, N 2^15, r 8, p 1.
+ *
+ * @param payer whom it is done for, an address or a tenant: each has turns of its own
+ * @throws StoreError UNAVAILABLE when too many wait
+ */
+export async function hashChosen(secret: string, payer = ownWork): Promise<string> {
+  const salt = randomBytes(16);
+  return `scrypt:${salt.toString("base64url")}:${(await stretch(secret, salt, payer)).toString("base64url")}`;
+}
+
+/** Whether verifying against it takes a tenth of a second and 32 MiB. */
+export function isSlow(hash: string): boolean {
+  return hash.startsWith("scrypt:");
+}
+
+/**
+ * @param payer as for `hashChosen`, for a slow hash
+ * @throws StoreError UNAVAILABLE when too many wait
+ */
+export async function verifySecret(secret: string, hash: string, payer = ownWork): Promise<boolean> {
+  const [kind, salt, digest] = hash.split(":");
+  if (kind === "sha256") return equalText(hashGenerated(secret), hash);
+  if (kind !== "scrypt" || salt === undefined || digest === undefined) return false;
+  const actual = await stretch(secret, Buffer.from(salt, "base64url"), payer);
+  return equalText(actual.toString("base64url"), digest);
+}
+
+/** Compares in constant time, whatever the lengths. */
+export function equalText(left: string, right: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}
+
+/**
+ * Under way and waiting. One at a time: scrypt takes 32 MiB and a thread of the pool that the journal's writes need
+ * too.
+ */
+const stretches = createFairQueue(64);
+
+/** Who pays for what the service asks of itself, at a start. */
+const ownWork = "";
+
+function stretch(secret: string, salt: Uint8Array, payer: string): Promise<Buffer> {
+  return stretches.run(payer, () => stretchNow(secret, salt));
+}
+
+function stretchNow(secret: string, salt: Uint8Array): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(secret, salt, 32, { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 }, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
+  });
+}

@@ -1,0 +1,313 @@
+import { StoreError } from "../../lib/errors.js";
+import { readInteger } from "../../lib/number-text.js";
+import { createSteps, spansOf } from "../../lib/steps.js";
+import { containing } from "./containing.js";
+import type { Condition, Db, SqlValue, Statement } from "./db.js";
+import { withinPage } from "./page-bytes.js";
+
+/** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
+
+/** A time is a column of milliseconds since 1970; a boolean is 1 or 0. */
+export type ColumnType = "text" | "integer" | "real" | "time" | "boolean";
+
+/** One listable entity: where its rows come from and which fields a caller may filter by. */
+export interface Listing {
+  /** Expressions of one row; columns are named as the record's fields. */
+  readonly select: string;
+  /**
+   * Tables and joins; the entity's own table has the alias `r`. An inner join `on x.id = r.link` follows a link that
+   * every row has, so that counting can do without it.
+   */
+  readonly from: string;
+  readonly filters: Readonly<Record<string, FilterColumn>>;
+  /** What a row's long values take (`bytesOf`); absent where it has none. */
+  readonly bytes?: string;
+}
+
+/** What a filter compares. Text fields also take `<name>_like`. */
+export interface FilterColumn {
+  /** SQL expression that must be equal to, or contain, the value. */
+  readonly column: string;
+  readonly type: ColumnType;
+  /** In place of `column` where equality is not a column's: a condition with one `?`; then there is no `_like`. */
+  readonly where?: string;
+}
+
+/** Where id texts of a resource are looked up: its table, the column of its string id, a further condition. */
+export interface IDTable {
+  readonly name: string;
+  readonly column: string | null;
+  readonly scope?: string;
+}
+
+/** Filters on a column of the entity's own table that carries the field's name. */
+export const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
+export const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
+export const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
+
+export const time = (name: string) => ({ column: `r.${name}`, type: "time" }) as const;
+export const stamps = { createAt: time("createAt"), updateAt: time("updateAt") } as const;
+/** A field that is null in every row: nothing is equal to it. */
+export const never = (type: ColumnType) => ({ column: "null", type }) as const;
+
+/** Every list filters by the record id; no listing names it. */
+export const ownID = { id: integer("id") } as const;
+
+export interface Filter {
+  readonly field: string;
+  readonly like: boolean;
+  /** Of a time the first microsecond taken. */
+  readonly value: string | number;
+  /** Of a time: the first microsecond not taken. */
+  readonly until?: number;
+}
+
+export interface PageRequest {
+  readonly page: number;
+  readonly limit: number;
+  readonly filters: readonly Filter[];
+}
+
+export interface Page<Row> {
+  readonly items: Row[];
+  readonly count: number;
+  /** The page ended before its limit, because its rows are large, or the count stopped at a bound. */
+  readonly truncated?: boolean;
+}
+
+/** Matches looked for beyond a filtered page: with no more than these, finding the page has counted them too. */
+const countedAheadMax = 200;
+
+/**
+ * Newest first. `scope` is a further literal condition with its arguments. The page's ids come from the narrowest
+ * index that serves, and only its rows are joined: what is skipped and counted is never read whole.
+ */
+export async function listRows<Row>(
+  db: Db,
+  listing: Listing,
+  tenant: number,
+  request: PageRequest,
+  scope: Statement = { sql: "1" },
+): Promise<Page<Row>> {
+  if (request.filters.some(({ like }) => like)) return searchRows(db, listing, tenant, request, scope);
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
+  const offset = (request.page - 1) * request.limit;
+  const ahead = request.filters.length === 0 ? 0 : countedAheadMax;
+  const found = await db.all<{ id: number }>(
+    `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
+    [...args, request.limit + ahead, offset],
+  );
+  const isWhole = found.length < request.limit + ahead && (found.length > 0 || offset === 0);
+  const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
+  const ids = found.slice(0, request.limit).map((row) => row.id);
+  const fitting = await withinPage(db, listing, ids);
+  const items = await rowsOf<Row>(db, listing, where, args, fitting);
+  return { items, count, truncated: fitting.length < ids.length };
+}
+
+/** Rows of one step of a search, at first and at most. */
+const searchSteps = { first: 50, most: 5000 } as const;
+
+/** `listRows` where text is looked for: in steps, for how long a row takes is up to what is asked and stored. */
+async function searchRows<Row>(
+  db: Db,
+  listing: Listing,
+  tenant: number,
+  request: PageRequest,
+  scope: Statement,
+): Promise<Page<Row>> {
+  const { sql: where, args } = conditionOf(listing, tenant, request.filters, scope);
+  const from = reachesJoins(where) ? listing.from : ownTable(listing.from);
+  const [table = ""] = listing.from.split(" ");
+  // A scope of the table's own columns leads to an index of its own.
+  const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
+  const spanned = {
+    sql: `r.tenant = ? and (${own.sql})`,
+    args: [tenant, ...(own.args ?? [])],
+  };
+  const steps = createSteps(searchSteps.first, searchSteps.most);
+  const offset = (request.page - 1) * request.limit;
+  const ids: number[] = [];
+  let count = 0;
+  for await (const span of spansOf(db, table, spanned, steps)) {
+    const found = await steps.run(() =>
+      db.all<{ id: number }>(
+        `select r.id from ${from} where ${where} and r.id >= ? and r.id < ? order by r.id desc`,
+        [...args, span.from, span.before],
+      ),
+    );
+    for (const { id } of found) if (count++ >= offset && ids.length < request.limit) ids.push(id);
+  }
+  const fitting = await withinPage(db, listing, ids);
+  const items: Row[] = [];
+  for (let at = 0; at < fitting.length; ) {
+    const some = fitting.slice(at, at + steps.rows);
+    at += some.length;
+    items.push(...(await steps.run(() => rowsOf<Row>(db, listing, where, args, some))));
+  }
+  return { items, count, truncated: fitting.length < ids.length };
+}
+
+async function countRows(db: Db, from: string, where: string, args: readonly SqlValue[]): Promise<number> {
+  const row = await db.first<{ n: number }>(`select count(*) n from ${from} where ${where}`, args);
+  return row?.n ?? 0;
+}
+
+async function rowsOf<Row>(
+  db: Db,
+  listing: Listing,
+  where: string,
+  args: readonly SqlValue[],
+  ids: readonly number[],
+): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  // The conditions again: a join may hold a record more than once, and a row may have changed since.
+  return await db.all<Row>(
+    `select ${listing.select} from ${listing.from}
+     where ${where} and r.id in (select value from json_each(?)) order by r.id desc`,
+    [...args, ids],
+  );
+}
+
+/** The condition of a list: its tenant, its scope, its filters. */
+export function conditionOf(
+  listing: Listing,
+  tenant: number,
+  filters: readonly Filter[],
+  scope: Statement,
+): Condition {
+  const parts: Statement[] = [
+    { sql: "r.tenant = ?", args: [tenant] },
+    { ...scope, sql: `(${scope.sql})` },
+  ];
+  for (const filter of filters) {
+    const found: FilterColumn | undefined = filter.field === "id" ? ownID.id : listing.filters[filter.field];
+    if (found === undefined) continue;
+    parts.push(filterCondition(found, filter));
+  }
+  return {
+    sql: parts.map((part) => part.sql).join(" and "),
+    args: parts.flatMap((part) => part.args ?? []),
+  };
+}
+
+export function filterCondition(
+  { column, where = `${column} = ?` }: FilterColumn,
+  { like, value, until }: Filter,
+): Statement {
+  if (until !== undefined) {
+    const bounds = [Number(value), until].map((micros) => Math.ceil(micros / 1000));
+    return { sql: `(${column} >= ? and ${column} < ?)`, args: bounds };
+  }
+  return like ? containing(column, String(value)) : { sql: where, args: [value] };
+}
+
+/** Whether a condition may speak of another table than the entity's own. */
+function reachesJoins(where: string): boolean {
+  return /\b(?!r\.)\w+\./.test(where);
+}
+
+/** `from` without joins that only look something up, or as it is where one of them may take or repeat rows. */
+function ownTable(from: string): string {
+  const found = /^(\w+ r)(?:\s+(?:left\s+)?join\s+\w+\s+(\w+)\s+on\s+\2\.id\s*=\s*r\.\w+)*\s*$/.exec(from);
+  return found?.[1] ?? from;
+}
+
+/** One row of the tenant, by record id. @throws StoreError NOT_FOUND */
+export async function getRow<Row>(db: Db, listing: Listing, tenant: number, id: number): Promise<Row> {
+  const row = await db.first<Row>(
+    `select ${listing.select} from ${listing.from} where r.tenant = ? and r.id = ?`,
+    [tenant, id],
+  );
+  if (row === undefined) throw notFound(String(id));
+  return row;
+}
+
+export function notFound(what: string): StoreError {
+  return new StoreError("NOT_FOUND", `cannot find the record: ${what}`);
+}
+
+export function insertInto(table: string, record: Readonly<Record<string, SqlValue>>): Statement {
+  const columns = Object.keys(record);
+  return {
+    sql: `insert into ${table} (${columns.map(quote).join(", ")}) values (${columns.map(() => "?").join(", ")})`,
+    args: Object.values(record),
+  };
+}
+
+export function updateRow(
+  table: string,
+  tenant: number,
+  id: number,
+  record: Readonly<Record<string, SqlValue>>,
+): Statement {
+  const columns = Object.keys(record);
+  return {
+    sql: `update ${table} set ${columns.map((name) => `${quote(name)} = ?`).join(", ")} where tenant = ? and id = ?`,
+    args: [...Object.values(record), tenant, id],
+  };
+}
+
+export function deleteRows(table: string, tenant: number, ids: readonly number[]): Statement {
+  return {
+    sql: `delete from ${table} where tenant = ? and id in (select value from json_each(?))`,
+    args: [tenant, ids],
+  };
+}
+
+/** `enum` is a word of SQL. */
+function quote(column: string): string {
+  return column === "enum" ? `"enum"` : column;
+}
+
+/**
+ * Record ids for id texts: a canonical decimal is tried as record id first, otherwise the text is the string id
+ * in `column`. Repeated ids count once. @throws StoreError NOT_FOUND naming the first unknown one
+ */
+export async function resolveIDs(
+  db: Db,
+  table: IDTable,
+  tenant: number,
+  texts: readonly string[],
+): Promise<number[]> {
+  const scope = table.scope ?? "1";
+  const numbers = texts.filter(isRecordID).map(Number);
+  const byNumber = new Set(
+    numbers.length === 0
+      ? []
+      : (
+          await db.all<{ id: number }>(
+            `select id from ${table.name} where tenant = ? and ${scope} and id in (select value from json_each(?))`,
+            [tenant, numbers],
+          )
+        ).map((row) => row.id),
+  );
+  const rest = texts.filter((text) => !(isRecordID(text) && byNumber.has(Number(text))));
+  const byText = new Map<string, number>();
+  // One bound parameter a text: json_each must never decode text from outside.
+  for (let at = 0; table.column !== null && at < rest.length; at += 500) {
+    const some = rest.slice(at, at + 500);
+    const rows = await db.all<{ id: number; text: string }>(
+      `select id, ${table.column} text from ${table.name}
+       where tenant = ? and ${scope} and ${table.column} in (${some.map(() => "?").join(", ")})`,
+      [tenant, ...some],
+    );
+    for (const row of rows) byText.set(row.text, row.id);
+  }
+  const ids = texts.map((text) => {
+    const id = isRecordID(text) && byNumber.has(Number(text)) ? Number(text) : byText.get(text);
+    if (id === undefined) throw notFound(text);
+    return id;
+  });
+  return [...new Set(ids)];
+}
+
+function isRecordID(text: string): boolean {
+  return (readInteger(text) ?? 0) > 0;
+}
+
+/** Stored JSON text → value; null stays null. */
+export function fromJson<T>(text: string | null): T | null {
+  return text === null ? null : (JSON.parse(text) as T);
+}

@@ -1,0 +1,84 @@
+import type { ResultSet } from "@libsql/client";
+import { StoreError } from "../../lib/errors.js";
+import { nextTurn } from "../../lib/turns.js";
+import type { Statement } from "./sql.js";
+
+type Run = (statements: readonly Statement[]) => Promise<ResultSet[]>;
+
+interface Waiting {
+  readonly statements: readonly Statement[];
+  readonly resolve: (results: ResultSet[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface WriteQueue {
+  readonly write: Run;
+  /** Runs `action` in its turn, with no write of this queue beside it. */
+  exclusive<T>(action: () => Promise<T>): Promise<T>;
+}
+
+/** Writes joined into one transaction, so that a burst of requests costs one sync of the disk. */
+const statementsMax = 64;
+
+/**
+ * Puts writes that arrive together into one transaction, each all or none: when the joined one is refused, every
+ * write is tried alone and gets its own answer. `run` executes a transaction.
+ */
+export function createWriteQueue(run: Run): WriteQueue {
+  let queue: Waiting[] = [];
+  let running = false;
+  let alone: (() => Promise<void>)[] = [];
+
+  function take(): Waiting[] {
+    let statements = 0;
+    const end = queue.findIndex((one) => {
+      statements += one.statements.reduce((sum, { rows = 1 }) => sum + rows, 0);
+      return statements > statementsMax;
+    });
+    const taken = end < 0 ? queue : queue.slice(0, Math.max(1, end));
+    queue = queue.slice(taken.length);
+    return taken;
+  }
+
+  async function runJoined(together: readonly Waiting[]): Promise<void> {
+    try {
+      const results = await run(together.flatMap((one) => one.statements));
+      let from = 0;
+      for (const one of together) {
+        one.resolve(results.slice(from, from + one.statements.length));
+        from += one.statements.length;
+      }
+    } catch (error) {
+      // Trying each alone helps only where the fault of one has refused its neighbours.
+      const ofAll = error instanceof StoreError && error.code === "UNAVAILABLE";
+      if (together.length === 1 || ofAll) for (const one of together) one.reject(error);
+      else for (const one of together) await runJoined([one]);
+    }
+  }
+
+  async function drain(): Promise<void> {
+    running = true;
+    // Writes of this turn of the loop come together.
+    await nextTurn();
+    while (queue.length > 0 || alone.length > 0) {
+      const actions = alone;
+      alone = [];
+      for (const action of actions) await action();
+      if (queue.length > 0) await runJoined(take());
+    }
+    running = false;
+  }
+
+  return {
+    write: (statements) =>
+      new Promise((resolve, reject) => {
+        queue.push({ statements, resolve, reject });
+        if (!running) void drain();
+      }),
+    exclusive: (action) =>
+      new Promise((resolve, reject) => {
+        alone.push(() => action().then(resolve, reject));
+        if (!running) void drain();
+      }),
+  };
+}

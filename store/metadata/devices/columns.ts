@@ -1,0 +1,69 @@
+import type { SqlValue } from "../db/db.js";
+import type { Vault } from "../db/secrets.js";
+import type { Device } from "./record.js";
+
+/** The columns that a caller may set; names of the interface. */
+export type DeviceInput = Partial<
+  Pick<
+    Device,
+    | "deviceName"
+    | "deviceUsername"
+    | "token"
+    | "authType"
+    | "blocked"
+    | "deviceType"
+    | "upLinkSystem"
+    | "gateway"
+    | "parentDevice"
+    | "modBusIndex"
+    | "carrier"
+    | "physicalNetwork"
+    | "IMEI"
+    | "IMSI"
+    | "autoSub"
+    | "manufacturer"
+    | "serialNumber"
+    | "softVersion"
+    | "hardwareVersion"
+    | "description"
+    | "deviceConsoleIP"
+    | "deviceConsolePort"
+    | "deviceConsoleUsername"
+    | "latitude"
+    | "longitude"
+    | "location"
+    | "lora"
+    | "metaData"
+    | "scopes"
+    | "gatewayProtocol"
+    | "upLinkNetwork"
+    | "upLinkProtocol"
+    | "mac"
+  >
+>;
+
+const jsonColumns = ["location", "metaData", "scopes"] as const;
+
+/** The input as it is stored: JSON as text, secrets sealed. */
+export function toColumns(vault: Vault, input: DeviceInput): Record<string, SqlValue> {
+  const { token, lora, ...rest } = input;
+  const columns = { ...rest } as Record<string, SqlValue>;
+  for (const name of jsonColumns) {
+    const value = input[name];
+    if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value);
+  }
+  // Its keys are secrets like the token.
+  if (lora !== undefined) columns.lora = lora === null ? null : sealedText(vault, JSON.stringify(lora));
+  if (token !== undefined) columns.token = vault.seal(token);
+  return columns;
+}
+
+function sealedText(vault: Vault, text: string): string {
+  return Buffer.from(vault.seal(text)).toString("base64");
+}
+
+/** What the audit log may show of an input. */
+export function auditOf(input: DeviceInput): object {
+  const { token, lora, ...rest } = input;
+  return { ...rest, ...(token === undefined ? {} : { token: "***" }), ...(lora ? { lora: "***" } : {}) };
+}

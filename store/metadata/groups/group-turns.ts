@@ -1,0 +1,118 @@
+import { type CommandTarget, commandTargetColumns } from "../commands/command-targets.js";
+import { insertLog, type NewControlLog, publishStatuses, settleGroupLog } from "../commands/control-logs.js";
+import type { Actor } from "../db/changes.js";
+import type { Db } from "../db/db.js";
+import { onlyIfChanged } from "../db/sql.js";
+import { insertInto, notFound } from "../db/table.js";
+
+/** The sending of one message to a group: every member has its turn once, whatever restarts lie between. */
+export interface GroupTurns {
+  /** Record id of the group's log. */
+  readonly id: number;
+  /** Members up to this record id have had their turn. */
+  readonly lastMember: number;
+  readonly handedOver: number;
+  readonly failed: number;
+}
+
+export interface NewGroupControlLog {
+  readonly task: string;
+  readonly groupIntID: number;
+  readonly groupID: string;
+  readonly groupName: string;
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly needAck: number;
+}
+
+/** The task's group log: made by its first run, found again by one that goes on. */
+export async function openGroupTurns(
+  db: Db,
+  actor: Actor,
+  now: number,
+  log: NewGroupControlLog,
+): Promise<GroupTurns> {
+  const { tenant, username: publishUser, userIntID } = actor;
+  const publishStatus = log.needAck === 0 ? publishStatuses.unconfirmed : publishStatuses.issued;
+  const insert = insertInto("group_control_log", {
+    ...log,
+    tenant,
+    publishStatus,
+    publishUser,
+    userIntID,
+    createAt: now,
+  });
+  await db.write([{ ...insert, sql: `${insert.sql} on conflict (task) do nothing` }]);
+  return readTurns(db, "task = ?", log.task);
+}
+
+async function readTurns(db: Db, condition: string, value: string | number): Promise<GroupTurns> {
+  const found = await db.first<GroupTurns>(
+    `select id, lastMember, handedOver, failed from group_control_log where ${condition}`,
+    [value],
+  );
+  if (found === undefined) throw notFound("the group's log");
+  return found;
+}
+
+/** Members of a group above a record id, ascending. */
+export function membersAfter(db: Db, group: number, after: number, limit: number): Promise<CommandTarget[]> {
+  return db.all<CommandTarget>(
+    `select ${commandTargetColumns} from group_member m join device d on d.id = m.deviceIntID
+     where m.groupIntID = ? and m.deviceIntID > ? order by m.deviceIntID limit ?`,
+    [group, after, limit],
+  );
+}
+
+export async function countMembersAfter(db: Db, group: number, after: number): Promise<number> {
+  const row = await db.first<{ n: number }>(
+    "select count(*) n from group_member where groupIntID = ? and deviceIntID > ?",
+    [group, after],
+  );
+  return row?.n ?? 0;
+}
+
+/** The turn of the next members, of whom so many are there for the message and so many are not. */
+export interface Turn extends GroupTurns {
+  /** The last member of the turn before. */
+  readonly after: number;
+}
+
+/**
+ * Commits a turn before anything of it is sent. Answers the ids of the members' logs, which are in the order of their
+ * devices, also when it is asked again because nobody knew whether it was committed.
+ */
+export async function takeTurn(
+  db: Db,
+  actor: Actor,
+  now: number,
+  turn: Turn,
+  logs: readonly NewControlLog[],
+): Promise<number[]> {
+  const { id, after, lastMember, handedOver, failed } = turn;
+  const [taken, ...made] = await db.write([
+    {
+      sql: `update group_control_log set lastMember = ?, handedOver = handedOver + ?, failed = failed + ?
+        where id = ? and lastMember = ?`,
+      args: [lastMember, handedOver, failed, id, after],
+    },
+    // Each stands on the one before it, the first on the update.
+    ...logs.map((log) => onlyIfChanged(insertLog(actor, now, log))),
+  ]);
+  if (taken?.rowsAffected === 1) return made.map((result) => Number(result.lastInsertRowid));
+  const rows = await db.all<{ id: number }>(
+    `select id from control_log where groupLogIntID = ? and deviceIntID > ? and deviceIntID <= ?
+     order by deviceIntID`,
+    [id, after, lastMember],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Every member has had its turn; answers how it went. */
+export async function endGroupTurns(db: Db, now: number, id: number): Promise<GroupTurns> {
+  await db.write([
+    { sql: "update group_control_log set ended = 1 where id = ?", args: [id] },
+    settleGroupLog(now, id),
+  ]);
+  return readTurns(db, "id = ?", id);
+}

@@ -1,0 +1,172 @@
+import {
+  type Actor,
+  deleteStatements,
+  differing,
+  insertStatements,
+  updateStatements,
+} from "../db/changes.js";
+import type { Db } from "../db/db.js";
+import { deleting } from "../db/referrers.js";
+import {
+  getRow,
+  integer,
+  type Listing,
+  listRows,
+  type Page,
+  type PageRequest,
+  text,
+  time,
+} from "../db/table.js";
+import type { SealedStore } from "../users/authority.js";
+
+/** A certificate as lists have it. */
+export interface CertListed {
+  readonly id: number;
+  readonly name: string;
+  readonly enable: number;
+  readonly createAt: number;
+}
+
+export interface Cert extends CertListed {
+  readonly CN: string;
+  /** PEM, as key and root. */
+  readonly cert: string;
+  readonly key: string;
+  readonly root: string;
+  readonly userIntID: number | null;
+  readonly createUser: string | null;
+  readonly updateAt: number | null;
+}
+
+const listing: Listing = {
+  select: "r.id, r.name, r.enable, r.createAt",
+  from: "cert r",
+  filters: { name: text("name"), enable: integer("enable"), CN: text("CN"), createAt: time("createAt") },
+};
+const whole: Listing = { ...listing, select: "r.*" };
+
+export const certFilters = listing.filters;
+export const certIDs = { name: "cert", column: null } as const;
+
+export function listCerts(db: Db, tenant: number, request: PageRequest): Promise<Page<CertListed>> {
+  return listRows<CertListed>(db, listing, tenant, request);
+}
+
+/** The certificates bound to a device. */
+export function listCertsOfDevice(
+  db: Db,
+  tenant: number,
+  request: PageRequest,
+  device: number,
+): Promise<Page<CertListed>> {
+  return listRows<CertListed>(db, listing, tenant, request, {
+    sql: "r.id in (select certIntID from cert_device where deviceIntID = ?)",
+    args: [device],
+  });
+}
+
+/** @throws StoreError NOT_FOUND */
+export async function getCert({ db, vault }: SealedStore, tenant: number, id: number): Promise<Cert> {
+  const row = await getRow<Omit<Cert, "key"> & { key: ArrayBuffer }>(db, whole, tenant, id);
+  return { ...row, key: vault.open(new Uint8Array(row.key)) };
+}
+
+/** The enabled certificates bound to a device, as a listener knows them. */
+export function enabledCertsOf(
+  db: Db,
+  device: number,
+): Promise<{ readonly id: number; readonly fingerprint: string }[]> {
+  return db.all(
+    `select c.id, c.fingerprint from cert_device b join cert c on c.id = b.certIntID
+     where b.deviceIntID = ? and c.enable = 1`,
+    [device],
+  );
+}
+
+/** Whether it is one of ours, of whatever tenant, that is switched off. */
+export async function isCertDisabled(db: Db, fingerprint: string): Promise<boolean> {
+  const cert = await db.first<{ enable: number }>("select enable from cert where fingerprint = ?", [
+    fingerprint,
+  ]);
+  return cert?.enable === 0;
+}
+
+/** By its common name, over all tenants: names are unique. */
+export function findCertByName(
+  db: Db,
+  commonName: string,
+): Promise<{ readonly fingerprint: string; readonly expiresAt: number } | undefined> {
+  return db.first("select fingerprint, expiresAt from cert where CN = ?", [commonName]);
+}
+
+/** The devices that a certificate is bound to, of whatever tenant; `cert` is undefined for one that is gone. */
+export async function certBindings(
+  db: Db,
+  id: number,
+): Promise<{
+  readonly cert: { readonly fingerprint: string; readonly enable: number } | undefined;
+  readonly devices: readonly number[];
+}> {
+  const cert = await db.first<{ fingerprint: string; enable: number }>(
+    "select fingerprint, enable from cert where id = ?",
+    [id],
+  );
+  const bound = await db.all<{ deviceIntID: number }>(
+    "select deviceIntID from cert_device where certIntID = ?",
+    [id],
+  );
+  return { cert, devices: bound.map(({ deviceIntID }) => deviceIntID) };
+}
+
+/** Names of the newest certificates that are not bound to the device, at most `limit`. */
+export function certsNotOfDevice(
+  db: Db,
+  tenant: number,
+  device: number,
+  limit: number,
+): Promise<{ readonly id: number; readonly name: string }[]> {
+  return db.all(
+    `select id, name from cert where tenant = ?
+       and id not in (select certIntID from cert_device where deviceIntID = ?)
+     order by id desc limit ?`,
+    [tenant, device, limit],
+  );
+}
+
+export interface NewCert extends Pick<Cert, "name" | "enable" | "CN" | "cert" | "key" | "root"> {
+  /** SHA-256 of the certificate's DER, in hexadecimal: what a listener knows it by. */
+  readonly fingerprint: string;
+  readonly expiresAt: number;
+}
+
+/** @throws StoreError CONFLICT when the name is taken */
+export async function createCert(
+  store: SealedStore,
+  actor: Actor,
+  now: number,
+  input: NewCert,
+): Promise<Cert> {
+  const { name, enable, CN, fingerprint } = input;
+  const columns = { ...input, key: store.vault.seal(input.key) };
+  const audit = { name, enable, CN, fingerprint };
+  const results = await store.db.write(insertStatements("cert", actor, now, columns, audit));
+  return getCert(store, actor.tenant, Number(results[0]?.lastInsertRowid));
+}
+
+/** @throws StoreError CONFLICT when the name is taken */
+export async function updateCert(
+  store: SealedStore,
+  actor: Actor,
+  now: number,
+  id: number,
+  input: Partial<Pick<Cert, "name" | "enable">>,
+): Promise<Cert> {
+  const edit = differing(await getCert(store, actor.tenant, id), input);
+  await store.db.write(updateStatements("cert", actor, now, id, edit));
+  return getCert(store, actor.tenant, id);
+}
+
+/** @throws StoreError REFERENCED when one is bound to a device */
+export async function removeCerts(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
+  await deleting(db, { cert: ids }, () => db.write(deleteStatements("cert", actor, now, ids)));
+}

@@ -1,0 +1,120 @@
+import { StoreError } from "../lib/errors.js";
+import type { Actor } from "./db/changes.js";
+import type { Db, Statement } from "./db/db.js";
+import { fromJson, insertInto } from "./db/table.js";
+
+export type TaskState = "PENDING" | "STARTED" | "PROGRESS" | "SUCCESS" | "FAILURE";
+
+/** Work that outlives its request. */
+export interface Task {
+  readonly id: string;
+  readonly tenant: number;
+  readonly kind: string;
+  readonly state: TaskState;
+  /** Progress, 0 to 100. */
+  readonly current: number;
+  /** What the caller is told, any JSON. */
+  readonly msg: unknown;
+  readonly input: unknown;
+  /** Name of its result file in the tasks' folder. */
+  readonly file: string | null;
+  readonly node: number;
+  readonly userIntID: number | null;
+  readonly username: string | null;
+  readonly createAt: number;
+}
+
+type TaskRow = Omit<Task, "msg" | "input"> & { msg: string | null; input: string };
+
+const toTask = (row: TaskRow): Task => ({ ...row, msg: fromJson(row.msg), input: fromJson(row.input) });
+
+/** A task that is about to wait, and the statement that stores it. */
+export function newTask(
+  actor: Actor,
+  now: number,
+  { id, kind, input, node }: Pick<Task, "id" | "kind" | "input" | "node">,
+): { readonly task: Task; readonly statement: Statement } {
+  const { tenant, userIntID, username } = actor;
+  const row = {
+    id,
+    tenant,
+    kind,
+    state: "PENDING",
+    input,
+    node,
+    userIntID,
+    username,
+    createAt: now,
+  } as const;
+  return {
+    task: { ...row, current: 0, msg: null, file: null },
+    statement: insertInto("task", { ...row, input: JSON.stringify(input) }),
+  };
+}
+
+export async function createTask(
+  db: Db,
+  actor: Actor,
+  now: number,
+  task: Pick<Task, "id" | "kind" | "input" | "node">,
+): Promise<Task> {
+  const made = newTask(actor, now, task);
+  await db.write([made.statement]);
+  return made.task;
+}
+
+/** @throws StoreError NOT_FOUND */
+export async function getTask(db: Db, tenant: number, id: string): Promise<Task> {
+  const row = await db.first<TaskRow>("select * from task where tenant = ? and id = ?", [tenant, id]);
+  if (row === undefined) throw new StoreError("NOT_FOUND", "cannot find the task");
+  return toTask(row);
+}
+
+/** One that has ended stays as it is. */
+export async function updateTask(
+  db: Db,
+  now: number,
+  id: string,
+  change: Pick<Task, "state" | "current" | "msg"> & { readonly file?: string | null },
+): Promise<void> {
+  await db.write([
+    {
+      sql: `update task set state = ?, current = ?, msg = ?, file = coalesce(?, file), updateAt = ?
+        where id = ? and state not in ('SUCCESS', 'FAILURE')`,
+      args: [change.state, change.current, JSON.stringify(change.msg), change.file ?? null, now, id],
+    },
+  ]);
+}
+
+/** For a task whose work is one transaction: it has succeeded exactly if its work is stored. */
+export function taskEnded(now: number, id: string, msg: unknown): Statement {
+  return {
+    sql: "update task set state = 'SUCCESS', current = 100, msg = ?, updateAt = ? where id = ?",
+    args: [JSON.stringify(msg), now, id],
+  };
+}
+
+/** The result files that a node keeps, by name, and whose they are. */
+export function taskFiles(db: Db, node: number): Promise<{ file: string; tenant: number }[]> {
+  return db.all("select file, tenant from task where node = ? and file is not null", [node]);
+}
+
+/** Tasks of a node that have not ended, oldest first. */
+export async function openTasks(db: Db, node: number): Promise<Task[]> {
+  const rows = await db.all<TaskRow>(
+    "select * from task where node = ? and state not in ('SUCCESS', 'FAILURE') order by createAt, id",
+    [node],
+  );
+  return rows.map(toTask);
+}
+
+/** Removes the node's ended tasks from before `createdBefore`; answers the names of their files. */
+export async function removeOldTasks(db: Db, node: number, createdBefore: number): Promise<string[]> {
+  const [removed] = await db.write([
+    {
+      sql: `delete from task where node = ? and createAt < ? and state in ('SUCCESS', 'FAILURE') returning file`,
+      args: [node, createdBefore],
+    },
+  ]);
+  return (removed?.rows ?? []).flatMap(({ file }) => (typeof file === "string" ? [file] : []));
+}

@@ -1,0 +1,52 @@
+import type { Db } from "../db/db.js";
+import type { Role, User } from "./users.js";
+
+/** A login of a user, named by the hash of its bearer token. */
+export interface LoginSession {
+  readonly id: number;
+  readonly tenant: number;
+  readonly tenantID: string;
+  readonly userIntID: number;
+  readonly username: string;
+  readonly role: Role;
+  readonly expiresAt: number;
+}
+
+/**
+ * A session of the user who was verified, if he is still that user: with a new password, with another role or deleted
+ * since, he gets none. Whether there is one.
+ *
+ * @param times milliseconds since 1970
+ */
+export async function createSession(
+  db: Db,
+  user: Pick<User, "id" | "passwordHash" | "role">,
+  tokenHash: string,
+  times: { readonly createAt: number; readonly expiresAt: number },
+): Promise<boolean> {
+  const { id, passwordHash, role } = user;
+  const results = await db.write([
+    { sql: "delete from session where expiresAt < ?", args: [times.createAt - expiredKeptMs] },
+    {
+      sql: `insert into session (tenant, userIntID, tokenHash, expiresAt, createAt)
+        select tenant, id, ?, ?, ? from user where id = ? and passwordHash = ? and role = ?`,
+      args: [tokenHash, times.expiresAt, times.createAt, id, passwordHash, role],
+    },
+  ]);
+  return results.at(-1)?.rowsAffected === 1;
+}
+
+/** An expired session is told apart from an unknown token for this long. */
+const expiredKeptMs = 7 * 86_400_000;
+
+export function findSession(db: Db, tokenHash: string): Promise<LoginSession | undefined> {
+  return db.first<LoginSession>(
+    `select s.id, s.tenant, t.tenantID, s.userIntID, u.username, u.role, s.expiresAt
+     from session s join user u on u.id = s.userIntID join tenant t on t.id = s.tenant where s.tokenHash = ?`,
+    [tokenHash],
+  );
+}
+
+export async function removeSession(db: Db, tokenHash: string): Promise<void> {
+  await db.write([{ sql: "delete from session where tokenHash = ?", args: [tokenHash] }]);
+}

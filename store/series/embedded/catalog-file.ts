@@ -1,0 +1,138 @@
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Client, InStatement, Row, TransactionMode } from "@libsql/client/sqlite3";
+import type { Damage } from "../../files/damage.js";
+import { isDamage } from "../../files/database-faults.js";
+import { findFault, putAside } from "../../files/database-file.js";
+import { asError } from "../../lib/errors.js";
+import { fillCatalog, partFiles } from "./catalog-rebuild.js";
+import type { SeriesKey } from "./names.js";
+import { clearNamesLog, type NamesLog, openNamesLog } from "./names-log.js";
+import { openFile, type Pragmas } from "./sqlite.js";
+
+export interface CatalogListeners {
+  readonly onDamage: (damage: Damage) => void;
+  /** It can no longer be read: the next start makes it again. */
+  readonly onCatalogLost: (error: Error) => void;
+}
+
+export type CatalogClient = Pick<Client, "execute" | "batch" | "transaction" | "close">;
+
+export const CATALOG_PRAGMAS: Pragmas = { journal_mode: "wal", synchronous: 2, cache_size: -4096 };
+
+const pathOf = (dir: string): string => join(dir, "catalog.db");
+/** Left where a running store has met damage that the look at a start may not find. */
+const suspectOf = (dir: string): string => join(dir, "catalog.db.suspect");
+
+/** Why a catalog has to be made again, null where it need not. */
+export async function whyUnusable(dir: string): Promise<string | null> {
+  const path = pathOf(dir);
+  if (existsSync(suspectOf(dir))) return "the last run could not read it";
+  const fault = await findFault(path);
+  if (fault !== null || partFiles(dir).length === 0) return fault;
+  if (!existsSync(path) || statSync(path).size === 0) return "it is missing or empty";
+  const client = await openFile(path, CATALOG_PRAGMAS);
+  try {
+    return (await formatOf(client)) === 0 ? "it is empty" : null;
+  } finally {
+    client.close();
+  }
+}
+
+/** Makes the catalog again from names.log and the files of points; what was there is put aside. */
+export async function remakeCatalog(
+  dir: string,
+  fault: string,
+  onDamage: (damage: Damage) => void,
+): Promise<void> {
+  const path = pathOf(dir);
+  const aside = existsSync(path) ? `; put aside as ${await putAside(path)}` : "";
+  const client = await openFile(path, CATALOG_PRAGMAS);
+  try {
+    const made = await fillCatalog(client, dir, join(dir, "names.log"));
+    const lost = `, ${made.nameless} series have lost their names: their points are left out`;
+    const left = `; left out, for another file holds the same time: ${made.unplaced.join(", ")}`;
+    for (const name of made.unread) {
+      const lostBytes = statSync(join(dir, name)).size;
+      const moved = await putAside(join(dir, name));
+      const what = `it cannot be read, and another file holds the month of its name: its points, of any time, are left out; put aside as ${moved}`;
+      onDamage({ part: "series", file: join(dir, name), what, lostBytes });
+    }
+    const what = `${fault}${aside}; made again from names.log and the files of points: ${made.series} series in ${made.files} files${made.nameless === 0 ? "" : lost}${made.unplaced.length === 0 ? "" : left}`;
+    onDamage({ part: "series", file: path, what, lostBytes: 0 });
+  } finally {
+    client.close();
+  }
+  await rm(suspectOf(dir), { force: true });
+}
+
+/** Has the next start make it again: what still works goes on until then. */
+export function markSuspect(dir: string, fault: string, onDamage: (damage: Damage) => void): void {
+  writeFileSync(suspectOf(dir), fault);
+  const what = `${fault}; the next start makes it again from names.log and the files of points`;
+  onDamage({ part: "series", file: pathOf(dir), what, lostBytes: 0 });
+}
+
+const NAMED_AT_ONCE_MAX = 1000;
+
+/** Opens names.log and brings it up to the catalog; one without an end that can be read is written anew. */
+export async function openLog(path: string, client: Client): Promise<NamesLog> {
+  let log = openNamesLog(path);
+  if (log.lastID === null) {
+    log.close();
+    clearNamesLog(path);
+    log = openNamesLog(path);
+  }
+  for (let after = log.lastID ?? 0; ; ) {
+    const { rows } = await client.execute({
+      sql: `select tenant, product, device, field, kind, id, removed from series
+        where id > ? order by id limit ?`,
+      args: [BigInt(after), BigInt(NAMED_AT_ONCE_MAX)],
+    });
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    // A removed one has no name to come back under.
+    for (const row of rows) if (row[6] === 0) log.name(Number(row[5]), keyOfRow(row));
+    log.write(false);
+    after = Number(last[5]);
+  }
+  log.write(true);
+  return log;
+}
+
+/** Of a row that begins with tenant, product, device, field, kind. */
+export function keyOfRow(row: Row): SeriesKey {
+  const [productID, deviceID, field] = [1, 2, 3].map((i) => String(row[i])) as [string, string, string];
+  return { tenant: Number(row[0]), productID, deviceID, field, kind: row[4] as SeriesKey["kind"] };
+}
+
+/** The client, which tells when the file turns out damaged and leaves word for the next start. */
+export function guarded(client: Client, dir: string, { onCatalogLost }: CatalogListeners): CatalogClient {
+  const watch = async <T>(asked: Promise<T>): Promise<T> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (isDamage(error)) {
+        writeFileSync(suspectOf(dir), "");
+        onCatalogLost(asError(error));
+      }
+      throw error;
+    }
+  };
+  return {
+    execute: (statement: InStatement) => watch(client.execute(statement)),
+    batch: (statements, mode) => watch(client.batch(statements, mode)),
+    transaction: async (mode: TransactionMode = "write") => {
+      const tx = await watch(client.transaction(mode));
+      const execute = tx.execute.bind(tx);
+      tx.execute = (statement: InStatement) => watch(execute(statement));
+      return tx;
+    },
+    close: () => client.close(),
+  };
+}
+
+export async function formatOf(client: Pick<Client, "execute">): Promise<number> {
+  return Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
+}

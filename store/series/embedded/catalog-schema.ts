@@ -1,0 +1,67 @@
+import type { InValue } from "@libsql/client/sqlite3";
+import { StoreError } from "../../lib/errors.js";
+import type { RemovedScope } from "./names.js";
+
+/** Of catalog.db. */
+export const CATALOG_FORMAT = 2;
+/** Of the files of points: since 2 chunks have checksums. */
+export const PART_FORMAT = 2;
+
+export const CATALOG_SCHEMA = [
+  "create table if not exists meta(key text primary key, value integer not null) strict, without rowid",
+  // removed: 0 while it lives, then its own id, so that the same name can begin anew
+  `create table if not exists series(
+    id integer primary key autoincrement, tenant integer not null, product text not null, device text not null,
+    field text not null, kind text not null, removed integer not null default 0,
+    unique(tenant, product, device, field, kind, removed)) strict`,
+  "create index if not exists series_removed on series(id) where removed <> 0",
+  // loose: flushes since the part was last compacted; dropped: 1 from the decision to the unlink; held: the series
+  // that it may hold (held.ts) as of the file's version `file`; low, high: first and last time that flushes have
+  // brought to their end; null where that is not known
+  `create table if not exists part(
+    start integer primary key, stop integer not null, path text not null unique, format integer not null,
+    loose integer not null default 0, dropped integer not null default 0, held blob, file text,
+    low integer, high integer) strict`,
+  // stretches of time whose points were lost and are to be written again from elsewhere; series 0: of all series
+  `create table if not exists gap(
+    id integer primary key autoincrement, start integer not null, stop integer not null,
+    series integer not null) strict`,
+];
+
+/** In format 1 a part was a calendar month, and nothing told what it held. */
+export const CATALOG_TO_FORMAT_2 = [
+  "alter table part add column held blob",
+  "alter table part add column file text",
+  "alter table part add column low integer",
+  "alter table part add column high integer",
+];
+
+/** A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the store's folder. */
+export interface Part {
+  readonly start: number;
+  readonly stop: number;
+  readonly path: string;
+}
+
+/** Take the names of what is removed; its points go later. */
+export function removalsOf(scopes: readonly RemovedScope[]): { sql: string; args: InValue[] }[] {
+  const names = { device: [] as unknown[], field: [] as unknown[] };
+  for (const scope of scopes) {
+    const { tenant, productID } = scope;
+    if ("field" in scope) names.field.push([tenant, productID, scope.field]);
+    else names.device.push([tenant, productID, scope.deviceID]);
+  }
+  return (["device", "field"] as const).map((column) => ({
+    sql: `update series set removed = id where id in (select s.id from json_each(?) k cross join series s
+      on s.tenant = k.value->>0 and s.product = k.value->>1 and s.${column} = k.value->>2
+      where s.removed = 0)`,
+    args: [JSON.stringify(names[column])],
+  }));
+}
+
+export function newerFormat(name: string, version: number, known: number): StoreError {
+  return new StoreError(
+    "UNAVAILABLE",
+    `cannot open series store: ${name} has format ${version}, this version reads up to ${known}`,
+  );
+}

@@ -1,0 +1,104 @@
+import type { Client } from "@libsql/client/sqlite3";
+import type { Clock } from "../../lib/clock.js";
+import type { Catalog } from "./catalog.js";
+import { chunksToCompact, cutIntoChunks } from "./chunks.js";
+import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { type ChunkFault, deleteChunks, insertChunks, listChunks, listTexts, loadChunks } from "./files.js";
+import { newChunk } from "./flush.js";
+import type { Mender } from "./mender.js";
+import type { Parts, StoredPart } from "./parts.js";
+import { inTransaction } from "./sqlite.js";
+
+export const LOOSE_FLUSHES_MAX = 32;
+const IDLE_MS = 10 * 60_000;
+const MICROSECONDS = 1000;
+const ALL_TIME = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+
+export interface Compaction {
+  /** Looks at one series of one part and rewrites at most 8 chunks' worth of points. False when all is in order. */
+  step(): Promise<boolean>;
+}
+
+/**
+ * Walks the series of parts that many flushes have left in pieces: the open one after 32 flushes, closed ones
+ * once nothing has been written to them for ten minutes.
+ */
+export function createCompaction(deps: {
+  catalog: Catalog;
+  parts: Parts;
+  mender: Pick<Mender, "note">;
+  clock: Clock;
+}): Compaction {
+  const { catalog, parts, mender, clock } = deps;
+  let walk: { part: StoredPart; looseAtStart: number; settled: boolean; series: number } | undefined;
+
+  const isClosed = (part: StoredPart): boolean =>
+    part.stop <= clock.now() * MICROSECONDS && clock.monotonic() - part.writtenAt >= IDLE_MS;
+
+  function choose(): StoredPart | undefined {
+    return parts.list().find((part) => part.loose >= LOOSE_FLUSHES_MAX || (part.loose > 0 && isClosed(part)));
+  }
+
+  async function step(): Promise<boolean> {
+    if (walk === undefined || !parts.list().includes(walk.part)) {
+      const part = choose();
+      if (part === undefined) return false;
+      walk = { part, looseAtStart: part.loose, settled: isClosed(part), series: 0 };
+    }
+    const { part, settled, looseAtStart } = walk;
+    const after = walk.series;
+    const series = await parts.use(part, (client) => nextSeries(client, after));
+    if (series === undefined) {
+      await catalog.tighten(part.start, looseAtStart);
+      part.loose -= looseAtStart;
+      walk = undefined;
+      return true;
+    }
+    const text = await catalog.isText(series);
+    const onFault = (fault: ChunkFault): void => mender.note(part, fault);
+    const more = await parts.use(part, (client) => compactSeries(client, { series, text, settled }, onFault));
+    if (!more) walk.series = series;
+    return true;
+  }
+
+  return { step };
+}
+
+async function nextSeries(client: Client, after: number): Promise<number | undefined> {
+  const { rows } = await client.execute({
+    sql: "select series from chunk where series > ? order by series limit 1",
+    args: [BigInt(after)],
+  });
+  return rows[0] === undefined ? undefined : Number(rows[0][0]);
+}
+
+/**
+ * One rewrite of a series; false when nothing is worth it, or a chunk is damaged: that must be put aside first.
+ * Readers see the chunks before or after, never between.
+ */
+export async function compactSeries(
+  client: Client,
+  { series, text, settled }: { series: number; text: boolean; settled: boolean },
+  onFault: (fault: ChunkFault) => void,
+): Promise<boolean> {
+  const list = text ? listTexts : listChunks;
+  const chunks = (await list(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
+  const chosen = chunksToCompact(chunks, settled);
+  if (chosen.length === 0) return false;
+  const loaded = await loadChunks(client, series, chosen, text, { onFault });
+  if (loaded.length < chosen.length) return false;
+  const merged = mergeAll(
+    loaded.map(({ run }) => run),
+    text,
+  );
+  const pieces = cutIntoChunks(merged);
+  // long texts may already fill their chunks
+  if (pieces.length >= chosen.length) return false;
+  await inTransaction(client, async (tx) => {
+    const ids = chosen.map((chunk) => chunk.id);
+    await deleteChunks(tx, ids);
+    const rows = pieces.map((run, i) => ({ ...newChunk({ series, run }), id: ids[i] ?? 0 }));
+    await insertChunks(tx, rows);
+  });
+  return true;
+}

@@ -1,0 +1,187 @@
+import type { Client } from "@libsql/client/sqlite3";
+import { isDamage } from "../../files/database-faults.js";
+import { asError } from "../../lib/errors.js";
+import { textsBytes } from "../../lib/text-bytes.js";
+import type { Part } from "./catalog-schema.js";
+import type { Verified } from "./checksums.js";
+import { overlapGroups } from "./chunks.js";
+import {
+  clipRun,
+  concatRuns,
+  emptyRun,
+  firstTime,
+  type Limits,
+  lastTime,
+  limitRun,
+  mergeAll,
+  mergeKnown,
+  mergeRuns,
+  ownRun,
+  type Run,
+} from "./columns.js";
+import {
+  type ChunkFault,
+  listChunks,
+  listTexts,
+  loadChunks,
+  type StoredChunk,
+  type Verifying,
+} from "./files.js";
+import { checkLeft, type Left } from "./leaving.js";
+import { textRuns } from "./text-runs.js";
+
+/** The files of points as a reader meets them. */
+export interface PartFiles {
+  open(part: Part): Promise<Client>;
+  /** Told of what is left out of an answer: a chunk of the part, or (null) all that could not be read of it. */
+  onFault(part: Part, fault: ChunkFault | null, what: string): void;
+  /** Chunks of a part that need not be verified again. */
+  verified?(part: Part): Verified;
+}
+
+export interface FileRange {
+  readonly id: number;
+  readonly text: boolean;
+  /** Ascending. */
+  readonly parts: readonly Part[];
+  readonly start: number;
+  readonly stop: number;
+  readonly left: Left | null;
+}
+
+/** Chunks with so many points together are fetched by one statement. */
+const FETCH_POINTS_MAX = 64 << 10;
+
+/**
+ * A series' points in files as runs that share no time, ascending, or from the newest run back; each run
+ * ascending in itself. Only what the consumer asks for is read.
+ */
+export async function* fetchRuns(
+  files: PartFiles,
+  range: FileRange,
+  newestFirst: boolean,
+): AsyncGenerator<Run> {
+  const { parts } = range;
+  for (const part of newestFirst ? parts.toReversed() : parts) {
+    try {
+      yield* runsOf(files, part, range, newestFirst);
+    } catch (error) {
+      // A part that is damaged does not hide the others.
+      if (!isDamage(error)) throw error;
+      files.onFault(part, null, asError(error).message);
+    }
+  }
+}
+
+async function* runsOf(
+  { open, onFault, verified }: PartFiles,
+  part: Part,
+  { id, text, start, stop, left }: FileRange,
+  newestFirst: boolean,
+): AsyncGenerator<Run> {
+  checkLeft(left);
+  const db = await open(part);
+  const verifying: Verifying = {
+    onFault: (fault) => onFault(part, fault, fault.fault),
+    verified: verified?.(part),
+  };
+  if (text) {
+    const load = async (chunks: readonly StoredChunk[]) => {
+      checkLeft(left);
+      const loaded = await loadChunks(db, id, chunks, text, verifying);
+      return loaded.map((chunk) => ({ id: chunk.id, run: clipRun(chunk.run, start, stop) }));
+    };
+    return yield* textRuns(await listTexts(db, id, { start, stop }), load, newestFirst);
+  }
+  const groups = overlapGroups(await listChunks(db, id, { start, stop }));
+  if (newestFirst) groups.reverse();
+  for (const batch of batches(groups)) {
+    checkLeft(left);
+    const loaded = await loadChunks(db, id, batch.flat(), text, verifying);
+    const runs = new Map(loaded.map((chunk) => [chunk.id, chunk.run]));
+    for (const group of batch) {
+      const inIdOrder = group.toSorted((a, b) => a.id - b.id);
+      const merged = mergeAll(
+        inIdOrder.map((chunk) => runs.get(chunk.id) ?? emptyRun(text)),
+        text,
+      );
+      const run = clipRun(merged, start, stop);
+      if (run.times.length > 0) yield run;
+    }
+  }
+}
+
+/** Whole groups, the first alone: who wants only the newest point reads no more than that needs. */
+function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> {
+  let batch: StoredChunk[][] = [];
+  let points = 0;
+  let pointsMax = 0;
+  for (const group of groups) {
+    batch.push(group);
+    points += group.reduce((total, chunk) => total + chunk.points, 0);
+    if (points < pointsMax) continue;
+    yield batch;
+    batch = [];
+    points = 0;
+    pointsMax = FETCH_POINTS_MAX;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The range's points of files and memory as one run; memory wins where both hold a time. */
+export async function fetchMerged(
+  source: PartFiles,
+  range: FileRange,
+  memory: Run | null,
+  limits: Limits,
+): Promise<Run> {
+  const wanted = limits.newest ?? limits.oldest ?? Number.POSITIVE_INFINITY;
+  const newestFirst = limits.newest !== undefined;
+  const { bytesMax = Number.POSITIVE_INFINITY } = wanted === Number.POSITIVE_INFINITY ? {} : limits;
+  const runs: Run[] = [];
+  let points = 0;
+  let bytes = 0;
+  let cut = false;
+  if (wanted > 0) {
+    for await (const run of fetchRuns(source, knownPart(range, memory, newestFirst), newestFirst)) {
+      runs.push(run);
+      points += run.times.length;
+      if (points >= wanted) break;
+      if (Array.isArray(run.values)) bytes += textsBytes(run.values);
+      cut = bytes >= bytesMax;
+      if (cut) break;
+    }
+  }
+  if (newestFirst) runs.reverse();
+  const joined = concatRuns(runs, range.text);
+  const files = cut ? { ...joined, cut } : joined;
+  // What is read of it goes elsewhere: a chunk's other points stay here.
+  return ownRun(limitRun(memory === null ? files : mergeKnown(files, memory, newestFirst), limits));
+}
+
+/** Behind the end of what memory says of texts, the files' are not asked for. */
+function knownPart(range: FileRange, memory: Run | null, newestFirst: boolean): FileRange {
+  if (memory?.cut !== true) return range;
+  return newestFirst
+    ? { ...range, start: Math.max(range.start, firstTime(memory)) }
+    : { ...range, stop: Math.min(range.stop, lastTime(memory) + 1) };
+}
+
+/** The same points in ascending runs, merged only where memory and a run overlap. */
+export async function* fetchOverlaid(
+  files: PartFiles,
+  range: FileRange,
+  memory: Run | null,
+): AsyncGenerator<Run> {
+  let left = memory ?? emptyRun(range.text);
+  for await (const run of fetchRuns(files, range, false)) {
+    if (left.times.length === 0) {
+      yield run;
+      continue;
+    }
+    const until = (run.times.at(-1) ?? 0) + 1;
+    yield mergeRuns(run, clipRun(left, Number.MIN_SAFE_INTEGER, until));
+    left = clipRun(left, until, Number.MAX_SAFE_INTEGER);
+  }
+  if (left.times.length > 0) yield left;
+}

@@ -1,0 +1,126 @@
+import type { StoreError } from "../../lib/errors.js";
+import type { createLock } from "../../lib/turns.js";
+import type { Catalog } from "./catalog.js";
+import { asStoreError } from "./failures.js";
+import { createFlush, type Flush } from "./flush.js";
+import { createMemtable, type Memtable } from "./memtable.js";
+import type { Mender } from "./mender.js";
+import type { Parts } from "./parts.js";
+import type { Progress } from "./progress.js";
+import type { WriterOptions } from "./protocol.js";
+import type { Registry } from "./registry.js";
+
+export interface Flusher {
+  /** Where points go now. */
+  active(): Memtable;
+  /** What reads look at before the files, older first. */
+  tables(): Memtable[];
+  /** Moves everything in memory to the files. @throws StoreError UNAVAILABLE after the first failed try. */
+  flush(): Promise<void>;
+  /** Begins a flush unless one is under way. */
+  begin(): void;
+  /** Why the flush under way has failed so far; undefined while all is well. */
+  failure(): StoreError | undefined;
+  onFlushed(listener: () => void): void;
+  checkpoint(): number;
+  stop(): void;
+}
+
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 30_000;
+
+interface Running {
+  readonly table: Memtable;
+  readonly job: Flush;
+  readonly checkpoint: number;
+  /** The try under way or, after a failed one, the last. */
+  attempt: Promise<void>;
+  trying: boolean;
+  retryMs: number;
+}
+
+/** Two memtables in turn: one takes points while the other is written out, and is kept until that succeeds. */
+export function createFlusher(deps: {
+  options: WriterOptions;
+  registry: Registry;
+  catalog: Catalog;
+  parts: Parts;
+  mender: Mender;
+  lock: ReturnType<typeof createLock>;
+  progress: Progress;
+  floor: () => number;
+}): Flusher {
+  const { options, lock, progress } = deps;
+  const bounds = { pointsMax: options.memtablePointsMax, textBytesMax: options.memtableTextBytesMax };
+  let active = createMemtable(bounds);
+  let spare = createMemtable(bounds);
+  let running: Running | undefined;
+  let failed: StoreError | undefined;
+  let durable = progress.settled();
+  let flushed: () => void = () => undefined;
+  let retry: NodeJS.Timeout | undefined;
+  const timer = setInterval(begin, options.flushIntervalMs);
+
+  function begin(): void {
+    if (running !== undefined || (active.points() === 0 && progress.settled() === durable)) return;
+    const table = active;
+    active = spare;
+    const checkpoint = progress.settled();
+    const job = createFlush({ ...deps, memtable: table, checkpoint });
+    running = { table, job, checkpoint, attempt: Promise.resolve(), trying: false, retryMs: RETRY_FIRST_MS };
+    attempt(running);
+  }
+
+  function attempt(current: Running): void {
+    clearTimeout(retry);
+    if (current.trying) return;
+    current.trying = true;
+    current.attempt = lock(current.job.run).then(
+      () => finish(current),
+      (error: unknown) => {
+        current.trying = false;
+        failed = asStoreError(error, "flush points");
+        retry = setTimeout(attempt, current.retryMs, current);
+        current.retryMs = Math.min(current.retryMs * 2, RETRY_MAX_MS);
+        flushed();
+        throw failed;
+      },
+    );
+    // whoever waits for the flush hears of the failure; nobody has to
+    current.attempt.catch(() => undefined);
+  }
+
+  function finish(current: Running): void {
+    durable = current.checkpoint;
+    spare = current.table;
+    spare.clear();
+    running = undefined;
+    failed = undefined;
+    flushed();
+  }
+
+  async function flush(): Promise<void> {
+    if (running !== undefined) {
+      if (failed !== undefined) attempt(running);
+      await running.attempt;
+    }
+    begin();
+    await running?.attempt;
+  }
+
+  return {
+    active: () => active,
+    tables: () => (running === undefined ? [active] : [running.table, active]),
+    flush,
+    begin,
+    failure: () => failed,
+    onFlushed: (listener) => {
+      flushed = listener;
+    },
+    checkpoint: () => durable,
+    stop: () => {
+      clearInterval(timer);
+      clearTimeout(retry);
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { StoreError } from "../../lib/errors.js";
+import { createLock } from "../../lib/turns.js";
+import type { Flusher } from "./flusher.js";
+import type { Progress } from "./progress.js";
+import type { WriteArgs } from "./protocol.js";
+import type { Registry } from "./registry.js";
+
+export interface Intake {
+  /** Answers once the points are in the memtable: while it is full and being flushed, that means waiting. */
+  write(args: WriteArgs): Promise<null>;
+  /** Lets waiting batches in as far as there is room. */
+  pump(): void;
+  /** Runs `work` while no batch is let in. */
+  held<T>(work: () => Promise<T>): Promise<T>;
+  /** Rejects what waits. */
+  stop(): void;
+}
+
+interface Batch {
+  readonly args: WriteArgs;
+  readonly textBytes: number;
+  readonly resolve: (answer: null) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+export function createIntake(deps: { registry: Registry; flusher: Flusher; progress: Progress }): Intake {
+  const { registry, flusher, progress } = deps;
+  const turns = createLock();
+  let waiting: Batch[] = [];
+  let holds = 0;
+
+  function insert({ handles, times, values, texts, textIndex, through }: WriteArgs): void {
+    const table = flusher.active();
+    for (let i = 0; i < handles.length; i++) {
+      const { slot } = registry.byHandle(handles[i] ?? 0);
+      const text = textIndex === null ? -1 : (textIndex[i] ?? -1);
+      table.add(slot, times[i] ?? 0, text < 0 ? (values[i] ?? 0) : (texts[text] ?? ""));
+    }
+    progress.succeed(through);
+  }
+
+  function pump(): void {
+    if (holds > 0) return;
+    let taken = 0;
+    for (const batch of waiting) {
+      const points = batch.args.handles.length;
+      if (!flusher.active().hasRoom(points, batch.textBytes)) {
+        flusher.begin();
+        if (!flusher.active().hasRoom(points, batch.textBytes)) break;
+      }
+      insert(batch.args);
+      batch.resolve(null);
+      taken++;
+    }
+    waiting = waiting.slice(taken);
+    const failure = flusher.failure();
+    if (failure !== undefined && waiting.length > 0) reject(failure);
+  }
+
+  function reject(failure: StoreError): void {
+    const rejected = waiting;
+    waiting = [];
+    for (const { args, reject: refuse } of rejected) {
+      progress.fail(args.through);
+      refuse(failure);
+    }
+  }
+
+  return {
+    write: (args) =>
+      new Promise((resolve, refuse) => {
+        progress.begin(args.through);
+        const textBytes = args.texts.reduce((total, text) => total + text.length, 0);
+        waiting.push({ args, textBytes, resolve, reject: refuse });
+        pump();
+      }),
+    pump,
+    held: (work) =>
+      turns(async () => {
+        holds++;
+        try {
+          return await work();
+        } finally {
+          holds--;
+          pump();
+        }
+      }),
+    stop: () => reject(new StoreError("UNAVAILABLE", "cannot write points: the store is closing")),
+  };
+}

@@ -1,0 +1,179 @@
+import { textsWithin } from "../../lib/text-bytes.js";
+import { type Limits, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+
+export interface MemtableRange extends Limits {
+  readonly start?: number | undefined;
+  readonly stop?: number | undefined;
+}
+
+export interface Memtable {
+  /** Points held, overwritten ones of slots that were written out of order included. */
+  points(): number;
+  /** True when a batch fits; an empty table takes a batch of any size. */
+  hasRoom(points: number, textBytes: number): boolean;
+  /** A later add of the same slot and time wins. `value` is the text itself in text slots. */
+  add(slot: number, time: number, value: number | string): void;
+  /** The slot's points in the range, or null when it holds none there. */
+  read(slot: number, range: MemtableRange): Run | null;
+  has(slot: number): boolean;
+  /** The slots that hold points, in no order. */
+  slots(): number[];
+  clear(): void;
+}
+
+const FIRST_POINTS = 1 << 12;
+const NONE = -1;
+
+/**
+ * A bounded arena: every point is appended to common columns and linked to the slot's point before it. So a
+ * slot costs 17 bytes however few points it has, and 300,000 series need no small arrays.
+ */
+export function createMemtable(bounds: { pointsMax: number; textBytesMax: number }): Memtable {
+  let times = new Float64Array(FIRST_POINTS);
+  let values = new Float64Array(FIRST_POINTS);
+  let before = new Int32Array(FIRST_POINTS);
+  let texts: string[] = [];
+  let heads = new Int32Array(FIRST_POINTS).fill(NONE);
+  let counts = new Int32Array(FIRST_POINTS);
+  // 1 where times came in any other order than strictly ascending
+  let mixed = new Uint8Array(FIRST_POINTS);
+  let textSlots = new Uint8Array(FIRST_POINTS);
+  let used: number[] = [];
+  let size = 0;
+  let textBytes = 0;
+
+  function growPoints(): void {
+    const wanted = Math.max(size + 1, Math.min(size * 2, bounds.pointsMax), Math.ceil(size * 1.25));
+    times = enlarged(times, new Float64Array(wanted));
+    values = enlarged(values, new Float64Array(wanted));
+    before = enlarged(before, new Int32Array(wanted));
+  }
+
+  function growSlots(slot: number): void {
+    const wanted = Math.max(slot + 1, heads.length * 2);
+    heads = enlarged(heads, new Int32Array(wanted).fill(NONE));
+    counts = enlarged(counts, new Int32Array(wanted));
+    mixed = enlarged(mixed, new Uint8Array(wanted));
+    textSlots = enlarged(textSlots, new Uint8Array(wanted));
+  }
+
+  function put(at: number, slot: number, value: number | string): void {
+    if (typeof value === "number") {
+      values[at] = value;
+      return;
+    }
+    values[at] = texts.push(value) - 1;
+    textBytes += value.length;
+    textSlots[slot] = 1;
+  }
+
+  function add(slot: number, time: number, value: number | string): void {
+    if (slot >= heads.length) growSlots(slot);
+    const head = heads[slot] ?? NONE;
+    if (head === NONE) used.push(slot);
+    else {
+      const last = times[head] ?? 0;
+      if (last === time) {
+        put(head, slot, value);
+        return;
+      }
+      if (last > time) mixed[slot] = 1;
+    }
+    if (size === times.length) growPoints();
+    times[size] = time;
+    before[size] = head;
+    heads[slot] = size;
+    counts[slot] = (counts[slot] ?? 0) + 1;
+    put(size, slot, value);
+    size++;
+  }
+
+  /** Arena indices in write order. An ascending slot is walked from its newest point and only as far as needed. */
+  function collect(slot: number, range: MemtableRange): Int32Array {
+    const { start = NO_TIME_BELOW, stop = NO_TIME_ABOVE, newest = NO_TIME_ABOVE } = range;
+    const ascending = mixed[slot] === 0;
+    const found = new Int32Array(counts[slot] ?? 0);
+    let at = found.length;
+    for (let i = heads[slot] ?? NONE; i !== NONE; i = before[i] ?? NONE) {
+      const time = times[i] ?? 0;
+      if (time >= start && time < stop) found[--at] = i;
+      else if (ascending && time < start) break;
+      if (ascending && found.length - at >= newest) break;
+    }
+    return found.subarray(at);
+  }
+
+  function sortedLaterWins(indices: Int32Array): Int32Array {
+    indices.sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0) || a - b);
+    let n = 0;
+    for (let i = 0; i < indices.length; i++) {
+      const index = indices[i] ?? 0;
+      const next = indices[i + 1];
+      if (next === undefined || times[next] !== times[index]) indices[n++] = index;
+    }
+    return indices.subarray(0, n);
+  }
+
+  function limited(indices: Int32Array, range: MemtableRange): Int32Array {
+    if (range.newest !== undefined) return indices.subarray(Math.max(0, indices.length - range.newest));
+    return range.oldest === undefined ? indices : indices.subarray(0, range.oldest);
+  }
+
+  /** Of texts as many as the range's bytes allow. */
+  function withinBytes(indices: Int32Array, { newest, oldest, bytesMax }: MemtableRange): Int32Array {
+    if (bytesMax === undefined || (newest ?? oldest) === undefined) return indices;
+    const from = newest !== undefined ? "newest" : "oldest";
+    const textAt = (i: number): string => texts[values[indices[i] ?? 0] ?? 0] ?? "";
+    const held = textsWithin(indices.length, textAt, from, bytesMax);
+    return from === "newest" ? indices.subarray(indices.length - held) : indices.subarray(0, held);
+  }
+
+  function read(slot: number, range: MemtableRange): Run | null {
+    const found = collect(slot, range);
+    if (found.length === 0) return null;
+    const counted = limited(mixed[slot] === 0 ? found : sortedLaterWins(found), range);
+    const indices = textSlots[slot] === 0 ? counted : withinBytes(counted, range);
+    const columns = { times: new Float64Array(indices.length), values: new Float64Array(indices.length) };
+    for (let i = 0; i < indices.length; i++) {
+      const index = indices[i] ?? 0;
+      columns.times[i] = times[index] ?? 0;
+      columns.values[i] = values[index] ?? 0;
+    }
+    if (textSlots[slot] === 0) return columns;
+    const cut = indices.length < counted.length ? { cut: true } : {};
+    return {
+      ...cut,
+      times: columns.times,
+      values: Array.from(columns.values, (index) => texts[index] ?? ""),
+    };
+  }
+
+  function clear(): void {
+    for (const slot of used) {
+      heads[slot] = NONE;
+      counts[slot] = 0;
+      mixed[slot] = 0;
+      textSlots[slot] = 0;
+    }
+    used = [];
+    texts = [];
+    size = 0;
+    textBytes = 0;
+  }
+
+  return {
+    points: () => size,
+    hasRoom: (points, bytes) =>
+      size === 0 || (size + points <= bounds.pointsMax && textBytes + bytes <= bounds.textBytesMax),
+    add,
+    read,
+    has: (slot) => (heads[slot] ?? NONE) !== NONE,
+    slots: () => used.slice(),
+    clear,
+  };
+}
+
+function enlarged<T extends Float64Array | Int32Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,181 @@
+import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Client } from "@libsql/client/sqlite3";
+import type { Damage } from "../../files/damage.js";
+import { isDamage } from "../../files/database-faults.js";
+import { putAside } from "../../files/database-file.js";
+import type { Catalog, GapRow } from "./catalog.js";
+import { type ChunkFault, loadChunks, openPartFile, setChunkAside } from "./files.js";
+import type { Gap } from "./gaps.js";
+import { closeFile } from "./open-files.js";
+import type { Parts, StoredPart } from "./parts.js";
+import { type Salvaged, salvage } from "./salvage.js";
+import { openFile } from "./sqlite.js";
+
+/** Takes damaged chunks and files out of the way, tells of them, and notes what has to be written again. */
+export interface Mender {
+  /** A chunk that could not be read, to be put aside at the next step. */
+  note(part: StoredPart, fault: ChunkFault): void;
+  /** What a reader left out: a chunk, or (null) something of a whole part. */
+  suspect(path: string, chunk: ChunkFault | null, fault: string): void;
+  /** Puts aside what was noted, and moves parts whose files have gone; false when there was nothing. */
+  step(): Promise<boolean>;
+  /** Moves what can be read of a part into a new file. */
+  move(part: StoredPart, fault: string): Promise<void>;
+}
+
+const nothing: Salvaged = { chunks: 0, bytes: 0 };
+
+export function createMender(deps: {
+  dir: string;
+  catalog: Catalog;
+  parts: Parts;
+  onDamage: (damage: Damage) => void;
+  onGap: (gap: Gap) => void;
+}): Mender {
+  const { dir, catalog, parts, onDamage, onGap } = deps;
+  const chunks = new Map<string, { part: StoredPart; fault: ChunkFault }>();
+  const givenUp = new Map<StoredPart, string>();
+
+  /** On record before anything is moved, so that a kill in between forgets nothing; told once it is. */
+  async function withGap(gap: Omit<GapRow, "id">, work: () => Promise<void>): Promise<void> {
+    const row = await catalog.addGap(gap);
+    await work();
+    const named = await gapOf(catalog, row);
+    if (named === null) await catalog.removeGap(row.id);
+    else onGap(named);
+  }
+
+  async function putChunkAside(part: StoredPart, chunk: ChunkFault): Promise<void> {
+    const { id, series, start, stop, fault } = chunk;
+    const text = await catalog.isText(series);
+    const size = await parts.use(part, (client) => chunkBytes(client, id));
+    const faults: ChunkFault[] = [];
+    const look = (client: Client) =>
+      loadChunks(client, series, [chunk], text, { onFault: (one) => faults.push(one) });
+    const found = await parts.use(part, look);
+    // Removed or rewritten since.
+    if (faults.length + found.length === 0) return;
+    const name = await catalog.nameOf(series);
+    const of =
+      name === undefined
+        ? `series ${series}`
+        : `series ${name.tenant}/${name.productID}/${name.deviceID}/${name.field}`;
+    const span = `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;
+    const what = `chunk ${id} of ${of}, ${span}: ${fault}; its points are left out`;
+    onDamage({ part: "series", file: join(dir, part.path), what, lostBytes: size });
+    await withGap({ start, stop: stop + 1, series }, () =>
+      parts.use(part, (client) => setChunkAside(client, id)),
+    );
+  }
+
+  async function move(part: StoredPart, fault: string): Promise<void> {
+    givenUp.delete(part);
+    const old = part.path;
+    const sizeBefore = existsSync(join(dir, old)) ? statSync(join(dir, old)).size : 0;
+    const path = parts.nextName(old);
+    const saved = await copySound(part, path);
+    const { start, stop } = parts.lost(part);
+    await withGap({ start, stop, series: 0 }, () => parts.replace(part, path));
+    const aside = existsSync(join(dir, old)) ? await putAside(join(dir, old)) : null;
+    const where = aside === null ? "" : `; put aside as ${aside}`;
+    const span = `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;
+    const what = `${fault}${where}; ${saved.chunks} sound chunks now lie in ${path}, its other points of ${span} are left out`;
+    const lostBytes = Math.max(0, sizeBefore - saved.bytes);
+    onDamage({ part: "series", file: join(dir, old), what, lostBytes });
+  }
+
+  /** Into a file of another name, which takes its place once it is whole. */
+  async function copySound(part: StoredPart, path: string): Promise<Salvaged> {
+    try {
+      return await copyInto(await openPartFile(join(dir, path), true), part);
+    } catch (error) {
+      // It is tried again, into another one.
+      for (const suffix of ["", "-wal", "-shm"]) await rm(join(dir, path + suffix), { force: true });
+      throw error;
+    }
+  }
+
+  async function copyInto(to: Client, part: StoredPart): Promise<Salvaged> {
+    try {
+      const open = parts.connected(part);
+      if (open !== undefined) return await salvage(open, to, catalog.isText);
+      const from = await openDamaged(join(dir, part.path));
+      if (from === null) return nothing;
+      try {
+        return await salvage(from, to, catalog.isText);
+      } finally {
+        await closeFile(from);
+      }
+    } finally {
+      await closeFile(to);
+    }
+  }
+
+  async function step(): Promise<boolean> {
+    for (const part of parts.list()) {
+      const gone = parts.missing(part);
+      if (gone !== null) givenUp.set(part, gone);
+    }
+    const [lost] = givenUp;
+    if (lost !== undefined) {
+      await move(...lost);
+      return true;
+    }
+    const [chunk] = chunks;
+    if (chunk === undefined) return false;
+    const [key, { part, fault }] = chunk;
+    chunks.delete(key);
+    if (parts.list().includes(part)) await putChunkAside(part, fault);
+    return true;
+  }
+
+  return {
+    note: (part, fault) => {
+      chunks.set(`${part.path} ${fault.id}`, { part, fault });
+    },
+    suspect: (path, chunk, fault) => {
+      const part = parts.list().find((one) => one.path === path);
+      // Of a file that is no longer used everything has been told.
+      if (part === undefined) return;
+      if (chunk !== null) chunks.set(`${path} ${chunk.id}`, { part, fault: chunk });
+      else givenUp.set(part, fault);
+    },
+    step,
+    move,
+  };
+}
+
+/** A gap with the name of its series, for which points are looked for elsewhere; null where that was removed. */
+export async function gapOf(catalog: Pick<Catalog, "nameOf">, row: GapRow): Promise<Gap | null> {
+  const { id, start, stop, series } = row;
+  if (series === 0) return { id, start, stop, series: null };
+  const name = await catalog.nameOf(series);
+  return name === undefined ? null : { id, start, stop, series: name };
+}
+
+/** Bytes that a damaged chunk's row still says it has. */
+async function chunkBytes(client: Client, id: number): Promise<number> {
+  try {
+    const { rows } = await client.execute({
+      sql: "select length(data) from chunk where id = ?",
+      args: [BigInt(id)],
+    });
+    return Number(rows[0]?.[0] ?? 0);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return 0;
+  }
+}
+
+/** Null where nothing can be read at all. */
+async function openDamaged(path: string): Promise<Client | null> {
+  if (!existsSync(path)) return null;
+  try {
+    return await openFile(path, { query_only: 1 });
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return null;
+  }
+}

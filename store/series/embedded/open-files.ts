@@ -1,0 +1,95 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { Client } from "@libsql/client/sqlite3";
+import { nextTurn } from "../../lib/turns.js";
+
+/**
+ * Connections to the files of the whole store, over all its threads: each has three descriptors and a page cache, so
+ * that their number bounds both.
+ */
+const openFilesMax = 40;
+/** The writer's: those of a flush are few, and each caches 8 MiB. */
+export const writerFilesMax = 8;
+
+/** Of one reader thread among so many. */
+export const readerFilesMax = (threads: number): number =>
+  Math.max(1, Math.floor((openFilesMax - writerFilesMax) / Math.max(1, threads)));
+
+/** Open files of one thread, the least recently used closed beyond a bound. */
+export interface OpenFiles<One extends { readonly client: Client }> {
+  /** The one that is open, and from now on the most recently used. */
+  get(path: string): One | undefined;
+  /** Without a change of the order. */
+  peek(path: string): One | undefined;
+  /** Resolves once what had to be closed for it lets go of its descriptors. */
+  add(path: string, one: One): Promise<void>;
+  /** Those of them that are open. Resolves once their descriptors, and the space of removed files, are let go of. */
+  close(...paths: readonly string[]): Promise<void>;
+  /** Resolves once all descriptors are let go of. */
+  closeAll(): Promise<void>;
+}
+
+/** @param onClosed told of each that is closed */
+export function createOpenFiles<One extends { readonly client: Client }>(
+  max: number,
+  onClosed: (path: string) => void = () => undefined,
+): OpenFiles<One> {
+  // Least recently used first.
+  const open = new Map<string, One>();
+
+  async function close(path: string): Promise<void> {
+    const one = open.get(path);
+    if (one === undefined) return;
+    open.delete(path);
+    onClosed(path);
+    await closeFile(one.client);
+  }
+
+  async function closeThese(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await close(path);
+    if (unclosed > 0) await letGo();
+  }
+
+  return {
+    get: (path) => {
+      const one = open.get(path);
+      if (one === undefined) return undefined;
+      open.delete(path);
+      open.set(path, one);
+      return one;
+    },
+    peek: (path) => open.get(path),
+    add: async (path, one) => {
+      open.set(path, one);
+      for (const oldest of open.keys()) if (open.size > max) await close(oldest);
+    },
+    close: (...paths) => closeThese(paths.filter((path) => open.has(path))),
+    closeAll: () => closeThese([...open.keys()]),
+  };
+}
+
+/** Closed files of this thread whose descriptors may be left to the next collection. */
+const unclosedMax = 8;
+/** Closed, and perhaps not let go of yet. */
+let unclosed = 0;
+
+/** Closes a file, also one that could not be opened to its end; of many, only a few wait to be let go of. */
+export async function closeFile(client: Pick<Client, "close">): Promise<void> {
+  client.close();
+  unclosed++;
+  if (unclosed >= unclosedMax) await letGo();
+}
+
+let collect: ((how: { readonly type: "minor" }) => void) | undefined;
+
+/**
+ * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
+ * garbage. Statements are young: a minor collection takes them, and the turn behind it closes the files.
+ */
+async function letGo(): Promise<void> {
+  unclosed = 0;
+  setFlagsFromString("--expose-gc");
+  collect ??= runInNewContext("gc") as typeof collect;
+  collect?.({ type: "minor" });
+  await nextTurn();
+}

@@ -1,0 +1,152 @@
+import type { Damage } from "../../files/damage.js";
+import type { StoreErrorCode } from "../../lib/errors.js";
+import type { Arithmetic } from "../arithmetic.js";
+import type { Aggregate, ArithmeticAnswer, DeviceKey, ReadRange } from "../series.js";
+import type { Part } from "./catalog-schema.js";
+import type { Run } from "./columns.js";
+import type { ChunkFault } from "./files.js";
+import type { Gap } from "./gaps.js";
+import type { Left } from "./leaving.js";
+import type { RemovedScope } from "./names.js";
+
+/** A call that crosses threads: what goes in, what comes back. */
+export interface CallShape {
+  readonly args: unknown;
+  readonly answer: unknown;
+}
+
+/** Columns of a batch: point i is (handles[i], times[i]) with values[i], or texts[textIndex[i]] where it is text. */
+export interface WriteArgs {
+  readonly handles: Int32Array;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly texts: readonly string[];
+  /** -1 where the point is no text; null when none is. */
+  readonly textIndex: Int32Array | null;
+  readonly through: number;
+}
+
+export interface LastPoint {
+  readonly time: number;
+  readonly value: number | string;
+}
+
+export interface FindAnswer {
+  /** 0 when no file holds the series. */
+  readonly id: number;
+  readonly memory: Run | null;
+  /** The newest point in memory before the range, when it was asked for. */
+  readonly before: LastPoint | null;
+  /** Points below are being removed and must not be answered. */
+  readonly floor: number;
+  /** The parts of the range that may hold the series, ascending; with `before` also those behind which it begins. */
+  readonly parts: readonly Part[];
+}
+
+/** A part that may hold some of the series that are asked for: bit i % 8 of byte i / 8 stands for the i-th. */
+export interface PartOfSome extends Part {
+  readonly has: Uint8Array;
+}
+
+export type WriterCalls = {
+  write: { args: WriteArgs; answer: null };
+  checkpoint: { args: null; answer: number };
+  flush: { args: null; answer: null };
+  find: { args: { handle: number; range: ReadRange; before: boolean }; answer: FindAnswer };
+  findLast: {
+    args: Int32Array;
+    answer: {
+      ids: number[];
+      memory: (LastPoint | null)[];
+      floor: number;
+      /** Ascending. */
+      parts: PartOfSome[];
+    };
+  };
+  /** Indexes of the devices that may have points. */
+  havePoints: { args: readonly DeviceKey[]; answer: number[] };
+  remove: { args: readonly RemovedScope[]; answer: null };
+  /** What a reader could not answer is looked at, put aside and told. */
+  suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
+  /** The points of a gap have been written again as far as they can be. */
+  endGap: { args: number; answer: null };
+  /** Hides points older than the time and takes whole parts off the list: readers must let go of these. */
+  retire: { args: number; answer: readonly Part[] };
+  /** Unlinks the retired parts and trims the part that reaches over the time. */
+  dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };
+  close: { args: null; answer: null };
+};
+
+export interface SeriesInFiles {
+  readonly id: number;
+  readonly text: boolean;
+  readonly memory: Run | null;
+  readonly floor: number;
+  /** The parts that the range touches, ascending. */
+  readonly parts: readonly Part[];
+  /** Null where the asker stays. */
+  readonly left: Left | null;
+}
+
+export type ReaderCalls = {
+  read: { args: SeriesInFiles & { range: ReadRange }; answer: Run };
+  aggregate: {
+    args: SeriesInFiles & {
+      edges: Float64Array;
+      aggregate: Aggregate;
+      /** Null: over the values as they are. */
+      arithmetic: Arithmetic | null;
+      before: LastPoint | null;
+      /** Parts before the range, ascending: where the point before it may lie. */
+      earlier: readonly Part[];
+    };
+    /** Null where the point before the range has no result, so that an increase cannot begin from it. */
+    answer: ArithmeticAnswer | null;
+  };
+  extremes: { args: SeriesInFiles & { start: number; stop: number; width: number }; answer: Run };
+  latest: {
+    args: {
+      ids: readonly number[];
+      texts: readonly boolean[];
+      parts: readonly PartOfSome[];
+      floor: number;
+      left: Left | null;
+    };
+    answer: (LastPoint | null)[];
+  };
+  forget: { args: readonly string[]; answer: null };
+  close: { args: null; answer: null };
+};
+
+/** Names of the series of handles `first`, `first + 1` and so on. */
+export interface Definitions {
+  readonly first: number;
+  readonly names: readonly string[];
+}
+
+export interface WriterOptions {
+  readonly dir: string;
+  readonly memtablePointsMax: number;
+  readonly memtableTextBytesMax: number;
+  readonly flushIntervalMs: number;
+  /** A span of time is cut only where its file has about so many bytes. */
+  readonly partBytesMin: number;
+}
+
+export type WriterEvent =
+  | { readonly event: "ready" }
+  /** The store could not be opened; the thread ends. */
+  | { readonly event: "failed"; readonly code: StoreErrorCode; readonly message: string }
+  | { readonly event: "parts"; readonly parts: readonly Part[] }
+  | { readonly event: "damage"; readonly damage: Damage }
+  | { readonly event: "gap"; readonly gap: Gap }
+  /** The catalog is damaged: the next start makes it again. The thread ends. */
+  | { readonly event: "ended"; readonly message: string };
+
+/** A reader has left something out of an answer: one chunk, or (null) what else it could not read of a part. */
+export interface ReaderEvent {
+  readonly event: "fault";
+  readonly path: string;
+  readonly chunk: ChunkFault | null;
+  readonly fault: string;
+}

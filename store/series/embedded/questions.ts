@@ -1,0 +1,208 @@
+/** The questions of the embedded store, for one asker: the writer says what is in memory, a reader adds the files. */
+
+import { StoreError } from "../../lib/errors.js";
+import type { Arithmetic } from "../arithmetic.js";
+import type { QuerySlots } from "../query-slots.js";
+import type {
+  AggregateQuery,
+  ArithmeticAnswer,
+  Columns,
+  ExtremesQuery,
+  ReadRange,
+  SeriesQuestions,
+  SeriesRef,
+} from "../series.js";
+import type { Part } from "./catalog-schema.js";
+import { emptyRun, type Run } from "./columns.js";
+import type { Handles } from "./handles.js";
+import { checkLeft, type Left, whileStaying } from "./leaving.js";
+import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
+import type { Readers } from "./readers.js";
+
+export interface QuestionsDeps {
+  readonly handles: Handles;
+  /** A call of the writer. */
+  ask<N extends "find" | "findLast">(
+    name: N,
+    args: WriterCalls[N]["args"],
+  ): Promise<WriterCalls[N]["answer"]>;
+  readonly readers: Pick<Readers, "call">;
+  /** Turns at the readers, and at the writer before them. */
+  readonly slots: QuerySlots;
+}
+
+/** Of one asker: whoever asks beside it does not wait for more. */
+const readsAtOnce = 4;
+
+/** Questions that have a place at once, for each reader thread: one is worked on, another lies ready. */
+export const placesPerReader = 2;
+
+/**
+ * A question takes its place before the writer names the files: those that it names are open to the reader as long as
+ * what was asked before they were removed is answered first.
+ *
+ * @param signal ends once nobody waits any more: no question begins then; null: the asker stays
+ */
+export function createQuestions(
+  { handles, ask, readers, slots }: QuestionsDeps,
+  signal: AbortSignal | null,
+): SeriesQuestions {
+  const inTurn = <T>(
+    { tenant }: Pick<SeriesRef, "tenant">,
+    work: (left: Left | null) => Promise<T>,
+  ): Promise<T> => slots.run({ tenant, signal }, () => whileStaying(signal, work));
+
+  const describe = (
+    series: SeriesRef,
+    { id, memory, floor }: FindAnswer,
+    parts: readonly Part[],
+    left: Left | null,
+  ): SeriesInFiles => ({ id, text: series.kind === "text", memory, floor, parts, left });
+
+  async function find(args: WriterCalls["find"]["args"], left: Left | null): Promise<FindAnswer> {
+    checkLeft(left);
+    const found = await ask("find", args);
+    checkLeft(left);
+    return found;
+  }
+
+  async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
+    const handle = handles.of(series);
+    if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
+    return inTurn(series, async (left) => {
+      const found = await find({ handle, range, before: false }, left);
+      const { memory } = found;
+      const inFiles = describe(series, found, found.parts, left);
+      if (found.parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
+      return asColumns(
+        series,
+        await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
+      );
+    });
+  }
+
+  async function* scan(
+    series: SeriesRef,
+    { start, ...end }: Pick<ReadRange, "start" | "stop" | "bytesMax">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns> {
+    for (let from = start; ; ) {
+      const piece = await read(series, {
+        ...(from === undefined ? {} : { start: from }),
+        ...end,
+        oldest: pointsMax,
+      });
+      const last = piece.times.at(-1);
+      if (last === undefined) return;
+      // Whoever takes a piece may move its memory to another thread.
+      const isLast = piece.times.length < pointsMax && !(piece.kind === "text" && piece.cut);
+      yield piece;
+      if (isLast) return;
+      from = last + 1;
+    }
+  }
+
+  async function aggregate(
+    { series, edges, aggregate: name }: AggregateQuery,
+    arithmetic: Arithmetic | null,
+  ): Promise<ArithmeticAnswer | null> {
+    const start = edges[0];
+    const stop = edges.at(-1);
+    const handle = handles.of(series);
+    if (start === undefined || stop === undefined || edges.length < 2) return { values: [], errors: 0 };
+    if (series.kind === "text" && name !== "count") {
+      throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
+    }
+    if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
+    return inTurn(series, async (left) => {
+      const found = await find({ handle, range: { start, stop }, before: name === "increase" }, left);
+      return readers.call(
+        "aggregate",
+        {
+          ...describe(
+            series,
+            found,
+            found.parts.filter((part) => part.stop > start),
+            left,
+          ),
+          edges: Float64Array.from(edges),
+          aggregate: name,
+          arithmetic,
+          before: found.before,
+          earlier: name === "increase" ? found.parts.filter((part) => part.start < start) : [],
+        },
+        { transfer: buffersOf(found.memory) },
+      );
+    });
+  }
+
+  async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
+    const handle = handles.of(series);
+    if (handle < 0) return asColumns(series, emptyRun(false));
+    return inTurn(series, async (left) => {
+      const found = await find({ handle, range: { start, stop }, before: false }, left);
+      const asked = { ...describe(series, found, found.parts, left), start, stop, width };
+      return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
+    });
+  }
+
+  async function latest(series: readonly SeriesRef[]): Promise<(LastPoint | null)[]> {
+    const [first] = series;
+    if (first === undefined) return [];
+    return inTurn(first, async (left) => {
+      checkLeft(left);
+      const asked = series
+        .map((ref) => ({ ref, handle: handles.of(ref) }))
+        .filter(({ handle }) => handle >= 0);
+      const { ids, memory, floor, parts } = await ask(
+        "findLast",
+        Int32Array.from(asked, ({ handle }) => handle),
+      );
+      checkLeft(left);
+      const texts = asked.map(({ ref }) => ref.kind === "text");
+      const stored = parts.length > 0 ? await readers.call("latest", { ids, texts, parts, floor, left }) : [];
+      const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
+      return series.map((ref) => points.get(ref) ?? null);
+    });
+  }
+
+  return {
+    read,
+    readNewest: async (series, range, newest) => {
+      const answers: Columns[] = [];
+      for (let from = 0; from < series.length; from += readsAtOnce) {
+        const some = series.slice(from, from + readsAtOnce);
+        answers.push(...(await Promise.all(some.map((one) => read(one, { ...range, newest })))));
+      }
+      return answers;
+    },
+    scan,
+    aggregate: async (query) => {
+      const answer = await aggregate(query, null);
+      if (answer === null) throw new StoreError("CORRUPT", "cannot aggregate: values without arithmetic");
+      return answer.values;
+    },
+    aggregateArithmetic: (query) => aggregate(query, query.arithmetic),
+    extremes,
+    latest,
+  };
+}
+
+const buffersOf = (run: Run | null): ArrayBuffer[] => {
+  if (run === null) return [];
+  const columns = Array.isArray(run.values) ? [run.times] : [run.times, run.values];
+  return [...new Set(columns.map((column) => column.buffer as ArrayBuffer))];
+};
+
+/** Memory wins at equal times: it is what was written last. */
+function newer(stored: LastPoint | null, memory: LastPoint | null): LastPoint | null {
+  return stored !== null && (memory === null || stored.time > memory.time) ? stored : memory;
+}
+
+function asColumns({ kind }: SeriesRef, { times, values, cut = false }: Run): Columns {
+  if (kind === "text") {
+    const texts = Array.isArray(values) ? values : [];
+    return cut ? { kind, times, values: texts, cut } : { kind, times, values: texts };
+  }
+  return { kind, times, values: Array.isArray(values) ? new Float64Array(0) : values };
+}

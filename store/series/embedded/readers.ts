@@ -1,0 +1,89 @@
+import { Worker } from "node:worker_threads";
+import { StoreError } from "../../lib/errors.js";
+import { threadLimits } from "../../lib/thread-limits.js";
+import { type Caller, createCaller } from "./calls.js";
+import { asStoreError } from "./failures.js";
+import { readerFilesMax } from "./open-files.js";
+import type { ReaderCalls, ReaderEvent } from "./protocol.js";
+
+export interface Readers {
+  /** Asks the reader with the least to do. */
+  call: Caller<ReaderCalls>["call"];
+  /** Resolves once no reader holds any of these files open. */
+  forget(paths: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Reader {
+  readonly caller: Caller<ReaderCalls>;
+  readonly worker: Worker;
+}
+
+const RESTART_PAUSE_MS = 1000;
+
+/** Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. */
+export function createReaders({
+  dir,
+  threads,
+  onFault,
+}: {
+  dir: string;
+  threads: number;
+  /** Told of what a reader left out of an answer. */
+  onFault: (event: ReaderEvent) => void;
+}): Readers {
+  const readers: Reader[] = [];
+  let closing: Promise<void> | undefined;
+
+  function start(place: number): void {
+    if (closing !== undefined) return;
+    const worker = new Worker(new URL("./reader.worker.js", import.meta.url), {
+      workerData: { dir, filesMax: readerFilesMax(threads) },
+      resourceLimits: threadLimits,
+    });
+    const caller = createCaller<ReaderCalls>(worker, (event) => onFault(event as ReaderEvent));
+    worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
+    worker.on("exit", () => {
+      caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
+      if (closing === undefined) setTimeout(start, RESTART_PAUSE_MS, place).unref();
+    });
+    readers[place] = { worker, caller };
+  }
+
+  for (let place = 0; place < Math.max(1, threads); place++) start(place);
+
+  const leastBusy = (): Reader | undefined => {
+    const working = readers.filter(({ caller }) => !caller.failed());
+    return working.toSorted((a, b) => a.caller.waiting() - b.caller.waiting())[0] ?? readers[0];
+  };
+
+  const isClosed = (): StoreError => new StoreError("UNAVAILABLE", "cannot read series: the store is closed");
+
+  async function closeAll(): Promise<void> {
+    await Promise.allSettled(readers.map(({ caller }) => caller.call("close", null)));
+    for (const { caller, worker } of readers) {
+      caller.fail(isClosed());
+      await worker.terminate();
+    }
+  }
+
+  return {
+    call: (name, args, more) => {
+      // A reader that has let go of its files must get no call: it is ended, and within one that aborts the process.
+      if (closing !== undefined) return Promise.reject(isClosed());
+      const reader = leastBusy();
+      if (reader === undefined)
+        return Promise.reject(new StoreError("UNAVAILABLE", "cannot read series: no reader"));
+      return reader.caller.call(name, args, more);
+    },
+    forget: async (paths) => {
+      if (closing !== undefined) return closing;
+      // one that has died holds nothing any more
+      await Promise.allSettled(readers.map(({ caller }) => caller.call("forget", paths)));
+    },
+    close: () => {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { Client, Row } from "@libsql/client/sqlite3";
+import { isDamage } from "../../files/database-faults.js";
+import { createBreather } from "../../lib/turns.js";
+import { chunkSum } from "./checksums.js";
+import { insertChunks, type NewChunk } from "./files.js";
+import { inTransaction } from "./sqlite.js";
+
+export interface Salvaged {
+  readonly chunks: number;
+  readonly bytes: number;
+}
+
+const CHUNKS_AT_ONCE_MAX = 32;
+const ID_MAX = 2 ** 50;
+
+/**
+ * Copies every chunk that can be read and is what was written from a damaged file of points into a new one; ids stay,
+ * for they tell which of two chunks wins.
+ */
+export async function salvage(
+  from: Client,
+  to: Client,
+  isText: (series: number) => Promise<boolean>,
+): Promise<Salvaged> {
+  const breathe = createBreather();
+  const hasSums = await readable(() => columnsOf(from), false);
+  let after = 0;
+  let chunks = 0;
+  let bytes = 0;
+
+  const read = (behind: number, limit: number): Promise<Row[] | null> =>
+    readable(async () => {
+      const sum = hasSums ? "sum" : "null";
+      const sql = `select id, series, start, stop, n, ${sum}, data from chunk where id > ? order by id limit ?`;
+      return (await from.execute({ sql, args: [BigInt(behind), BigInt(limit)] })).rows;
+    }, null);
+
+  /** The least id to go on behind where the row after `behind` cannot be read; undefined at the end. */
+  async function jump(behind: number): Promise<number | undefined> {
+    let step = 1;
+    while ((await read(behind + step, 1)) === null) {
+      step *= 2;
+      if (behind + step > ID_MAX) return undefined;
+    }
+    let low = behind + Math.floor(step / 2);
+    let high = behind + step;
+    while (low + 1 < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((await read(middle, 1)) === null) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
+  for (;;) {
+    const rows = (await read(after, CHUNKS_AT_ONCE_MAX)) ?? (await read(after, 1));
+    if (rows === null) {
+      const next = await jump(after);
+      if (next === undefined) break;
+      after = next;
+      continue;
+    }
+    if (rows.length === 0) break;
+    const sound: NewChunk[] = [];
+    for (const row of rows) {
+      const chunk = await soundChunk(row, isText);
+      if (chunk !== null) sound.push(chunk);
+    }
+    await inTransaction(to, (tx) => insertChunks(tx, sound));
+    chunks += sound.length;
+    bytes += sound.reduce((sum, { data }) => sum + data.length, 0);
+    after = Number(rows.at(-1)?.[0]);
+    await breathe();
+  }
+  return { chunks, bytes };
+}
+
+async function soundChunk(row: Row, isText: (series: number) => Promise<boolean>): Promise<NewChunk | null> {
+  const [id, series, start, stop, points] = [0, 1, 2, 3, 4].map((i) => Number(row[i])) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const data = new Uint8Array(row[6] as ArrayBuffer);
+  const head = { series, start, stop, points };
+  if (series < 1 || (row[5] !== null && chunkSum(head, data) !== Number(row[5]))) return null;
+  // Of a series without a name the length tells.
+  const text = (await isText(series)) || data.length !== points * 16;
+  const fits = text ? data.length >= points * 12 : data.length === points * 16;
+  return fits ? { id, ...head, text, data } : null;
+}
+
+async function columnsOf(client: Client): Promise<boolean> {
+  const { rows } = await client.execute("select 1 from pragma_table_info('chunk') where name = 'sum'");
+  return rows.length > 0;
+}
+
+async function readable<T, F>(read: () => Promise<T>, otherwise: F): Promise<T | F> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return otherwise;
+  }
+}

@@ -1,0 +1,279 @@
+/** The requests that the series store makes of an InfluxDB 2 server; every failure is a StoreError or a status. */
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
+import { systemClock } from "../../lib/clock.js";
+import { StoreError } from "../../lib/errors.js";
+import { type Asker, createQuerySlots, hasLeft } from "../query-slots.js";
+import { createBucketKeeper } from "./bucket.js";
+import { foreignIn } from "./csv.js";
+import { fluxFirstMoment } from "./flux.js";
+import { createInfluxHealth, type InfluxState, type InfluxTrouble, InfluxUnavailable } from "./health.js";
+import type { InfluxLedger } from "./ledger.js";
+
+export interface InfluxAccess {
+  readonly url: string;
+  readonly token: string;
+  readonly org: string;
+  readonly bucket: string;
+  /** A request without an answer, or an answer without a next byte, for so long is given up. */
+  readonly timeoutMs: number;
+  /** Requests under way at once; more wait for a connection. */
+  readonly connectionsMax: number;
+  readonly ledger: InfluxLedger;
+  /** Whether it serves has changed. */
+  readonly onState: (state: InfluxState) => void;
+  /** The bucket has been made; `again`: it had gone, and its points with it. No call uses it before this has ended. */
+  readonly onBucketMade: (again: boolean) => Promise<void>;
+}
+
+/** What the server said about a body of lines that it did not take whole. */
+export interface LinesRefused {
+  readonly status: number;
+  readonly message: string;
+}
+
+export interface InfluxClient {
+  /** Sends lines in one request. Undefined when all are stored; else why not. @throws StoreError UNAVAILABLE */
+  write(body: string): Promise<LinesRefused | undefined>;
+  /**
+   * The CSV answer as it arrives; for an asker it waits for a place of its tenant, and ends when the asker leaves.
+   * @throws StoreError UNAVAILABLE
+   */
+  query(flux: string, asker?: Asker): AsyncGenerator<Uint8Array>;
+  /** Deletes the points of [start, stop] that match; RFC 3339. @throws StoreError UNAVAILABLE */
+  remove(range: { readonly start: string; readonly stop: string }, predicate?: string): Promise<void>;
+  /**
+   * Asks for next to nothing, with the permissions that writes and questions need. Like them it makes a bucket that is
+   * missing, if that is ours to do and the token may. @throws StoreError UNAVAILABLE
+   */
+  probe(): Promise<void>;
+  /** Learns of the bucket what the token may see. @throws StoreError UNAVAILABLE */
+  look(): Promise<void>;
+  /** The length of the bucket's shards, microseconds. */
+  readonly shardMicros: number;
+  close(): void;
+}
+
+/** Where questions of one asker go. */
+export interface Questioner {
+  query(flux: string): AsyncGenerator<Uint8Array>;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+type Fetch = (
+  path: string,
+  body: string | Json,
+  how?: { readonly method?: string; readonly type?: string; readonly signal?: AbortSignal | null },
+) => AsyncGenerator<Uint8Array>;
+
+/** Of the connections so much is for questions: writes never wait for these. */
+const questionsPart = 3 / 4;
+
+export function createInfluxClient(access: InfluxAccess): InfluxClient {
+  const Agent = access.url.startsWith("https:") ? HttpsAgent : HttpAgent;
+  const agent = new Agent({ keepAlive: true, maxSockets: access.connectionsMax });
+  const fetch = createFetch(access, agent);
+  const org = encodeURIComponent(access.org);
+  const bucket = encodeURIComponent(access.bucket);
+  const keeper = createBucketKeeper({
+    ...{ org: access.org, bucket: access.bucket, ledger: access.ledger, onMade: access.onBucketMade },
+    request: (path, body) =>
+      drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
+  });
+  const health = createInfluxHealth(systemClock.monotonic, access.onState);
+  const slots = createQuerySlots(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
+  const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
+
+  function sendLines(body: string): Promise<LinesRefused | undefined> {
+    const send = () => drain(fetch(writePath, body, { type: "text/plain; charset=utf-8" }));
+    return health.watch("writes", async () => {
+      try {
+        await withBucket(send, keeper.ensure);
+        return undefined;
+      } catch (error) {
+        const refused = linesRefused(error);
+        if (refused) return refused;
+        throw unavailable("write to", error);
+      }
+    });
+  }
+
+  async function* askAgain(flux: string, signal: AbortSignal | null = null): AsyncGenerator<Uint8Array> {
+    const dialect = { header: true, annotations: ["datatype"], dateTimeFormat: "RFC3339Nano" };
+    const ask = () => fetch(`/api/v2/query?org=${org}`, { type: "flux", query: flux, dialect }, { signal });
+    try {
+      yield* ask();
+    } catch (error) {
+      if (!isMissing(error)) throw unanswered(error);
+      try {
+        await keeper.ensure(); // a 404 comes before any row
+        yield* ask();
+      } catch (again) {
+        throw unanswered(again);
+      }
+    }
+  }
+
+  return {
+    look: () =>
+      keeper.look().catch((error: unknown) => {
+        throw unavailable("look at the bucket of", error);
+      }),
+    get shardMicros() {
+      return keeper.shardMicros;
+    },
+    close: () => agent.destroy(),
+    write: sendLines,
+    query: (flux, asker) => {
+      if (asker === undefined) return health.watchAll("queries", () => askAgain(flux));
+      return slots.answer(asker, () => health.watchAll("queries", () => askAgain(flux, asker.signal)));
+    },
+    probe: async () => {
+      // A server that wants lines answers 400, which says that all else is well.
+      const noLines = health.watch("writes", async () => {
+        try {
+          await withBucket(() => drain(fetch(writePath, "", { type: "text/plain" })), keeper.ensure);
+        } catch (error) {
+          if (!(error instanceof HttpError && error.statusCode === 400)) throw unavailable("write to", error);
+        }
+      });
+      const noRows = drain(health.watchAll("queries", () => askAgain(fluxFirstMoment(access.bucket))));
+      const ends = await Promise.allSettled([noLines, noRows]);
+      for (const end of ends) if (end.status === "rejected") throw end.reason;
+    },
+    async remove(range, predicate) {
+      const body = { ...range, ...(predicate === undefined ? {} : { predicate }) };
+      const send = () => drain(fetch(`/api/v2/delete?org=${org}&bucket=${bucket}`, body));
+      await health.watch("writes", () =>
+        withBucket(send, keeper.ensure).catch((error: unknown) => {
+          throw unavailable("delete from", error);
+        }),
+      );
+    },
+  };
+}
+
+/**
+ * The client's own timeouts leave a stalled answer hanging and its connection open; an aborted request ends
+ * both. A kept connection may turn out closed by the server, and a question may meet a bucket that is just being made:
+ * every request here may be repeated, so it is, once.
+ */
+function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
+  const { url, token, timeoutMs } = access;
+  const { transport } = new InfluxDB({ url, token, timeout: timeoutMs * 2, transportOptions: { agent } });
+  return async function* (path, body, { method = "POST", type = "application/json", signal = null } = {}) {
+    for (let attempt = 1; ; attempt += 1) {
+      const abort = new AbortController();
+      const timer = setTimeout(() => abort.abort(), timeoutMs);
+      const leave = (): void => abort.abort();
+      signal?.addEventListener("abort", leave);
+      let started = false;
+      try {
+        if (signal?.aborted === true) throw hasLeft();
+        const options = { method, headers: { "content-type": type }, signal: abort.signal };
+        const text = typeof body === "string" ? body : JSON.stringify(body);
+        for await (const chunk of transport.iterate(path, text, options)) {
+          started = true;
+          timer.refresh();
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        if (signal?.aborted === true) throw hasLeft();
+        if (abort.signal.aborted)
+          throw new TimeoutError(`no answer within ${timeoutMs} ms`, { cause: error });
+        if (started || attempt > 1 || !(isReset(error) || isPassing(error))) throw error;
+      } finally {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", leave);
+      }
+    }
+  };
+}
+
+class TimeoutError extends Error {}
+
+async function withBucket<T>(action: () => Promise<T>, ensureBucket: () => Promise<void>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await ensureBucket();
+    return action();
+  }
+}
+
+/** Only an answer about the lines themselves: a 400 about the request as a whole must not cost points. */
+function linesRefused(error: unknown): LinesRefused | undefined {
+  if (!(error instanceof HttpError)) return undefined;
+  const { statusCode: status, message } = error;
+  if (status === 413 || status === 422) return { status, message };
+  const aboutLines = /unable to parse|partial write|line protocol|max(imum)? line/i.test(message);
+  return status === 400 && aboutLines ? { status, message } : undefined;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof HttpError && error.statusCode === 404;
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
+}
+
+/** What the server says of itself where it has no reason to name. */
+function isPassing(error: unknown): boolean {
+  return error instanceof HttpError && error.statusCode === 500 && /internal error/i.test(error.message);
+}
+
+function unavailable(verb: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const cause = error instanceof Error ? error.message || error.name : String(error);
+  const retryAfterMs = error instanceof HttpError ? retryAfterOf(error) : undefined;
+  const fields = retryAfterMs === undefined ? {} : { retryAfterMs: String(retryAfterMs) };
+  const message = `cannot ${verb} InfluxDB: ${cause}`;
+  if (isOfRequest(error)) return new StoreError("UNAVAILABLE", message, fields, { cause: error });
+  return new InfluxUnavailable(troubleOf(error), message, fields, { cause: error });
+}
+
+/** A question that the engine cannot answer for what it holds says nothing of the server. */
+function unanswered(error: unknown): Error {
+  const foreign = error instanceof HttpError ? foreignIn(error.message) : null;
+  return foreign ?? unavailable("query", error);
+}
+
+const troubles: Readonly<Record<number, InfluxTrouble>> = {
+  401: "token",
+  403: "token",
+  404: "bucket",
+  429: "busy",
+};
+
+/** The server serves, but not this one request. */
+function isOfRequest(error: unknown): boolean {
+  return error instanceof HttpError && [400, 413, 422].includes(error.statusCode);
+}
+
+function troubleOf(error: unknown): InfluxTrouble {
+  if (error instanceof TimeoutError) return "timeout";
+  return (error instanceof HttpError && troubles[error.statusCode]) || "away";
+}
+
+/**
+ * From the header, since the client takes its seconds for milliseconds. RFC 9110 allows a date as well: it is held
+ * against the server's own, for our clock may be another.
+ */
+function retryAfterOf(error: HttpError): number | undefined {
+  const headerOf = (name: string): string => String(error.headers?.[name] ?? "");
+  const header = headerOf("retry-after");
+  if (header === "") return undefined;
+  const isSeconds = /^\d+$/.test(header);
+  const delayMs = isSeconds ? Number(header) * 1000 : Date.parse(header) - Date.parse(headerOf("date"));
+  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs);
+}
+
+async function drain(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,173 @@
+/** The newest points of many series of one device: a few questions for all of them, however many they are. */
+import type { StoreError } from "../../lib/errors.js";
+import type { Columns, Kind, ReadRange, SeriesRef } from "../series.js";
+import type { Questioner } from "./client.js";
+import { mismatch } from "./conflicts.js";
+import { createColumns, type ForeignValue, type RowSink, readFieldRows } from "./csv.js";
+import { fluxFields, fluxLastOfFields } from "./flux.js";
+import { influxName } from "./lines.js";
+import { cut, firstWidth, spanOf, widened } from "./reading.js";
+import { createTextColumns } from "./text-columns.js";
+
+/** Rows that one question may answer, more or less: fields beyond go into a question of their own. */
+const rowsPerRequestMax = 1_000_000;
+const fieldsPerRequestMax = 200;
+
+/** A series on its way to its newest points. */
+interface Search {
+  readonly series: SeriesRef;
+  /** Time of its newest point; undefined where it has none. */
+  edge: number | undefined;
+  /** How far back the next question reaches. */
+  width: number;
+  /** More than points are wanted where rows of several nodes fall together. */
+  rowsMax: number;
+  found: Columns | StoreError;
+}
+
+/**
+ * The newest `wanted` points in the range of each series, all of one device and none twice; or that its values are
+ * not ours. As for one series, the range is narrowed first, from the newest point in widening steps: series whose
+ * newest points lie close together share their questions. Texts end by `bytesMax` each.
+ */
+export async function newestOfFields(
+  client: Questioner,
+  bucket: string,
+  series: readonly SeriesRef[],
+  range: Pick<ReadRange, "start" | "stop">,
+  wanted: number,
+  bytesMax?: number,
+): Promise<(Columns | StoreError)[]> {
+  const span = spanOf(range);
+  const searches = series.map((one): Search => {
+    const found = createColumns(one.kind).columns();
+    return { series: one, edge: undefined, width: firstWidth(wanted), rowsMax: wanted, found };
+  });
+  const growing: Growing = (kind) =>
+    kind === "text" && bytesMax !== undefined
+      ? createTextColumns({ from: "newest", bytesMax })
+      : createColumns(kind);
+  const answers = () => searches.map(({ found }) => found);
+  if (span.start >= span.stop || wanted < 1) return answers();
+  await inRequests(searches, 1, async (some) => {
+    const { columns } = await ask(client, bucket, some, createLast, (refs) =>
+      fluxLastOfFields(bucket, refs, span.start, span.stop),
+    );
+    for (const search of some) {
+      search.found = columns.get(search) ?? search.found;
+      if ("times" in search.found) search.edge = search.found.times.at(-1);
+    }
+  });
+  const isOpen = (search: Search): boolean => search.edge !== undefined && "times" in search.found;
+  let open = wanted === 1 ? [] : searches.filter(isOpen);
+  while (open.length > 0) {
+    for (const group of neighbours(open)) {
+      await inRequests(group, wanted, (some) => step(client, bucket, some, span, wanted, growing));
+    }
+    open = open.filter(isOpen);
+  }
+  return answers();
+}
+
+/** One question; a search that is over has no edge any more. */
+async function step(
+  client: Questioner,
+  bucket: string,
+  some: readonly Search[],
+  span: { readonly start: number; readonly stop: number },
+  wanted: number,
+  growing: Growing,
+): Promise<void> {
+  const edges = some.map(({ edge }) => edge ?? span.start);
+  const width = Math.max(...some.map((search) => search.width));
+  const rowsMax = Math.max(...some.map((search) => search.rowsMax));
+  const start = Math.max(span.start, Math.min(...edges) + 1 - width);
+  const stop = Math.max(...edges) + 1;
+  const { columns, rows } = await ask(client, bucket, some, growing, (refs) =>
+    fluxFields(bucket, refs, start, stop, rowsMax),
+  );
+  for (const search of some) {
+    const found = columns.get(search) ?? search.found;
+    const isFull = "times" in found && found.times.length >= wanted;
+    const isOver = !("times" in found) || isFull || (found.kind === "text" && found.cut === true);
+    search.found = isFull ? cut(found, "newest", wanted) : found;
+    const count = "times" in found ? found.times.length : 0;
+    if (!isOver && (rows.get(search) ?? 0) >= rowsMax) search.rowsMax = rowsMax * 2;
+    else if (isOver || start === span.start) search.edge = undefined;
+    else search.width = widened(width, wanted, count);
+  }
+}
+
+/** Searches whose newest points lie within the width of one another: together they read little more than alone. */
+function neighbours(open: readonly Search[]): Search[][] {
+  const groups: Search[][] = [];
+  let first = Number.NEGATIVE_INFINITY;
+  for (const search of open.toSorted((a, b) => (b.edge ?? 0) - (a.edge ?? 0))) {
+    const edge = search.edge ?? 0;
+    const group = groups.at(-1);
+    if (group !== undefined && first - edge <= search.width) group.push(search);
+    else {
+      groups.push([search]);
+      first = edge;
+    }
+  }
+  return groups;
+}
+
+async function inRequests(
+  searches: readonly Search[],
+  wanted: number,
+  work: (some: readonly Search[]) => Promise<void>,
+): Promise<void> {
+  const most = Math.max(1, Math.min(fieldsPerRequestMax, Math.floor(rowsPerRequestMax / wanted)));
+  for (let from = 0; from < searches.length; from += most) await work(searches.slice(from, from + most));
+}
+
+/** What the rows of a series become. */
+type Growing = (kind: Kind) => { add: RowSink; columns(): Columns };
+
+/** The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers. */
+function createLast(kind: Kind): ReturnType<Growing> {
+  let last: { readonly time: number; readonly value: number | string } | undefined;
+  const add: RowSink = (time, value) => {
+    if (last === undefined || time >= last.time) last = { time, value };
+  };
+  const columns = (): Columns => {
+    const one = createColumns(kind);
+    if (last !== undefined) one.add(last.time, last.value);
+    return one.columns();
+  };
+  return { add, columns };
+}
+
+/** Columns and numbers of rows, by search; none where a series has no row. */
+async function ask(
+  client: Questioner,
+  bucket: string,
+  some: readonly Search[],
+  growingOf: Growing,
+  flux: (series: readonly SeriesRef[]) => string,
+): Promise<{ columns: Map<Search, Columns | StoreError>; rows: Map<Search, number> }> {
+  const byField = new Map(some.map((search) => [influxName(search.series.field), search]));
+  const growing = new Map<Search, ReturnType<Growing>>();
+  const foreign = new Map<Search, StoreError>();
+  const rows = new Map<Search, number>();
+  await readFieldRows(client.query(flux(some.map(({ series }) => series))), (field) => {
+    const search = byField.get(field);
+    if (search === undefined) return null;
+    const { series } = search;
+    const grown = growing.get(search) ?? growingOf(series.kind);
+    growing.set(search, grown);
+    return {
+      kind: series.kind,
+      onForeign: ({ heldAs }: ForeignValue) => foreign.set(search, mismatch(bucket, series, heldAs)),
+      add: (time, value) => {
+        rows.set(search, (rows.get(search) ?? 0) + 1);
+        grown.add(time, value);
+      },
+    };
+  });
+  const columns = new Map<Search, Columns | StoreError>();
+  for (const [search, grown] of growing) columns.set(search, foreign.get(search) ?? grown.columns());
+  return { columns, rows };
+}

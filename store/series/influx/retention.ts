@@ -1,0 +1,47 @@
+/** Removes old points in steps, each a question of its own: one over years of many series would outlast any timeout. */
+import { setTimeout as pause } from "node:timers/promises";
+import { StoreError } from "../../lib/errors.js";
+import type { InfluxClient } from "./client.js";
+import { deleteRange } from "./flux.js";
+import { timeMin } from "./lines.js";
+
+const dayMicros = 86_400_000_000;
+/** Before that there is hardly a point, and one step. */
+const steppedMicros = 10 * 365 * dayMicros;
+const stepMicrosMax = 64 * dayMicros;
+/** A step that took less than this is followed by one of twice the time, one that took more by half of it. */
+const quickMs = 250;
+const slowMs = 1000;
+/** Rests three times as long as it works, so that writes have the server for themselves most of the time. */
+const restRatio = 3;
+const restMsMax = 5000;
+
+/** Begins where the last call of this process ended: what is older than that again is one step. @throws StoreError UNAVAILABLE */
+export function createRetention(
+  client: Pick<InfluxClient, "remove">,
+  closed: AbortSignal,
+): (time: number) => Promise<void> {
+  let done: number | undefined;
+  let step = stepMicrosMax / 2;
+  return async (time) => {
+    if (time <= timeMin) return;
+    let stop = Math.max(timeMin + 1, Math.min(time, done ?? time - steppedMicros));
+    for (;;) {
+      const began = performance.now();
+      await client.remove(deleteRange(stop));
+      done = stop;
+      if (stop >= time) return;
+      const tookMs = performance.now() - began;
+      if (tookMs < quickMs) step = Math.min(stepMicrosMax, step * 2);
+      else if (tookMs > slowMs) step = Math.max(dayMicros, step / 2);
+      if (tookMs >= quickMs) {
+        await pause(Math.min(restMsMax, tookMs * restRatio), undefined, { signal: closed }).catch(
+          () => undefined,
+        );
+      }
+      if (closed.aborted)
+        throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");
+      stop = Math.min(time, stop + step);
+    }
+  };
+}

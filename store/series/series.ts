@@ -1,0 +1,221 @@
+/**
+ * The series store port: raw points in, columns and window aggregates out.
+ *
+ * Two engines implement it with the same answers: open-influx.ts (InfluxDB 2) and open-embedded.ts
+ * (embedded files). Times are integer microseconds since 1970-01-01T00:00:00Z everywhere.
+ */
+
+import type { StoreError } from "../lib/errors.js";
+import type { Arithmetic } from "./arithmetic.js";
+
+/** What a series holds; fixed by its data point, never by a value (booleans are read as 1/0 by aggregates). */
+export type Kind = "number" | "boolean" | "text";
+
+/** Names one series. References are interned by the caller: the same series is the same object. */
+export interface SeriesRef {
+  readonly tenant: number;
+  readonly productID: string;
+  readonly deviceID: string;
+  /** dataPointID, or `dataPointID~n` for the n-th data point of that name. */
+  readonly field: string;
+  readonly kind: Kind;
+}
+
+export interface Point {
+  readonly series: SeriesRef;
+  readonly time: number;
+  readonly value: number | boolean | string;
+  /** True when the server stamped the time: such points of different nodes never fall together. */
+  readonly serverStamped: boolean;
+}
+
+/** Points of one series, ascending by time, no time twice; booleans are 1 and 0. */
+export type Columns =
+  | { readonly kind: "number" | "boolean"; readonly times: Float64Array; readonly values: Float64Array }
+  | {
+      readonly kind: "text";
+      readonly times: Float64Array;
+      readonly values: string[];
+      /** The read has ended by its bytes before it had as many points as were asked for: there may be more. */
+      readonly cut?: boolean;
+    };
+
+export interface ReadRange {
+  /** First time taken; absent: from the first point. */
+  readonly start?: number;
+  /** First time not taken; absent: to the last point. */
+  readonly stop?: number;
+  /** At most this many points: the newest of the range (still ascending). */
+  readonly newest?: number;
+  /** At most this many points: the oldest of the range. Not together with `newest`. */
+  readonly oldest?: number;
+  /**
+   * With `newest` or `oldest`, of texts: a read ends with the point by which it holds so many bytes (text-bytes.ts), or
+   * somewhat before, but not before it has one. Absent: however many they are.
+   */
+  readonly bytesMax?: number;
+}
+
+/**
+ * increase: the sum over the window's points of the difference to the point before (also before the window
+ * and the range); after a fall the new value itself; the first stored point adds 0.
+ */
+export type Aggregate = "max" | "min" | "mean" | "sum" | "increase" | "first" | "last" | "count";
+
+export interface AggregateQuery {
+  readonly series: SeriesRef;
+  /**
+   * Ascending window edges in microseconds: window i is [edges[i], edges[i + 1]).
+   * The first and the last edge clip: they need not lie on the calendar.
+   */
+  readonly edges: readonly number[];
+  /**
+   * The calendar that made the edges, so that an engine may use its own windows where they are provably the
+   * same. Every inner edge is a start of `unit` in `timezone`.
+   */
+  readonly calendar: { readonly unit: WindowUnit; readonly timezone: string };
+  readonly aggregate: Aggregate;
+}
+
+/** An aggregate over a result of arithmetic at each point. */
+export interface ArithmeticQuery extends AggregateQuery {
+  readonly arithmetic: Arithmetic;
+}
+
+export interface ArithmeticAnswer {
+  /** One entry a window; null where no point has a result. */
+  readonly values: (number | null)[];
+  /** Points whose result is not a finite number: they count as none. */
+  readonly errors: number;
+}
+
+export interface ExtremesQuery {
+  /** Of numbers or booleans. */
+  readonly series: SeriesRef;
+  readonly start: number;
+  readonly stop: number;
+  /** Microseconds: bucket k holds the times [k × width, (k + 1) × width). */
+  readonly width: number;
+}
+
+/** The newest point of a series, null where there is none; or why the engine cannot tell which it is. */
+export type Latest =
+  | { readonly time: number; readonly value: number | string }
+  | { readonly error: StoreError }
+  | null;
+
+export type WindowUnit = "minute" | "hour" | "day" | "week" | "month" | "year";
+
+export interface RefusedPoint {
+  readonly point: Point;
+  readonly reason: string;
+}
+
+/**
+ * Points as columns: point i belongs to `series[seriesAt[i]]`. `values[i]` is the number, 1 or 0 of a boolean, and
+ * of a text its place in `texts`. The times are the caller's own, not server stamps. The engine takes the columns
+ * over: they must not be used again.
+ */
+export interface PointBatch {
+  readonly series: readonly SeriesRef[];
+  readonly seriesAt: Int32Array;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  readonly texts: readonly string[];
+}
+
+/** A point of a batch that the engine will never take. */
+export interface RefusedAt {
+  readonly index: number;
+  readonly reason: string;
+}
+
+/** Names the series of one device. */
+export type DeviceKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID">;
+/** Names one series of every device of a product. */
+export type FieldKey = Pick<SeriesRef, "tenant" | "productID" | "field">;
+
+/** What may be asked of a store. */
+export interface SeriesQuestions {
+  read(series: SeriesRef, range: ReadRange): Promise<Columns>;
+  /**
+   * The newest `newest` points in the range of each of some series of one device, none twice, in their order; of one
+   * that the engine cannot tell why. Asked together they cost little more than one. `bytesMax` is each one's.
+   */
+  readNewest(
+    series: readonly SeriesRef[],
+    range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
+    newest: number,
+  ): Promise<(Columns | StoreError)[]>;
+  /**
+   * The points of [start, stop) in ascending pieces of about `pointsMax` points, of texts with `bytesMax` as a read has
+   * it, read as they are asked for: of any range no more than a few pieces are in memory. Points written meanwhile may
+   * be missed or met. A piece is its taker's own.
+   */
+  scan(
+    series: SeriesRef,
+    range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
+    pointsMax: number,
+  ): AsyncGenerator<Columns>;
+  /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */
+  aggregate(query: AggregateQuery): Promise<(number | null)[]>;
+  /** Null where the engine cannot compute this itself: the caller then reads the points. */
+  aggregateArithmetic(query: ArithmeticQuery): Promise<ArithmeticAnswer | null>;
+  /**
+   * The first and the last point of the range, and of each bucket the lowest and the highest (of equal ones the
+   * earlier): what a drawn line shows of any number of points.
+   */
+  extremes(query: ExtremesQuery): Promise<Columns>;
+  /** The newest point of each series, same order as asked. One that cannot be told leaves the others alone. */
+  latest(series: readonly SeriesRef[]): Promise<Latest[]>;
+}
+
+export interface SeriesStore extends SeriesQuestions {
+  /**
+   * The same questions for somebody who may leave: once the signal is aborted, those under way reject with UNAVAILABLE
+   * as soon as the engine lets go, and none begins.
+   */
+  under(signal: AbortSignal): SeriesQuestions;
+  /** The journal id up to which every point is settled in this store; 0 when there is none. */
+  checkpoint(): Promise<number>;
+  /**
+   * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
+   * the points that the engine will never take. `through` is the journal id that this batch completes (0: none); the
+   * engine moves its checkpoint there once the points are durable. Calls may overlap (the caller bounds them);
+   * the checkpoint never passes a batch that has not succeeded.
+   * @throws StoreError UNAVAILABLE when the engine cannot take points now; nothing is lost, call again.
+   */
+  write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
+  /**
+   * Stores points that no journal holds, with the promises of `write`; they are durable after the next `flush`.
+   * Calls must follow one another where their points may fall together.
+   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be made anew
+   */
+  writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
+  /** Makes everything written durable and moves the checkpoint. */
+  flush(): Promise<void>;
+  /**
+   * Which of the devices the store may hold points of, in their order, asked in one go. False is certain; true may
+   * also stand for points that are gone. A bounded number at once: some hundreds.
+   * @throws StoreError UNAVAILABLE
+   */
+  whichHavePoints(devices: readonly DeviceKey[]): Promise<boolean[]>;
+  /**
+   * Removes every point of the devices; restartable, safe to repeat. A bounded number at once: some hundreds.
+   * @throws StoreError UNAVAILABLE, then some may have gone
+   */
+  removeDevices(devices: readonly DeviceKey[]): Promise<void>;
+  /** Removes every point of fields of products where the engine can; a no-op where it cannot. */
+  removeFields(fields: readonly FieldKey[]): Promise<void>;
+  /** Removes points older than `time`, in small steps. */
+  removeBefore(time: number): Promise<void>;
+  /** Flushes, then releases everything. */
+  close(): Promise<void>;
+  /** The databases of an engine that keeps its own on disk. */
+  readonly files?: {
+    /** Their paths. */
+    list(): string[];
+    /** A check has found one damaged: what is sound in it is kept, and the rest told. */
+    suspect(path: string, fault: string): Promise<void>;
+  };
+}

@@ -1,0 +1,237 @@
+/** The reading of history files: wherever it stops it goes on, and no bytes make it fail. */
+import { appendFile, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { rfc3339 } from "../../../query/time-text.js";
+import { FormatError } from "../../../src/import-export/devices/table-file.js";
+import type { BadRow } from "../../../src/import-export/points/batch-builder.js";
+import { type HistoryFormat, rowBytesMax } from "../../../src/import-export/points/bounds.js";
+import { type Place, readHistory } from "../../../src/import-export/points/read-history.js";
+import { createTimeReader, createTimeWriter } from "../../../src/import-export/points/times.js";
+import { readDecimal } from "../../../src/import-export/points/values.js";
+import { earliestTime } from "../../../store/lib/time-range.js";
+import { assert, openTempDir, rejects, suite } from "../../suite.js";
+
+interface Seen {
+  readonly rows: string[];
+  readonly bad: BadRow[];
+  readonly places: { readonly place: Place; readonly rows: number; readonly bad: number }[];
+}
+
+const bounds = { earliest: earliestTime, oldest: earliestTime, newest: Number.MAX_SAFE_INTEGER };
+
+async function read(path: string, format: HistoryFormat, from: Place | null = null): Promise<Seen> {
+  const seen: Seen = { rows: [], bad: [], places: [] };
+  let names: string[] = [];
+  await readHistory(
+    { path, format },
+    from,
+    { local: () => null, bounds },
+    {
+      resolve: async (asked) =>
+        asked.map(({ deviceID, dataPointID }) => {
+          names.push(`${deviceID} ${dataPointID}`);
+          return deviceID.startsWith("no")
+            ? { column: "deviceID", problem: "unknown" }
+            : { type: dataPointID === "note" ? 3 : 1, allowed: null };
+        }),
+      batch: async ({ targetAt, times, values, texts, lines, bad }, place) => {
+        for (const [i, target] of targetAt.entries()) {
+          const value = names[target]?.endsWith("note") ? texts[values[i] ?? 0] : values[i];
+          seen.rows.push(`${lines[i]} ${names[target]} ${times[i]} ${value}`);
+        }
+        seen.bad.push(...bad);
+        seen.places.push({ place, rows: seen.rows.length, bad: seen.bad.length });
+      },
+      reset: async () => {
+        names = [];
+      },
+    },
+  );
+  return seen;
+}
+
+suite("history files", (test) => {
+  let folder: Awaited<ReturnType<typeof openTempDir>>;
+  const path = () => join(folder.path, "rows");
+  test.before(async () => {
+    folder = await openTempDir();
+  });
+  test.after(() => folder.close());
+
+  test("reading goes on from every place where it stood, to the same rows and lines", async () => {
+    const lines = Array.from({ length: 40_000 }, (_, i) =>
+      i % 1000 === 7
+        ? `bad line ${i}`
+        : i % 13 === 0
+          ? `d${i % 9},note,${i},"a\r\n""${i}"""`
+          : `d${i % 9},temp,${i},${i / 8}`,
+    );
+    await writeFile(path(), `deviceID,dataPointID,time,value\n${lines.join("\r\n")}`);
+    const whole = await read(path(), "csv");
+    assert.is(whole.rows.length + whole.bad.length, 40_000);
+    assert.ok(whole.places.length > 3);
+    for (const { place, rows, bad } of whole.places) {
+      const rest = await read(path(), "csv", place);
+      assert.equal(rest.rows, whole.rows.slice(rows));
+      assert.equal(rest.bad, whole.bad.slice(bad));
+    }
+  });
+
+  test("times are the nearest microsecond in every form, and long numbers keep their digits", async () => {
+    const times: readonly (readonly [text: string, micros: number])[] = [
+      ["1500000000123456499", 1_500_000_000_123_456],
+      ["1500000000123456500", 1_500_000_000_123_457],
+      ["1500000000.1234565", 1_500_000_000_123_457],
+      ["1500000000.12345649999", 1_500_000_000_123_456],
+      ["1500000000123.4564999", 1_500_000_000_123_456],
+      ["-1.0000005", -1_000_000],
+    ];
+    const stamps = [
+      ["2017-07-14T02:40:00.123456500Z", 1_500_000_000_123_457],
+      ["2017-07-14T02:40:00.1234564Z", 1_500_000_000_123_456],
+      ["1969-12-31T23:59:58.9999995Z", -1_000_000],
+    ] as const;
+    const expected = [...times, ...stamps].map(([, micros]) => micros);
+    const found = ({ rows }: Seen) => rows.map((row) => Number(row.split(" ")[3]));
+    const csv = [...times, ...stamps].map(([text]) => `d,temp,${text},1`);
+    await writeFile(path(), `deviceID,dataPointID,time,value\n${csv.join("\n")}`);
+    assert.equal(found(await read(path(), "csv")), expected);
+    const row = (time: string) => `{"deviceID":"d","dataPointID":"temp","time":${time},"value":1}`;
+    const texts = [...times, ...stamps].map(([text]) => row(JSON.stringify(text)));
+    await writeFile(path(), texts.join("\n"));
+    assert.equal(found(await read(path(), "ndjson")), expected);
+    // As numbers too, where a double holds as many digits or the number is whole.
+    const numbers = times.filter(([text]) => !text.includes(".") || String(Number(text)) === text);
+    await writeFile(path(), numbers.map(([text]) => row(text)).join("\n"));
+    assert.equal(
+      found(await read(path(), "ndjson")),
+      numbers.map(([, micros]) => micros),
+    );
+    await writeFile(path(), '{"deviceID":"d","time":1,"note":9007199254740993,"temp":9007199254740993}');
+    const { rows } = await read(path(), "ndjson");
+    assert.equal(rows.map((one) => one.split(" ").slice(2)).sort(), [
+      ["note", "1000000", "9007199254740993"],
+      ["temp", "1000000", "9007199254740992"],
+    ]);
+  });
+
+  test("more series than are remembered at once are all read", async () => {
+    const count = 210_000;
+    await writeFile(
+      path(),
+      Array.from({ length: count }, (_, i) => `{"deviceID":"d${i}","time":${i},"temp":${i}}`).join("\n"),
+    );
+    const { rows, bad } = await read(path(), "ndjson");
+    assert.equal(bad, []);
+    assert.is(rows.length, count);
+    assert.is(rows.at(-1), `${count} d${count - 1} temp ${(count - 1) * 1e6} ${count - 1}`);
+  });
+
+  test("the same bytes name two devices, by whether their quotation marks are doubled", async () => {
+    const rows = ['"a""b",temp,1,1', 'a""b,temp,2,2', 'a"b,temp,3,3', '"a""b",temp,4,4', "'=a,temp,5,5"];
+    await writeFile(path(), `deviceID,dataPointID,time,value\n${rows.join("\n")}`);
+    const names = (await read(path(), "csv")).rows.map((row) => row.split(" ")[1]);
+    assert.equal(names, ['a"b', 'a""b', 'a"b', 'a"b', "=a"]);
+    await writeFile(path(), 'deviceID,time,temp\n"a""b",1,1\na""b,2,2\n"a""b",3,3');
+    const wide = (await read(path(), "csv")).rows.map((row) => row.split(" ")[1]);
+    assert.equal(wide, ['a"b', 'a""b', 'a"b']);
+  });
+
+  test("a line is bounded wherever it lies, and what follows it is read", async () => {
+    for (const size of [rowBytesMax - 40, rowBytesMax, rowBytesMax * 2, rowBytesMax * 9]) {
+      const long = `d,note,1,${"x".repeat(size)}`;
+      await writeFile(path(), `deviceID,dataPointID,time,value\nd,temp,1,1\n${long}\nd,temp,2,2\n${long}`);
+      const { rows, bad } = await read(path(), "csv");
+      assert.equal([rows.length, bad.map(({ line }) => line)], [2, [3, 5]]);
+      const what = long.length < rowBytesMax ? /longer than a series can hold/ : /longer than \d+ bytes/;
+      assert.ok(
+        bad.every(({ error }) => what.test(error)),
+        JSON.stringify(bad),
+      );
+    }
+  });
+
+  test("a line of half a gigabyte costs no memory", async () => {
+    const megabyte = 1 << 20;
+    await writeFile(path(), "deviceID,dataPointID,time,value\nd,temp,1,1\n");
+    await truncate(path(), 512 * megabyte); // a hole: no bytes on the disk
+    await appendFile(path(), "\nd,temp,2,2");
+    const before = process.memoryUsage().rss;
+    let most = before;
+    const watching = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 5);
+    const { rows, bad } = await read(path(), "csv");
+    clearInterval(watching);
+    assert.equal([rows, bad.map(({ line }) => line)], [["2 d temp 1000000 1", "4 d temp 2000000 2"], [3]]);
+    assert.ok(most - before < 100 * megabyte, `${Math.round((most - before) / megabyte)} MB`);
+  });
+
+  test("any bytes give rows or reasons, never an exception", async () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '"',
+        ",",
+        "\n",
+        "\r\n",
+        "d,temp,1,1",
+        "\n{",
+        '{"deviceID":"d","time":1,"temp":2}',
+        "\ufeff",
+        "\0",
+        "\\",
+        "[",
+        "e9",
+      ),
+      fc.string({ unit: "binary", maxLength: 12 }),
+    );
+    const file = fc.array(
+      fc.oneof(
+        piece.map((text) => Buffer.from(text)),
+        fc.uint8Array({ maxLength: 8 }),
+      ),
+      { maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(file, fc.constantFrom("csv" as const, "ndjson" as const), async (pieces, format) => {
+        const head = format === "csv" ? "deviceID,dataPointID,time,value\n" : "";
+        await writeFile(path(), Buffer.concat([Buffer.from(head), ...pieces]));
+        const { rows, bad } = await read(path(), format);
+        for (const { line } of bad) assert.ok(line >= 1);
+        assert.ok(rows.length >= 0);
+      }),
+      { numRuns: 400 },
+    );
+    await writeFile(path(), "\n");
+    const error = await rejects(() => read(path(), "csv"));
+    assert.ok(error instanceof FormatError);
+  });
+
+  test("times and decimals read as the slow ways do", () => {
+    const write = createTimeWriter();
+    const readTime = createTimeReader();
+    fc.assert(
+      fc.property(fc.integer({ min: -9e15, max: 9e15 }), (micros) => {
+        const text = write(micros);
+        assert.is(text, rfc3339(micros));
+        assert.is(readTime(Buffer.from(text), 0, text.length), micros);
+      }),
+    );
+    for (const wrong of [
+      "2024-02-30T00:00:00Z",
+      "2024-01-01T24:00:00Z",
+      "2024-01-01T00:00:00.Z",
+      "2024-1-01T00:00:000Z",
+    ]) {
+      assert.ok(Number.isNaN(readTime(Buffer.from(wrong), 0, wrong.length)), wrong);
+    }
+    fc.assert(
+      fc.property(fc.oneof(fc.double().map(String), fc.stringMatching(/^-?\d{0,16}\.?\d{0,16}$/)), (text) => {
+        const value = readDecimal(Buffer.from(text), 0, text.length);
+        if (!Number.isNaN(value)) assert.ok(Object.is(value, Number(text)), text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
