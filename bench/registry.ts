@@ -1,9 +1,9 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
-import { readConfig } from "../src/config.js";
+import { readConfig } from "../src/config/config.js";
 import { masterKey } from "../src/host/master-key.js";
-import { openMetadata } from "../src/service/metadata.js";
+import { openMetadata } from "../src/host/metadata.js";
 import type { Actor } from "../store/metadata/db/changes.js";
 import type { Db } from "../store/metadata/db/db.js";
 import { createVault } from "../store/metadata/db/secrets.js";

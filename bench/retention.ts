@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openLibsqlSeriesStore } from "../store/series/open-embedded.js";
+import { openLibsqlSeriesStore } from "../store/series/embedded/open.js";
 import type { Point, SeriesRef, SeriesStore } from "../store/series/series.js";
 import type { BenchOptions } from "./options.js";
 import { type Figure, progress } from "./report.js";

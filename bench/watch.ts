@@ -2,7 +2,7 @@ import { planOf } from "../ingest/alerts/compiled-rules.js";
 import { detailOf, evaluate } from "../ingest/alerts/evaluate.js";
 import { newState } from "../ingest/alerts/rule-state.js";
 import type { DecodedPoint } from "../ingest/decode/points.js";
-import { emptyMap } from "../ingest/shared-empty.js";
+import { emptyMap } from "../ingest/messages/shared-empty.js";
 import { asStored, compileFormula } from "../query/formula/formula.js";
 import type { DataPoint } from "../store/metadata/products/data-points.js";
 import type { BenchOptions } from "./options.js";

@@ -3,7 +3,7 @@ import { createAggregation } from "../store/series/aggregation.js";
 import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
-import { type BoundFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula/series.js";
+import { type BoundFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
 import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";

@@ -103,7 +103,7 @@ function build() {
   }
   fs.rmSync(stamp, { force: true });
   run("building (tsc)", process.execPath, [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.json")]);
-  run("describing the interface", process.execPath, [at("dist/src/reference/generate.js")]);
+  run("describing the interface", process.execPath, [at("dist/src/api/generate.js")]);
   fs.writeFileSync(stamp, before);
 }
 

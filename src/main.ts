@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const { runTool, tools } = await import("./cli/tools.js");
   const tool = Object.hasOwn(tools, command) ? tools[command] : undefined;
   if (tool === undefined) return refuse(unknownCommand(command));
-  const { readConfig } = await import("./config.js");
+  const { readConfig } = await import("./config/config.js");
   process.exitCode = await runTool(tool, args, readConfig(process.env));
 }
 
@@ -36,7 +36,7 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
   let reload: (() => Promise<void>) | null = null;
   // Also before there is anything to reload: SIGHUP must not end the process.
   process.on("SIGHUP", () => void reload?.());
-  const { readConfig } = await import("./config.js");
+  const { readConfig } = await import("./config/config.js");
   const config = readConfig(process.env);
   const { createLogger } = await import("./observability/log.js");
   const { systemClock } = await import("../store/lib/clock.js");
@@ -65,7 +65,7 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
 }
 
 main().catch(async (error: unknown) => {
-  const { ConfigError } = await import("./config.js");
+  const { ConfigError } = await import("./config/config.js");
   const lines =
     error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)];
   for (const line of lines) process.stderr.write(`tidemark: ${line}\n`);

@@ -1,4 +1,4 @@
-import { createAlertRetention } from "../src/background/alert-retention.js";
+import { createAlertRetention } from "../src/alerts/alert-retention.js";
 import { type Db, openDb } from "../store/metadata/db/db.js";
 import { createVault } from "../store/metadata/db/secrets.js";
 import { createDevice } from "../store/metadata/devices/devices.js";

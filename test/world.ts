@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync, type MqttClient } from "mqtt";
-import { readConfig } from "../src/config.js";
+import { readConfig } from "../src/config/config.js";
 import { createLogger } from "../src/observability/log.js";
 import { type Service, serve } from "../src/serve.js";
 import { createSetClock, type SetClock } from "./clock.js";

@@ -1,6 +1,6 @@
-import type { Accept } from "../accept.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Meter } from "../meter.js";
+import type { Accept } from "../uplinks/accept.js";
 
 /** Records refused connections of known devices, so that their owner sees that someone guesses. */
 export interface Denials {

@@ -11,8 +11,8 @@ import {
   saveDeviceIngests,
   setReported,
 } from "../../store/metadata/devices/ingest.js";
-import type { Stopper } from "../consumers/stopper.js";
-import { emptyMap } from "../shared-empty.js";
+import type { Stopper } from "../followers/stopper.js";
+import { emptyMap } from "../messages/shared-empty.js";
 import { type AlertEffect, type DeviceState, newState, toDeviceIngest } from "./rule-state.js";
 
 export const alertsConsumer = "alerts";

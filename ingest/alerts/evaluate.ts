@@ -1,7 +1,7 @@
 import { createSlice } from "../../store/lib/turns.js";
 import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
 import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
-import { ownMap } from "../shared-empty.js";
+import { ownMap } from "../messages/shared-empty.js";
 import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./compiled-rules.js";
 import { type Scope, scopesOf, weightOfScopes } from "./fences.js";
 import {

@@ -1,7 +1,7 @@
 import type { Trigger } from "../../store/metadata/alerts/alerts.js";
 import type { DeviceIngest, ReportedColumn } from "../../store/metadata/devices/ingest.js";
 import type { Reason } from "../decode/reasons.js";
-import { emptyMap, emptySet, ownMap, ownSet } from "../shared-empty.js";
+import { emptyMap, emptySet, ownMap, ownSet } from "../messages/shared-empty.js";
 
 /** The newest value used of a data point, and the one before it. Times in microseconds. */
 export interface PointState {

@@ -3,11 +3,11 @@ import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../..
 import { createSlice } from "../../store/lib/turns.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { payloadBytesMax } from "../accept.js";
 import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
+import { liesInRecord } from "../followers/failures.js";
+import { payloadBytesMax } from "../uplinks/accept.js";
 import { createCarriers } from "./carriers.js";
-import { liesInRecord } from "./failures.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and

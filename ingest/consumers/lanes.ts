@@ -2,8 +2,8 @@ import { asError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
+import type { Stopper } from "../followers/stopper.js";
 import { count, type Meter } from "../meter.js";
-import type { Stopper } from "./stopper.js";
 
 export interface LanesOptions {
   readonly series: SeriesStore;

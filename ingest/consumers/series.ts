@@ -11,12 +11,12 @@ import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from 
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
+import { liesInRecord, type OnFailed } from "../followers/failures.js";
+import type { Narrow } from "../followers/narrowing.js";
+import { isDecodable, messageOf } from "../followers/records.js";
+import { createStopper, type Stopper } from "../followers/stopper.js";
 import { count } from "../meter.js";
-import { liesInRecord, type OnFailed } from "./failures.js";
 import { createLanes, type LanesOptions, type SourceOf } from "./lanes.js";
-import type { Narrow } from "./narrowing.js";
-import { isDecodable, messageOf } from "./records.js";
-import { createStopper, type Stopper } from "./stopper.js";
 
 export interface SeriesConsumerOptions extends LanesOptions {
   readonly journal: Journal;

@@ -17,8 +17,8 @@ import {
   findRowsByUsername,
   toIdentity,
 } from "../../store/metadata/devices/identity.js";
-import { compilePolicies } from "../access/policies.js";
-import { mergeSubscriptions, type PlatformSubscription } from "../platform-subscriptions.js";
+import { mergeSubscriptions, type PlatformSubscription } from "../messages/platform-subscriptions.js";
+import { compilePolicies } from "../policies.js";
 import { gathered } from "./batch-loader.js";
 import { applyCertificateChange, certificatesOf, readCertificateChange } from "./certificates.js";
 import { createDeviceIDs } from "./device-ids.js";

@@ -1,8 +1,8 @@
 import { nextTurn } from "../../store/lib/turns.js";
 import { type ClientCertificate, isEntitled } from "../access/credentials.js";
 import type { DeviceEntry } from "../directory/entries.js";
+import type { PlatformSubscription } from "../messages/platform-subscriptions.js";
 import type { EndReason } from "../meter.js";
-import type { PlatformSubscription } from "../platform-subscriptions.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { Spaces } from "./session-registry.js";
 import type { SessionState } from "./state.js";

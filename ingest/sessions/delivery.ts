@@ -1,5 +1,5 @@
-import type { Subscription } from "../message.js";
-import { covers } from "../topics.js";
+import type { Subscription } from "../messages/message.js";
+import { covers } from "../messages/topics.js";
 import type { Published, Reached } from "./events.js";
 import type { Holdings } from "./message-queues.js";
 import { routeTo } from "./routing.js";

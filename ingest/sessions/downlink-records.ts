@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Journal } from "../../store/journal/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal/record.js";
-import { lightWorkMax, type WorkBudget, workMax } from "../work-budget.js";
-import { messageExtra, recipientsExtra } from "./record-extras.js";
+import { messageExtra, recipientsExtra } from "../messages/record-extras.js";
+import { lightWorkMax, type WorkBudget, workMax } from "../uplinks/work-budget.js";
 import type { DownMessage } from "./records.js";
 import type { Spaces } from "./session-registry.js";
 import { firstOf } from "./settling.js";

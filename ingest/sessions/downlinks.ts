@@ -1,7 +1,7 @@
-import { mayReceive } from "../access/policies.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { endsWithConnection, type MessageProperties } from "../message.js";
-import { createWorkBudget } from "../work-budget.js";
+import { endsWithConnection, type MessageProperties } from "../messages/message.js";
+import { mayReceive } from "../policies.js";
+import { createWorkBudget } from "../uplinks/work-budget.js";
 import type { SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
 import type { Spaces } from "./session-registry.js";

@@ -1,4 +1,4 @@
-import type { MessageProperties, Will } from "../message.js";
+import type { MessageProperties, Will } from "../messages/message.js";
 
 /** A CONNECT that was accepted. */
 export interface Connected {

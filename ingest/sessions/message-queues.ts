@@ -1,5 +1,5 @@
+import { ownMap } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
-import { ownMap } from "../shared-empty.js";
 import { outgoingBytesMax, retainedBytesMax, retainedMessagesMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import type { Marking } from "./dirty-set.js";

@@ -1,5 +1,5 @@
 import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
-import { readRecipientsExtra } from "./record-extras.js";
+import { readRecipientsExtra } from "../messages/record-extras.js";
 
 /** Devices whose sessions a record changes: its own, or those that one message of ours goes to. */
 export function devicesOf({

@@ -1,20 +1,25 @@
 import type { Journal } from "../../store/journal/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal/record.js";
 import { createSlice } from "../../store/lib/turns.js";
-import type { Origin } from "../accept.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { endsWithConnection, type MessageProperties, type Subscription, type Will } from "../message.js";
-import type { EndReason } from "../meter.js";
-import type { PlatformSubscription } from "../platform-subscriptions.js";
-import type { WorkBudget } from "../work-budget.js";
-import { createDownlinkRecords } from "./downlink-records.js";
+import {
+  endsWithConnection,
+  type MessageProperties,
+  type Subscription,
+  type Will,
+} from "../messages/message.js";
+import type { PlatformSubscription } from "../messages/platform-subscriptions.js";
 import {
   connectExtra,
   disconnectExtra,
   messageExtra,
   platformExtra,
   subscribeExtra,
-} from "./record-extras.js";
+} from "../messages/record-extras.js";
+import type { EndReason } from "../meter.js";
+import type { Origin } from "../uplinks/accept.js";
+import type { WorkBudget } from "../uplinks/work-budget.js";
+import { createDownlinkRecords } from "./downlink-records.js";
 import type { Spaces } from "./session-registry.js";
 import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 

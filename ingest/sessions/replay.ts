@@ -1,7 +1,5 @@
 import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
-import { endsWithConnection, type MessageProperties } from "../message.js";
-import { sessionExpiryMax } from "./bounds.js";
-import type { HeldReceipts } from "./pending-receipts.js";
+import { endsWithConnection, type MessageProperties } from "../messages/message.js";
 import {
   readConnectExtra,
   readDisconnectExtra,
@@ -9,7 +7,9 @@ import {
   readPlatformExtra,
   readRecipientsExtra,
   readSubscribeExtra,
-} from "./record-extras.js";
+} from "../messages/record-extras.js";
+import { sessionExpiryMax } from "./bounds.js";
+import type { HeldReceipts } from "./pending-receipts.js";
 import type { Spaces } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 

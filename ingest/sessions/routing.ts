@@ -1,4 +1,4 @@
-import { inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "../topics.js";
+import { inboxAlias, inboxQos, inboxTopic, looksLikeInbox } from "../messages/topics.js";
 import type { SessionState } from "./state.js";
 import type { Grant } from "./subscriptions.js";
 

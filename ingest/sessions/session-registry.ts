@@ -1,13 +1,13 @@
 import { createSlice } from "../../store/lib/turns.js";
-import { endsWithConnection, type Subscription, type Will } from "../message.js";
-import { count, type Meter } from "../meter.js";
+import { endsWithConnection, type Subscription, type Will } from "../messages/message.js";
 import {
   decidedByClient,
   differs,
   type PlatformSubscription,
   platformSteps,
-} from "../platform-subscriptions.js";
-import { ownSet } from "../shared-empty.js";
+} from "../messages/platform-subscriptions.js";
+import { ownSet } from "../messages/shared-empty.js";
+import { count, type Meter } from "../meter.js";
 import { sessionBounds, sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import { createDelivery } from "./delivery.js";

@@ -6,12 +6,12 @@ import type {
   SessionStore,
   WillRow,
 } from "../../store/mqtt-sessions/session-store.js";
-import type { MessageProperties, Subscription, Will } from "../message.js";
-import type { PlatformPart } from "../platform-subscriptions.js";
-import { ownMap } from "../shared-empty.js";
+import type { MessageProperties, Subscription, Will } from "../messages/message.js";
+import type { PlatformPart } from "../messages/platform-subscriptions.js";
+import { readProperties, writeProperties } from "../messages/record-extras.js";
+import { ownMap } from "../messages/shared-empty.js";
 import type { Marked } from "./changes.js";
 import { ownBytesOf } from "./held-bytes.js";
-import { readProperties, writeProperties } from "./record-extras.js";
 import type { Spaces } from "./session-registry.js";
 import {
   createSessionState,

@@ -1,6 +1,6 @@
-import { type MessageProperties, neverExpires, type Will } from "../message.js";
-import type { PlatformPart } from "../platform-subscriptions.js";
-import { emptyMap, emptySet } from "../shared-empty.js";
+import { type MessageProperties, neverExpires, type Will } from "../messages/message.js";
+import type { PlatformPart } from "../messages/platform-subscriptions.js";
+import { emptyMap, emptySet } from "../messages/shared-empty.js";
 import { noSubscriptions, type Subscriptions } from "./subscriptions.js";
 
 /**

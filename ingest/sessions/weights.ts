@@ -1,5 +1,5 @@
-import type { MessageProperties, Will } from "../message.js";
-import type { PlatformPart } from "../platform-subscriptions.js";
+import type { MessageProperties, Will } from "../messages/message.js";
+import type { PlatformPart } from "../messages/platform-subscriptions.js";
 
 /** What sessions hold costs in memory, in bytes, rather too much than too little. */
 

@@ -1,5 +1,5 @@
 import { createShares } from "../../store/lib/shares.js";
-import { lightWorkMax, type WorkBudget } from "../work-budget.js";
+import { lightWorkMax, type WorkBudget } from "../uplinks/work-budget.js";
 import type { SessionRecords } from "./records.js";
 import type { Spaces } from "./session-registry.js";
 import type { DueWill } from "./state.js";

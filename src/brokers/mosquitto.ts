@@ -1,6 +1,6 @@
 import { pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { covers, inboxAlias, inboxTopic } from "../../ingest/topics.js";
+import { covers, inboxAlias, inboxTopic } from "../../ingest/messages/topics.js";
 import { branchOf, ownFilter, sharedFilter } from "../../ingest/transports/broker/topics.js";
 import type { PolicyRule } from "../../store/metadata/devices/access.js";
 import type { BrokerDevice } from "../../store/metadata/devices/broker-devices.js";

@@ -16,8 +16,8 @@ import {
   readAuthority,
   type SealedStore,
 } from "../../store/metadata/users/authority.js";
-import { parsed, readSetting } from "../cli/setting-files.js";
-import { type Config, ConfigError } from "../config.js";
+import { type Config, ConfigError } from "../config/config.js";
+import { parsed, readSetting } from "../config/setting-files.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
 
 /** What a device gets to prove itself with; texts are PEM. */

@@ -6,8 +6,8 @@ import { createSecureContext } from "node:tls";
 import { domainToASCII } from "node:url";
 import { asError } from "../../store/lib/errors.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
-import { parsed, readSetting } from "../cli/setting-files.js";
-import { type Config, ConfigError } from "../config.js";
+import { type Config, ConfigError } from "../config/config.js";
+import { parsed, readSetting } from "../config/setting-files.js";
 import type { Authority, IssuedServer } from "./authority.js";
 
 /** What the TLS listeners prove themselves with: TLS_CERT and TLS_KEY, or else what the authority issues. */

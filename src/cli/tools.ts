@@ -7,9 +7,13 @@ import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { dynamicSecurity, type Prepared } from "../brokers/mosquitto.js";
 import { writeMosquittoConfig } from "../brokers/mosquitto-file.js";
-import { type Config, ConfigError } from "../config.js";
+import { type Config, ConfigError } from "../config/config.js";
+import { createTenantWithAdmin } from "../host/first-start.js";
 import { endTool, lockDataDir } from "../host/lock.js";
 import { masterKey } from "../host/master-key.js";
+import { openMetadata } from "../host/metadata.js";
+import { findService } from "../host/service-address.js";
+import { ownCredentials } from "../service/broker.js";
 import {
   exportTool,
   exportUsage,
@@ -17,11 +21,7 @@ import {
   importUsage,
   redecodeTool,
   redecodeUsage,
-} from "../import-export/points/tools.js";
-import { ownCredentials } from "../service/broker.js";
-import { openMetadata } from "../service/metadata.js";
-import { createTenantWithAdmin } from "./first-start.js";
-import { findService } from "./service-address.js";
+} from "./points-tools.js";
 
 /**
  * Commands of `tidemark` beside serve. They go through the running service; where none runs, those that need

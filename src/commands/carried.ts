@@ -1,4 +1,4 @@
-import { inboxTopic } from "../../ingest/topics.js";
+import { inboxTopic } from "../../ingest/messages/topics.js";
 
 /** A message to a device as what carries it gets it, in its own inbox. */
 export function carriedMessage(

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { mayReceive } from "../../ingest/access/policies.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
+import { inboxTopic } from "../../ingest/messages/topics.js";
+import { mayReceive } from "../../ingest/policies.js";
 import type { Sessions } from "../../ingest/sessions/connections.js";
 import type { Downlinks } from "../../ingest/sessions/downlinks.js";
-import { inboxTopic } from "../../ingest/topics.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import {

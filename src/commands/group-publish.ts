@@ -1,4 +1,4 @@
-import { groupInbox } from "../../ingest/topics.js";
+import { groupInbox } from "../../ingest/messages/topics.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import type { Actor } from "../../store/metadata/db/changes.js";

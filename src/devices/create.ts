@@ -3,11 +3,11 @@ import { longID } from "../../store/metadata/db/ids.js";
 import { createDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import type { Caller } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, name, present, text } from "../http/fields.js";
 import { type DeviceTypeB, storedTypes, typesB } from "../views/device-types.js";
 import { codesOf } from "../views/labels.js";
+import type { DeviceDeps } from "./draft.js";
 import {
   checkDraft,
   draftOf,
@@ -38,7 +38,7 @@ export const createBodyA = createBody(
 
 /** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
 export async function createFromA(
-  deps: AppDeps,
+  deps: DeviceDeps,
   caller: Caller,
   body: z.output<typeof createBodyA>,
 ): Promise<Device> {
@@ -94,7 +94,7 @@ const beyondB: ReadonlySet<number> = new Set([protocols.lwm2m, protocols.lora, p
 
 /** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
 export async function createFromB(
-  deps: AppDeps,
+  deps: DeviceDeps,
   caller: Caller,
   body: z.output<typeof createBodyB>,
 ): Promise<Device> {

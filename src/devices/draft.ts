@@ -1,13 +1,22 @@
 import { StoreError } from "../../store/lib/errors.js";
+import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
+import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import { isBelow } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import { findProduct, type ProductRef } from "../../store/metadata/products/products.js";
 import type { Caller } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { present } from "../http/fields.js";
 import { checkDevice, type DeviceDraft, dropUncalledLinks } from "./rules.js";
+
+/** What writes of devices work with. */
+export interface DeviceDeps {
+  readonly db: Db;
+  readonly devices: DeviceStore;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
 
 /** From a body to what is stored: spellings, nulls, the record as it would be, and its links. */
 
@@ -50,7 +59,11 @@ export function editedFields(
 }
 
 /** @throws ApiError PARAMETER_INVALID naming productID */
-export async function ownProduct({ db }: AppDeps, caller: Caller, productID: string): Promise<ProductRef> {
+export async function ownProduct(
+  { db }: Pick<DeviceDeps, "db">,
+  caller: Caller,
+  productID: string,
+): Promise<ProductRef> {
   const product = await findProduct(db, caller.tenant, productID);
   if (product === undefined) throw invalid({ productID: "there is no such product" });
   return product;
@@ -79,7 +92,7 @@ export function draftOf(fields: Fields, id: string, device: Device | null): Devi
  * @throws ApiError PARAMETER_INVALID naming every field that is wrong
  */
 export async function checkDraft(
-  { devices, db }: AppDeps,
+  { devices, db }: Pick<DeviceDeps, "devices" | "db">,
   caller: Caller,
   draft: DeviceDraft,
   cloudProtocol: number,

@@ -3,13 +3,13 @@ import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import { getDevice, updateDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import type { Caller } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { code, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
 import { type DeviceTypeB, deviceTypeB, storedTypes, typesB } from "../views/device-types.js";
 import { locationB } from "../views/devices.js";
 import { codesOf } from "../views/labels.js";
 import { deviceTypeCodeB, textsB } from "./create.js";
+import type { DeviceDeps } from "./draft.js";
 import { checkDraft, draftOf, editedFields, namedAsDevice, spelled, storeChecked } from "./draft.js";
 import { bodySpellings, deviceFields, dropUncalledLinks } from "./rules.js";
 
@@ -26,7 +26,7 @@ export const editBodyA = editBody(
 
 /** @throws ApiError PARAMETER_INVALID, StoreError NOT_FOUND, CONFLICT */
 export async function editFromA(
-  deps: AppDeps,
+  deps: DeviceDeps,
   caller: Caller,
   id: number,
   body: z.output<typeof editBodyA>,
@@ -38,7 +38,7 @@ export async function editFromA(
 }
 
 /** The rules hold for the record as it will be. */
-function storeEdit(deps: AppDeps, caller: Caller, device: Device, fields: DeviceInput): Promise<Device> {
+function storeEdit(deps: DeviceDeps, caller: Caller, device: Device, fields: DeviceInput): Promise<Device> {
   const draft = draftOf(fields, device.deviceID, device);
   return storeChecked(
     () => checkDraft(deps, caller, draft, device.cloudProtocol, device.id),
@@ -61,7 +61,7 @@ export const editBodyB = editBody(
 
 /** @throws ApiError PARAMETER_INVALID, StoreError NOT_FOUND, CONFLICT */
 export async function editFromB(
-  deps: AppDeps,
+  deps: DeviceDeps,
   caller: Caller,
   id: number,
   body: z.output<typeof editBodyB>,

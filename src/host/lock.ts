@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Client, createClient } from "@libsql/client";
 import { asError, StoreError } from "../../store/lib/errors.js";
-import { ConfigError } from "../config.js";
+import { ConfigError } from "../config/config.js";
 
 /** The data folder, held for this process alone. */
 export interface DataDirLock {

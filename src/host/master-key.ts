@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Config, ConfigError } from "../config.js";
+import { type Config, ConfigError } from "../config/config.js";
 import { replaceFile } from "./replace-file.js";
 
 const keyPattern = /^[0-9a-f]{64}$/i;

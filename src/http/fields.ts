@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger, readNumber } from "../../store/lib/number-text.js";
-import { inWords, meant } from "../words.js";
+import { inWords, meant } from "../config/words.js";
 import { ApiError, invalid } from "./errors.js";
 
 /** Field types of request bodies and of rows of an import. Numeric text is accepted for every integer and float. */

@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { type DiskClaim, diskFull, guarded } from "../host/disk-space.js";
+import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 

@@ -1,4 +1,4 @@
-import type { AppDeps } from "../http/deps.js";
+import type { AppDeps } from "../routes/deps.js";
 
 /** Stands for all that handlers use, where routes are listed and none is called. */
 export function inertDeps(): AppDeps {

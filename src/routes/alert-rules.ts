@@ -12,7 +12,6 @@ import {
 } from "../../store/metadata/alerts/alert-rules.js";
 import { devicesOfAlerts } from "../../store/metadata/alerts/alerts.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid, limited } from "../http/errors.js";
 import {
   code,
@@ -25,12 +24,13 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { alertRule, alertRuleSchema } from "../views/alert-rules.js";
 import { codesOf } from "../views/labels.js";
+import type { AppDeps } from "./deps.js";
 import { checkFormula, getFormulaPoint } from "./formula-point.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Alerts";
 const fixed = ["productID", "productIntID"] as const;

@@ -11,11 +11,11 @@ import {
   removeAlerts,
 } from "../../store/metadata/alerts/alerts.js";
 import type { Actor } from "../../store/metadata/db/changes.js";
-import type { AppDeps } from "../http/deps.js";
-import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, stampOrNull, stampText } from "../http/schemas.js";
 import { currentAlert, historyAlert } from "../views/alerts.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Alerts";
 

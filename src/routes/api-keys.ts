@@ -11,13 +11,13 @@ import {
   listApiKeys,
   removeApiKeys,
 } from "../../store/metadata/users/api-keys.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { createBody, name } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Callers";
 const role = z.enum(["admin", "operator", "viewer"]);

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { isTopicName } from "../../ingest/topics.js";
+import { isTopicName } from "../../ingest/messages/topics.js";
 import {
   type AppTemplate,
   type AppTemplateInput,
@@ -14,7 +14,6 @@ import {
 import { type DataStream, getDataStream } from "../../store/metadata/products/data-streams.js";
 import { findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
 import type { Caller } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -28,7 +27,6 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import {
@@ -38,9 +36,11 @@ import {
   appTemplateStoredSchema,
 } from "../views/app-templates.js";
 import { codesOf } from "../views/labels.js";
+import type { AppDeps } from "./deps.js";
 import { deviceConsoleRoutes } from "./device-consoles.js";
 import { checkPoints } from "./product-parts.js";
 import { productOf } from "./product-ref.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "App templates";
 const lwm2m = 3;

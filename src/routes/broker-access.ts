@@ -2,11 +2,11 @@ import { z } from "@hono/zod-openapi";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { dynamicSecurity } from "../brokers/mosquitto.js";
 import { type Caller, isDeployment, requireDeployment } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import { ownCredentials } from "../service/broker.js";
+import type { AppDeps } from "./deps.js";
 
 const tag = "Brokers";
 const charactersMax = 65_535;

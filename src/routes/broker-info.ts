@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import type { AppDeps } from "../http/deps.js";
 import { type Route, route } from "../http/route.js";
 import { brokerAddresses } from "../views/broker-info.js";
+import type { AppDeps } from "./deps.js";
 
 const address = z
   .string()

@@ -16,15 +16,15 @@ import {
   certsNotOfDevice,
   listCertsOfDevice,
 } from "../../store/metadata/policies/certs.js";
-import type { AppDeps } from "../http/deps.js";
 import { createBody } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, textOrNull } from "../http/schemas.js";
 import { certListed } from "../views/certs.js";
 import { bindableDevice, boundDevice } from "../views/policies.js";
 import { idArray } from "./bound-ids.js";
 import { certItem } from "./certs.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Certificates";
 const path = "/api/v1/devices/{id}/certs";

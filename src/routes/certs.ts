@@ -11,13 +11,13 @@ import {
   updateCert,
 } from "../../store/metadata/policies/certs.js";
 import { newCommonName } from "../certificates/authority.js";
-import type { AppDeps } from "../http/deps.js";
 import { code, createBody, editBody, name, present } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { certDetail, certListed, certStored } from "../views/certs.js";
 import { viewContext } from "../views/context.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Certificates";
 const fields = { name, enable: code(0, 1) };

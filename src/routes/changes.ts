@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { type Change, changeFilters, listChanges } from "../../store/metadata/db/changes.js";
 import { fromJson } from "../../store/metadata/db/table.js";
-import type { AppDeps } from "../http/deps.js";
-import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, intOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const schema = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { payloadBytesMax } from "../../ingest/accept.js";
-import { inboxTopic, isTopicName, isWithin, type TopicBounds } from "../../ingest/topics.js";
+import { inboxTopic, isTopicName, isWithin, type TopicBounds } from "../../ingest/messages/topics.js";
+import { payloadBytesMax } from "../../ingest/uplinks/accept.js";
 import {
   type CommandTarget,
   findCommandTarget,

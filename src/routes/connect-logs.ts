@@ -3,14 +3,14 @@ import { logs } from "../../store/events/event-postings.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { type Filter, integer, type Page, stamps, text } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
-import type { AppDeps } from "../http/deps.js";
-import { journalLists, type RecordTests, textTest } from "../http/journal-list.js";
-import { type ListSpec, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
 import { containsText } from "../http/text-search.js";
 import { connectLogListed, connectStatuses } from "../views/connect-logs.js";
 import type { LogRow } from "../views/events.js";
+import type { AppDeps } from "./deps.js";
+import { journalLists, type RecordTests, textTest } from "./journal-list.js";
+import { type ListSpec, resourceRoutes } from "./resource.js";
 
 const filters = {
   deviceName: text("deviceName"),

@@ -10,13 +10,13 @@ import {
 import type { Page, PageRequest } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
 import { groupIDs } from "../../store/metadata/groups/groups.js";
-import type { AppDeps } from "../http/deps.js";
 import { rowFilters, scopeOf } from "../http/log-scope.js";
-import { type Asking, resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { controlLogListed, gatewayControlLogListed, groupControlLogListed } from "../views/control-logs.js";
 import { payloadContains } from "../views/events.js";
+import type { AppDeps } from "./deps.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 const tag = "Logs";
 const range = "createAt";

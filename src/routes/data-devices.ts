@@ -1,7 +1,7 @@
 import { devicesOfGroup } from "../../store/metadata/groups/group-devices.js";
-import type { AppDeps } from "../http/deps.js";
+import type { DeviceRef } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
-import type { DeviceRef } from "../service/catalog.js";
+import type { AppDeps } from "./deps.js";
 
 /** Whose data is asked for. */
 

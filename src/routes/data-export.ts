@@ -1,6 +1,5 @@
 import { boundsOf, resolveRange } from "../../query/range.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
 import { acceptsGzip } from "../http/known-answer.js";
@@ -10,6 +9,7 @@ import { type HistoryFormat, historyTypes } from "../import-export/points/bounds
 import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";
 import { openExport } from "../import-export/points/export-stream.js";
 import { type ChartQuery, pointsAsked, type QueryDeps, readChartQuery } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
 
 /** Raw points as a stream of rows, of any range, without a limit. */
 

@@ -14,7 +14,6 @@ import {
 } from "../../store/metadata/products/data-points.js";
 import { dataStreamIDs } from "../../store/metadata/products/data-streams.js";
 import type { Caller } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -32,7 +31,6 @@ import {
   text,
 } from "../http/fields.js";
 import { idsQuery, idTexts, only } from "../http/paging.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import {
@@ -51,7 +49,9 @@ import {
   dataStreamStoredSchema,
   editStream,
 } from "./data-streams.js";
+import type { AppDeps } from "./deps.js";
 import { productOf } from "./product-ref.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Data points";
 const modbus = 7;

@@ -5,12 +5,12 @@ import { resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { existingMetrics, type Metric } from "../../store/metadata/products/metrics.js";
-import type { AppDeps } from "../http/deps.js";
+import type { DeviceRef, ProductModel } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/paging.js";
 import { type Layout, layouts } from "../import-export/points/bounds.js";
-import type { DeviceRef, ProductModel } from "../service/catalog.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
+import type { AppDeps } from "./deps.js";
 
 /** The query parameters that the questions about data share. */
 

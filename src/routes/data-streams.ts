@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { isTopicName } from "../../ingest/topics.js";
+import { isTopicName } from "../../ingest/messages/topics.js";
 import { resolveIDs } from "../../store/metadata/db/table.js";
 import {
   type DataPoint,
@@ -19,7 +19,6 @@ import {
   updateDataStream,
 } from "../../store/metadata/products/data-streams.js";
 import type { Caller } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -34,13 +33,14 @@ import {
   text,
 } from "../http/fields.js";
 import { only } from "../http/paging.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { dataPointListed, dataPointListedSchema } from "../views/data-points.js";
 import { dataStreamDetail, dataStreamListed, dataStreamStored } from "../views/data-streams.js";
 import { codesOf } from "../views/labels.js";
+import type { AppDeps } from "./deps.js";
 import { productOf } from "./product-ref.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Data streams";
 /** Data points of one stream. */

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { aggregatesByType } from "../../query/aggregates.js";
 import { type Computing, createComputing } from "../../query/formula/computing.js";
 import { asStored, memoizeFormula } from "../../query/formula/formula.js";
-import type { BoundFormula } from "../../query/formula/series.js";
+import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
 import { type Range, resolveRange } from "../../query/range.js";
@@ -11,8 +11,8 @@ import { zone } from "../../query/zone.js";
 import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
 import type { Metric } from "../../store/metadata/products/metrics.js";
 import type { SeriesQuestions } from "../../store/series/series.js";
+import type { DeviceRef, ProductModel } from "../devices/catalog.js";
 import type { AnswerHold } from "../http/answer-room.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { Column } from "../http/json-stream.js";
 import { knownAnswer } from "../http/known-answer.js";
@@ -21,7 +21,6 @@ import { type Answer, type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import { historyTypes } from "../import-export/points/bounds.js";
 import { formOf } from "../import-export/points/export-plan.js";
-import type { DeviceRef, ProductModel } from "../service/catalog.js";
 import { metricOfData } from "../views/metrics.js";
 import { streamFormat, streamOriginal } from "./data-export.js";
 import {
@@ -33,6 +32,7 @@ import {
   pointsAsked,
   readChartQuery,
 } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
 import { metricStoredSchema } from "./metrics.js";
 
 const tag = "Data";

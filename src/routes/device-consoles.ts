@@ -2,11 +2,11 @@ import { newestWithin } from "../../query/newest.js";
 import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import { appTemplateFilters, templatesOfProduct } from "../../store/metadata/products/app-templates.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
-import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { type ConsoleTemplate, consoleTemplate, consoleTemplateSchema } from "../views/app-templates.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 /** The app templates of a device's product, each with the newest value of its data point for that device. */
 export function deviceConsoleRoutes(deps: AppDeps): Route[] {

@@ -7,16 +7,16 @@ import { zone } from "../../query/zone.js";
 import { createPacer } from "../../store/lib/turns.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
+import type { DeviceRef, ProductModel } from "../devices/catalog.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
-import type { DeviceRef, ProductModel } from "../service/catalog.js";
 import { oneOf } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
 import { newestSince } from "./live-replay.js";
+import { resourceRoutes } from "./resource.js";
 
 /** New points of a device as Server-Sent Events, from the moment they are stored. */
 

@@ -6,18 +6,18 @@ import { type LocationSeries, track } from "../../query/track.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import { anyDeviceIDs, updateDevice } from "../../store/metadata/devices/devices.js";
 import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import type { DeviceRef } from "../devices/catalog.js";
 import { deviceFields } from "../devices/rules.js";
-import type { AppDeps } from "../http/deps.js";
 import { editBody, json, present, text } from "../http/fields.js";
-import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
-import type { DeviceRef } from "../service/catalog.js";
 import { viewContext } from "../views/context.js";
 import { deviceStored } from "../views/devices.js";
 import { gatewayStored } from "../views/gateways.js";
 import { dataQuery, readQuery } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
 import { deviceStoredSchema, deviceStoredSchemaB, gatewayStoredSchema } from "./device-schemas.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 /** Where devices stand and where they have been. */
 

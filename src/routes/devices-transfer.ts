@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { ownID } from "../../store/metadata/db/table.js";
 import { deviceFilters } from "../../store/metadata/devices/devices.js";
-import { guarded } from "../host/disk-space.js";
-import type { AppDeps } from "../http/deps.js";
+import { guarded } from "../http/disk-space.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
@@ -21,6 +20,7 @@ import {
 } from "../import-export/devices/kinds.js";
 import type { Cell } from "../import-export/devices/table-file.js";
 import { statusUrl } from "../tasks/runner.js";
+import type { AppDeps } from "./deps.js";
 import { deviceListedSchema, deviceListedSchemaB } from "./device-schemas.js";
 import { typeAsCode } from "./devices.js";
 

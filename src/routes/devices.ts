@@ -12,13 +12,12 @@ import {
 import type { Device } from "../../store/metadata/devices/record.js";
 import { createBodyA, createBodyB, createFromA, createFromB } from "../devices/create.js";
 import { editBodyA, editBodyB, editFromA, editFromB } from "../devices/edit.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
-import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { type DeviceContext, deviceDetail, deviceListed, deviceStored } from "../views/devices.js";
+import type { AppDeps } from "./deps.js";
 import {
   deviceDetailSchema,
   deviceDetailSchemaB,
@@ -27,6 +26,7 @@ import {
   deviceStoredSchema,
   deviceStoredSchemaB,
 } from "./device-schemas.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 const tag = "Devices";
 const path = "/api/v1/devices";

@@ -2,9 +2,6 @@ import { z } from "@hono/zod-openapi";
 import { logs } from "../../store/events/event-postings.js";
 import { text } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
-import type { AppDeps } from "../http/deps.js";
-import { commonFilters, journalLists, type RecordTests, textTest } from "../http/journal-list.js";
-import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
 import {
@@ -14,6 +11,9 @@ import {
   type LogRow,
   payloadContains,
 } from "../views/events.js";
+import type { AppDeps } from "./deps.js";
+import { commonFilters, journalLists, type RecordTests, textTest } from "./journal-list.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Logs";
 const range = "createAt";

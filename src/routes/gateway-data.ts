@@ -8,12 +8,12 @@ import {
   listCarriedDevices,
 } from "../../store/metadata/gateway-data.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
-import { resourceRoutes } from "../http/resource.js";
 import type { Route } from "../http/route.js";
 import { int, newestErrorSchema, stampOrNull } from "../http/schemas.js";
 import { type DeviceData, deviceData, type Gauged } from "../views/gateway-data.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 /** Newest values in one answer: each is a look into the series store. */
 const valuesMax = 10_000;

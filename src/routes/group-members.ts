@@ -6,14 +6,14 @@ import type { Device } from "../../store/metadata/devices/record.js";
 import { addMembers, notJoined } from "../../store/metadata/groups/group-members.js";
 import { getGroup, groupIDs } from "../../store/metadata/groups/groups.js";
 import { groupMembers, unbind } from "../../store/metadata/policies/bindings.js";
-import type { AppDeps } from "../http/deps.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int } from "../http/schemas.js";
 import { deviceListed } from "../views/devices.js";
 import { idArray } from "./bound-ids.js";
+import type { AppDeps } from "./deps.js";
 import { deviceListedSchemaB } from "./device-schemas.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Groups";
 const path = "/api/v1/groups/{id}/devices";

@@ -10,7 +10,6 @@ import {
   removeGroups,
   updateGroup,
 } from "../../store/metadata/groups/groups.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   createBody,
@@ -22,12 +21,13 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { type GroupRow, groupDetail, groupListed, groupStored, groupTruncated } from "../views/groups.js";
+import type { AppDeps } from "./deps.js";
 import { productOf } from "./product-ref.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 import { pageWithDevices } from "./shown-devices.js";
 
 const fixed = ["groupID", "productID", "productIntID"] as const;

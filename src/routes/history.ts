@@ -5,9 +5,7 @@ import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { spoolBody } from "../http/spool.js";
@@ -22,6 +20,8 @@ import { type HistoryImportInput, historyImport } from "../import-export/points/
 import { checkHistory } from "../import-export/points/read-history.js";
 import { historyRedecode, type RedecodeInput } from "../import-export/points/redecode.js";
 import { statusUrl } from "../tasks/runner.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Data";
 

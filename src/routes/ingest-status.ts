@@ -2,10 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
 import { pointsRefused } from "../../store/metadata/quarantine.js";
-import type { AppDeps } from "../http/deps.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull } from "../http/schemas.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const answer = z
   .object({

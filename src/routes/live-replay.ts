@@ -2,8 +2,8 @@ import { bytesOfEvent, type LiveEvent, liveEvent } from "../../ingest/live/log.j
 import { StoreError } from "../../store/lib/errors.js";
 import { kindOf } from "../../store/metadata/products/data-points.js";
 import type { Columns, SeriesQuestions, SeriesRef } from "../../store/series/series.js";
-import type { AppDeps } from "../http/deps.js";
-import type { DeviceRef } from "../service/catalog.js";
+import type { DeviceRef } from "../devices/catalog.js";
+import type { AppDeps } from "./deps.js";
 
 /** What is answered from the store to a client that was away for longer than events are held. */
 const replayPointsMax = 10_000;

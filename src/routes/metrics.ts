@@ -11,7 +11,6 @@ import {
   removeMetrics,
   updateMetric,
 } from "../../store/metadata/products/metrics.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -24,12 +23,13 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { codesOf } from "../views/labels.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
+import type { AppDeps } from "./deps.js";
 import { checkFormula, getFormulaPoint } from "./formula-point.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Metrics";
 const fixed = ["productID", "productIntID"] as const;

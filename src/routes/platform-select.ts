@@ -8,10 +8,8 @@ import {
   selectMetricDataPoints,
   selectProducts,
 } from "../../store/metadata/selections.js";
-import type { AppDeps } from "../http/deps.js";
 import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
-import type { Asking } from "../http/resource.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import { dictCode } from "../views/dict-code.js";
@@ -22,6 +20,8 @@ import {
   productSelection,
   selection,
 } from "../views/selections.js";
+import type { AppDeps } from "./deps.js";
+import type { Asking } from "./resource.js";
 
 /** Labels and values for forms: the codes of the interface, and the records that a form chooses from. */
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { isTopicFilter } from "../../ingest/topics.js";
+import { isTopicFilter } from "../../ingest/messages/topics.js";
 import {
   createPolicy,
   getPolicy,
@@ -10,14 +10,14 @@ import {
   removePolicies,
   updatePolicy,
 } from "../../store/metadata/policies/policies.js";
-import type { AppDeps } from "../http/deps.js";
 import { code, createBody, editBody, name, present, text } from "../http/fields.js";
-import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { codesOf } from "../views/labels.js";
 import { policyDetail, policyListed, policyStored, policyTruncated } from "../views/policies.js";
+import type { AppDeps } from "./deps.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 
 const tag = "Policies";
 

@@ -16,15 +16,15 @@ import {
   policyFilters,
   policyIDs,
 } from "../../store/metadata/policies/policies.js";
-import type { AppDeps } from "../http/deps.js";
 import { listQuery, pageAnswer, pageRequest } from "../http/paging.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, pageOf, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { bindableDevice, boundDevice, policyListed, policyTruncated } from "../views/policies.js";
 import { idArray, recordIDArray } from "./bound-ids.js";
+import type { AppDeps } from "./deps.js";
 import { policyListedSchema } from "./policies.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Policies";
 const ofPolicy = "/api/v1/policies/{id}/devices";

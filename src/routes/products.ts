@@ -10,7 +10,6 @@ import {
   removeProducts,
   updateProduct,
 } from "../../store/metadata/products/products.js";
-import type { AppDeps } from "../http/deps.js";
 import {
   code,
   createBody,
@@ -21,7 +20,6 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
-import { type Asking, resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
@@ -33,6 +31,8 @@ import {
   productStored,
   productTruncated,
 } from "../views/products.js";
+import type { AppDeps } from "./deps.js";
+import { type Asking, resourceRoutes } from "./resource.js";
 import { pageWithDevices } from "./shown-devices.js";
 
 const fixed = ["productID", "cloudProtocol"] as const;

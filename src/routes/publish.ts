@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import { type GroupPublishInput, groupPublish } from "../commands/group-publish.js";
-import type { AppDeps } from "../http/deps.js";
 import { type Route, route } from "../http/route.js";
 import { statusUrl } from "../tasks/runner.js";
 import {
@@ -12,6 +11,7 @@ import {
   groupTarget,
   needAck,
 } from "./command-body.js";
+import type { AppDeps } from "./deps.js";
 
 const tag = "Commands";
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { groupInbox } from "../../ingest/topics.js";
+import { groupInbox } from "../../ingest/messages/topics.js";
 import {
   createSchedule,
   deviceScheduleIDs,
@@ -14,9 +14,7 @@ import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import { groupIDs } from "../../store/metadata/groups/groups.js";
 import { cronLengthMax } from "../commands/cron.js";
 import { timingOf } from "../commands/timing.js";
-import type { AppDeps } from "../http/deps.js";
 import { code, integer, name } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { scheduleListed } from "../views/schedules.js";
@@ -29,6 +27,8 @@ import {
   groupTarget,
   needAck,
 } from "./command-body.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Schedules";
 const intervalMinutesMax = 525_600;

@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import { requireDeployment } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { parseWith } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
+import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
 const state = z.object({ status: z.string() });

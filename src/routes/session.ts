@@ -6,11 +6,11 @@ import { hashChosen, hashGenerated } from "../../store/metadata/db/secrets.js";
 import { createSession, removeSession } from "../../store/metadata/users/login-sessions.js";
 import { updateUser } from "../../store/metadata/users/users.js";
 import { bearerOf } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
+import type { AppDeps } from "./deps.js";
 
 const tag = "Callers";
 const sessionMs = 24 * 3_600_000;

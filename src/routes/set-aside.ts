@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { followers } from "../../store/journal/set-aside.js";
 import { requireDeployment } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampText } from "../http/schemas.js";
+import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
 const follower = z.enum(followers);

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { isTopicFilter } from "../../ingest/topics.js";
+import { isTopicFilter } from "../../ingest/messages/topics.js";
 import type { IDTable } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import { groupIDs } from "../../store/metadata/groups/groups.js";
@@ -13,14 +13,14 @@ import {
   subscriptionIDs,
 } from "../../store/metadata/policies/subscriptions.js";
 import { productIDs } from "../../store/metadata/products/products.js";
-import type { AppDeps } from "../http/deps.js";
 import { limited } from "../http/errors.js";
 import { createBody, integer } from "../http/fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { subscriptionShown } from "../views/subscriptions.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Subscriptions";
 const qosDefault = 1;

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { getTask, type Task } from "../../store/metadata/tasks.js";
 import { type Caller, mayCall } from "../http/auth.js";
-import type { AppDeps } from "../http/deps.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";
@@ -12,6 +11,7 @@ import { fileTypes, formats } from "../import-export/devices/formats.js";
 import { devicesExport, devicesImport } from "../import-export/devices/kinds.js";
 import { historyImport } from "../import-export/points/kinds.js";
 import { createDownloadLinks, linkLifeMs } from "../tasks/links.js";
+import type { AppDeps } from "./deps.js";
 
 const tag = "Tasks";
 

@@ -10,13 +10,13 @@ import {
   userFilters,
   userIDs,
 } from "../../store/metadata/users/users.js";
-import type { AppDeps } from "../http/deps.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
 import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
-import { resourceRoutes } from "../http/resource.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
+import type { AppDeps } from "./deps.js";
+import { resourceRoutes } from "./resource.js";
 
 const tag = "Callers";
 const role = z.enum(["admin", "operator", "viewer"]);

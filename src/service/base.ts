@@ -10,15 +10,15 @@ import { clearPresence } from "../../store/metadata/devices/presence.js";
 import { opensTokens } from "../../store/metadata/users/sealed-tokens.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { type Authority, openAuthority } from "../certificates/authority.js";
-import { ensureConfiguredKey, firstStart } from "../cli/first-start.js";
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
+import { type Catalog, createCatalog } from "../devices/catalog.js";
+import { ensureConfiguredKey, firstStart } from "../host/first-start.js";
 import { lockDataDir } from "../host/lock.js";
 import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js";
+import { openMetadata, refuseEmptied } from "../host/metadata.js";
 import { releaseReserve } from "../host/reserve.js";
 import { type Authenticator, createAuthenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
-import { type Catalog, createCatalog } from "./catalog.js";
-import { openMetadata, refuseEmptied } from "./metadata.js";
 
 /** The metadata with what is kept in memory of it. */
 export interface Base {

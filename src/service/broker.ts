@@ -1,14 +1,14 @@
-import { type Accept, sessionOf } from "../../ingest/accept.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import type { Directory } from "../../ingest/directory/directory.js";
-import type { DeviceHistory } from "../../ingest/redelivery.js";
 import { type Broker, type BrokerDeps, openBroker } from "../../ingest/transports/broker/broker.js";
 import { type EarlierRun, takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
+import { type Accept, sessionOf } from "../../ingest/uplinks/accept.js";
+import type { DeviceHistory } from "../../ingest/uplinks/redelivery.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { findCertByName } from "../../store/metadata/policies/certs.js";
-import { readSetting } from "../cli/setting-files.js";
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
+import { readSetting } from "../config/setting-files.js";
 
 /** The settings with the files that they name. @throws ConfigError for one that cannot be read */
 export async function readBrokerSettings({ broker, nodeNumber }: Config): Promise<BrokerSettings | null> {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { DamageLog } from "../../store/files/damage.js";
 import { checkDatabases } from "../../store/files/database-check.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
+import { metadataFile } from "../host/metadata.js";
 import type { Logger } from "../observability/log.js";
 import type { Kept } from "./kept.js";
-import { metadataFile } from "./metadata.js";
 
 /** Goes over every database of the data folder in the background. */
 export interface Checks {

@@ -1,24 +1,24 @@
 import { createWatchPlans } from "../../ingest/alerts/compiled-rules.js";
 import { type AlertsConsumer, startAlertsConsumer } from "../../ingest/alerts/consumer.js";
+import { redecode } from "../../ingest/consumers/redecode.js";
 import {
   type SeriesConsumer,
   type SeriesConsumerOptions,
   startSeriesConsumer,
 } from "../../ingest/consumers/series.js";
-import type { Presence } from "../../ingest/presence.js";
-import { redecode } from "../../ingest/redecode.js";
+import type { Presence } from "../../ingest/directory/presence.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { quarantine } from "../../store/metadata/quarantine.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import type { Config } from "../config.js";
+import { createConditions } from "../alerts/conditions.js";
+import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
-import type { Status } from "../observability/status.js";
+import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
-import { createConditions } from "./conditions.js";
 import { timed } from "./series.js";
-import type { AsideKeeper } from "./trial/aside.js";
+import type { Status } from "./status.js";
 
 /** What reads the journal: points into the series store, and what messages mean into alerts, places and counters. */
 export interface Consumers {

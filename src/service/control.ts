@@ -1,18 +1,18 @@
 import { join } from "node:path";
-import type { Accept } from "../../ingest/accept.js";
 import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { Accept } from "../../ingest/uplinks/accept.js";
 import type { Zone } from "../../query/zone.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { settleIssued, startExpiry } from "../commands/issued.js";
 import { startScheduler } from "../commands/scheduler.js";
 import { elsewhereOf, throughBroker } from "../commands/through-broker.js";
-import type { DiskSpace } from "../host/disk-space.js";
+import type { DiskSpace } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
-import { type TaskKindsDeps, taskKinds } from "../tasks/kinds.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
 import type { Base } from "./base.js";
 import type { Kept } from "./kept.js";
+import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
 /** What goes down to devices, and what runs in the background: commands, tasks, schedules. */
 export interface Control {

@@ -1,29 +1,29 @@
-import type { Accept } from "../../ingest/accept.js";
 import { createBackOff } from "../../ingest/access/back-off.js";
-import { type BrokerAccess, createBrokerAccess } from "../../ingest/access/broker-access.js";
 import { authenticate } from "../../ingest/access/credentials.js";
 import { createDenials } from "../../ingest/access/denials.js";
 import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
 import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
-import type { Presence } from "../../ingest/presence.js";
-import { takenBefore } from "../../ingest/redelivery.js";
+import type { Presence } from "../../ingest/directory/presence.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
+import { type BrokerAccess, createBrokerAccess } from "../../ingest/transports/broker/broker-access.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import type { EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
+import type { Accept } from "../../ingest/uplinks/accept.js";
+import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { isCertDisabled } from "../../store/metadata/policies/certs.js";
 import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import type { Status } from "../observability/status.js";
 import type { Base } from "./base.js";
 import { certificateNamed, connectBroker, ownCredentials } from "./broker.js";
 import type { Faults } from "./faults.js";
 import type { Kept } from "./kept.js";
 import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
+import type { Status } from "./status.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
 export interface Endpoints {

@@ -1,4 +1,4 @@
-import type { FailedRecord, OnFailed } from "../../ingest/consumers/failures.js";
+import type { FailedRecord, OnFailed } from "../../ingest/followers/failures.js";
 import { count, type Meter } from "../../ingest/meter.js";
 import type { Logger } from "../observability/log.js";
 import { createLineBudget } from "./faults.js";

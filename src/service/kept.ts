@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { mayPublish } from "../../ingest/access/policies.js";
 import { alertsConsumer } from "../../ingest/alerts/device-states.js";
-import type { OnFailed } from "../../ingest/consumers/failures.js";
+import type { OnFailed } from "../../ingest/followers/failures.js";
+import { mayPublish } from "../../ingest/policies.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { createSessions, type Sessions } from "../../ingest/sessions/connections.js";
 import { forgetDeparted } from "../../ingest/sessions/deleted.js";
@@ -9,7 +9,7 @@ import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { Spaces } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
-import { createWorkBudget, type WorkBudget } from "../../ingest/work-budget.js";
+import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type EventLog, openEventLog } from "../../store/events/events.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
@@ -19,11 +19,11 @@ import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
 import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createReceipts, type Receipts } from "../commands/receipts.js";
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
+import type { AsideKeeper } from "./aside.js";
 import type { Base } from "./base.js";
 import type { Faults } from "./faults.js";
-import type { AsideKeeper } from "./trial/aside.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */

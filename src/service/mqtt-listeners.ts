@@ -8,8 +8,8 @@ import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import type { IssuedServer } from "../certificates/authority.js";
 import { endOf, type ServerCertificate } from "../certificates/server-certificate.js";
-import type { Config, Port } from "../config.js";
-import { ConfigError } from "../config.js";
+import type { Config, Port } from "../config/config.js";
+import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 
 /** The ports of the MQTT endpoint, by their names in the interface. */

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { readCheckpoint, saveCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Db } from "../../store/metadata/db/db.js";
+import { openInfluxLedger } from "../../store/metadata/influx-ledger.js";
+import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import type { InfluxState } from "../../store/series/influx/health.js";
-import { openInfluxLedger } from "../../store/series/influx-ledger.js";
-import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../store/series/open-embedded.js";
-import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import type { Status } from "../observability/status.js";
+import type { Status } from "./status.js";
 
 /** Half of what the engine would take: the process is to stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;

@@ -13,7 +13,7 @@ import {
   taskFiles,
   updateTask,
 } from "../../store/metadata/tasks.js";
-import type { DiskSpace } from "../host/disk-space.js";
+import type { DiskSpace } from "../http/disk-space.js";
 import { ApiError } from "../http/errors.js";
 import type { Logger } from "../observability/log.js";
 import { createTaskQueue } from "./queue.js";

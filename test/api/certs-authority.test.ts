@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { newCommonName, openAuthority } from "../../src/certificates/authority.js";
 import { signCertificate } from "../../src/certificates/x509.js";
-import { ConfigError } from "../../src/config.js";
+import { ConfigError } from "../../src/config/config.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault } from "../../store/metadata/db/secrets.js";
 import { createCert } from "../../store/metadata/policies/certs.js";

@@ -2,8 +2,8 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { createTenantWithAdmin, ensureConfiguredKey } from "../../src/cli/first-start.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/config/config.js";
+import { createTenantWithAdmin, ensureConfiguredKey } from "../../src/host/first-start.js";
 import { type Authenticator, createAuthenticator } from "../../src/http/auth.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { longID, newSecret } from "../../store/metadata/db/ids.js";

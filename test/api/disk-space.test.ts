@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createDiskSpace, spareBytes } from "../../src/host/disk-space.js";
+import { createDiskSpace, spareBytes } from "../../src/http/disk-space.js";
 import { ApiError } from "../../src/http/errors.js";
 import { assert, openTempDir, suite } from "../suite.js";
 

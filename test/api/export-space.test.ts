@@ -1,8 +1,8 @@
 /** What exports and imports of devices write takes of its tenant's share of the disk, and is gone when they fail. */
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readConfig } from "../../src/config.js";
-import { createDiskSpace, type DiskSpace } from "../../src/host/disk-space.js";
+import { readConfig } from "../../src/config/config.js";
+import { createDiskSpace, type DiskSpace } from "../../src/http/disk-space.js";
 import { columnNames } from "../../src/import-export/devices/device-columns.js";
 import { devicesExportKind, devicesImportKind } from "../../src/import-export/devices/kinds.js";
 import { TaskFailure, type TaskKind } from "../../src/tasks/runner.js";

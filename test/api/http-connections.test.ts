@@ -1,15 +1,15 @@
 /** What one connection, or one address, can take of the HTTP listener: over raw sockets. */
 import { connect, type Socket } from "node:net";
 import { createMeter } from "../../ingest/meter.js";
-import { apiRoutes } from "../../src/http/api.js";
+import { apiRoutes } from "../../src/api/routes.js";
+import { createLogger } from "../../src/observability/log.js";
+import { inertDeps } from "../../src/reference/inert.js";
 import {
   type HttpListener,
   type HttpListenerDeps,
   listenHttp,
   wireOf,
-} from "../../src/http/server/http-server.js";
-import { createLogger } from "../../src/observability/log.js";
-import { inertDeps } from "../../src/reference/inert.js";
+} from "../../src/server/http-server.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 

@@ -2,7 +2,7 @@
  * Every list of the reference, by every field of its items: a field filters by what is shown of it, or the answer
  * says that it cannot; nothing is ignored.
  */
-import { apiRoutes } from "../../src/http/api.js";
+import { apiRoutes } from "../../src/api/routes.js";
 import { operationsOf, type Schema } from "../../src/reference/closing.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/inert.js";

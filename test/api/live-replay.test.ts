@@ -1,6 +1,6 @@
-import type { AppDeps } from "../../src/http/deps.js";
+import type { DeviceRef } from "../../src/devices/catalog.js";
+import type { AppDeps } from "../../src/routes/deps.js";
 import { newestSince } from "../../src/routes/live-replay.js";
-import type { DeviceRef } from "../../src/service/catalog.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { Columns, ReadRange, SeriesRef } from "../../store/series/series.js";
 import { assert, rejects, suite } from "../suite.js";

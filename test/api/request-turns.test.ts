@@ -1,4 +1,4 @@
-import { createRequestTurns } from "../../src/http/server/request-turns.js";
+import { createRequestTurns } from "../../src/server/request-turns.js";
 import { sliceMs } from "../../store/lib/turns.js";
 import { assert, suite, until } from "../suite.js";
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openAuthority, trustedRoots } from "../../src/certificates/authority.js";
 import { createServerCertificate, endOf, hostsOf } from "../../src/certificates/server-certificate.js";
-import { ConfigError, readConfig } from "../../src/config.js";
+import { ConfigError, readConfig } from "../../src/config/config.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
 import { makeAuthority, makeCertificate, missing, run, writePair } from "../ingest/tls-support.js";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createDiskSpace } from "../../src/host/disk-space.js";
+import { createDiskSpace } from "../../src/http/disk-space.js";
 import { attachment } from "../../src/http/file-answer.js";
 import { createLogger } from "../../src/observability/log.js";
 import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";

@@ -1,7 +1,7 @@
 /** What never becomes a request of a route, over raw sockets: each gets the body and the headers of our errors. */
 import { createMeter } from "../../ingest/meter.js";
-import { listenHttp } from "../../src/http/server/http-server.js";
 import { createLogger } from "../../src/observability/log.js";
+import { listenHttp } from "../../src/server/http-server.js";
 import { assert, suite } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
 import { exchange, type RawAnswer } from "./raw-http.js";

@@ -1,9 +1,9 @@
 /** What is wrong with a body or a query, in plain words: nothing of the validator's own gets through. */
 import { z } from "@hono/zod-openapi";
 import fc from "fast-check";
-import { type ConfigError, readConfig } from "../../src/config.js";
+import { apiRoutes } from "../../src/api/routes.js";
+import { type ConfigError, readConfig } from "../../src/config/config.js";
 import { deviceFields } from "../../src/devices/rules.js";
-import { apiRoutes } from "../../src/http/api.js";
 import { ApiError } from "../../src/http/errors.js";
 import { code, float, integer, name, parseWith } from "../../src/http/fields.js";
 import { inertDeps } from "../../src/reference/inert.js";

@@ -1,13 +1,13 @@
 /** What a broken link, a kill and a slow disk do to messages on their way, step by step and without a broker. */
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { createMeter } from "../../ingest/meter.js";
-import { messageKey, type Taken } from "../../ingest/redelivery.js";
 import { createInbound } from "../../ingest/transports/broker/inbound.js";
 import type { Link } from "../../ingest/transports/broker/link.js";
 import { createOutbound } from "../../ingest/transports/broker/outbound.js";
 import { readRare } from "../../ingest/transports/broker/packets.js";
 import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
-import { createWorkBudget, workMax } from "../../ingest/work-budget.js";
+import { messageKey, type Taken } from "../../ingest/uplinks/redelivery.js";
+import { createWorkBudget, workMax } from "../../ingest/uplinks/work-budget.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record.js";
 import { journalInput } from "../store/journal/support.js";

@@ -5,7 +5,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { compilePolicies } from "../../ingest/access/policies.js";
+import { compilePolicies } from "../../ingest/policies.js";
 import { type DynamicSecurity, dynamicSecurity } from "../../src/brokers/mosquitto.js";
 import { mergeInto } from "../../src/brokers/mosquitto-file.js";
 import type { BrokerDevice } from "../../store/metadata/devices/broker-devices.js";

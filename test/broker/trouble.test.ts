@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/config/config.js";
 import { payloadsOf, type RunningService, startService } from "../flow/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { makeDevice, pointOf } from "./support.js";

@@ -10,7 +10,7 @@ import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/commands/commands.js";
 import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
-import { createDiskSpace } from "../../src/host/disk-space.js";
+import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
 import type { TaskResult } from "../../src/tasks/runner.js";
 import { StoreError } from "../../store/lib/errors.js";

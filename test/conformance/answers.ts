@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { apiRoutes } from "../../src/http/api.js";
+import { apiRoutes } from "../../src/api/routes.js";
 import type { Answer, Document } from "../../src/reference/closing.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/inert.js";

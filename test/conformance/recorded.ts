@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { apiRoutes } from "../../src/http/api.js";
+import { apiRoutes } from "../../src/api/routes.js";
 import { type Document, resolve, type Schema } from "../../src/reference/closing.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/inert.js";

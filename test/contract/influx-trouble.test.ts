@@ -5,7 +5,7 @@ import { StoreError } from "../../store/lib/errors.js";
 import type { ConflictEnd } from "../../store/series/influx/conflicts.js";
 import type { InfluxState } from "../../store/series/influx/health.js";
 import type { FieldConflict } from "../../store/series/influx/ledger.js";
-import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import type { InfluxServer } from "../influxd.js";

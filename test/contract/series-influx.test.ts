@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { StoreError } from "../../store/lib/errors.js";
 import type { InfluxState } from "../../store/series/influx/health.js";
-import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Point, SeriesStore } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import type { InfluxServer } from "../influxd.js";

@@ -1,4 +1,4 @@
-import { openLibsqlSeriesStore } from "../../store/series/open-embedded.js";
+import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openTempDir, suite } from "../suite.js";
 import { defineSeriesContract } from "./series.js";
 

@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { DateTime } from "luxon";
-import { openLibsqlSeriesStore } from "../../store/series/open-embedded.js";
-import { openInfluxSeriesStore } from "../../store/series/open-influx.js";
+import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
+import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series/series.js";
 import { memoryLedger } from "../influx-ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";

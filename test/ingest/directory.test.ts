@@ -1,5 +1,5 @@
-import { mayPublish } from "../../ingest/access/policies.js";
 import { createDirectory, type Directory } from "../../ingest/directory/directory.js";
+import { mayPublish } from "../../ingest/policies.js";
 import { pause } from "../../store/lib/turns.js";
 import { type ChangeFeed, openChangeFeed } from "../../store/metadata/db/changes.js";
 import { openDb } from "../../store/metadata/db/db.js";

@@ -1,5 +1,5 @@
 import { createDownlinkRecords } from "../../ingest/sessions/downlink-records.js";
-import { createWorkBudget, workMax } from "../../ingest/work-budget.js";
+import { createWorkBudget, workMax } from "../../ingest/uplinks/work-budget.js";
 import { type JournalInput, recordKinds } from "../../store/journal/record.js";
 import { pause } from "../../store/lib/turns.js";
 import { assert, suite } from "../suite.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { createFilterTrie } from "../../ingest/filter-trie.js";
-import { covers } from "../../ingest/topics.js";
+import { createFilterTrie } from "../../ingest/messages/filter-trie.js";
+import { covers } from "../../ingest/messages/topics.js";
 import { assert, suite } from "../suite.js";
 
 const level = fc.constantFrom("a", "ab", "b", "", "$x");

@@ -1,11 +1,11 @@
-import { createMeter } from "../../ingest/meter.js";
 import {
   mergeSubscriptions,
   type PlatformSubscription,
   platformBytesMax,
-} from "../../ingest/platform-subscriptions.js";
+} from "../../ingest/messages/platform-subscriptions.js";
+import { platformExtra } from "../../ingest/messages/record-extras.js";
+import { createMeter } from "../../ingest/meter.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { platformExtra } from "../../ingest/sessions/record-extras.js";
 import { createSpaces } from "../../ingest/sessions/session-registry.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";

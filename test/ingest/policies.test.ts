@@ -1,6 +1,6 @@
 /** The matcher of topic rules against a naive reading of them: every topic of a small world, one by one. */
 import fc from "fast-check";
-import { compilePolicies } from "../../ingest/access/policies.js";
+import { compilePolicies } from "../../ingest/policies.js";
 import type { PolicyRule } from "../../store/metadata/devices/access.js";
 import { assert, suite } from "../suite.js";
 

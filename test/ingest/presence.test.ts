@@ -1,4 +1,4 @@
-import { createPresence } from "../../ingest/presence.js";
+import { createPresence } from "../../ingest/directory/presence.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault } from "../../store/metadata/db/secrets.js";
 import { createDevice, type DeviceStore, getDevice } from "../../store/metadata/devices/devices.js";

@@ -1,4 +1,4 @@
-import { redecode } from "../../ingest/redecode.js";
+import { redecode } from "../../ingest/consumers/redecode.js";
 import type { EventLog } from "../../store/events/events.js";
 import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { earliestTime } from "../../store/lib/time-range.js";

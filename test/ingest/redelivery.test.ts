@@ -1,5 +1,5 @@
-import { type DeviceHistory, messageKey, takenBefore } from "../../ingest/redelivery.js";
-import { disconnectExtra, messageExtra } from "../../ingest/sessions/record-extras.js";
+import { disconnectExtra, messageExtra } from "../../ingest/messages/record-extras.js";
+import { type DeviceHistory, messageKey, takenBefore } from "../../ingest/uplinks/redelivery.js";
 import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { journalInput } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { MessageProperties } from "../../ingest/message.js";
+import type { MessageProperties } from "../../ingest/messages/message.js";
 import { createMeter } from "../../ingest/meter.js";
 import {
   outgoingBytesMax,

@@ -1,10 +1,10 @@
 /** The trial of a record that goes to several devices meets what they hold, as the start that it ended did. */
 import { join } from "node:path";
-import { unnarrowed } from "../../ingest/consumers/narrowing.js";
+import { unnarrowed } from "../../ingest/followers/narrowing.js";
 import { createMeter } from "../../ingest/meter.js";
 import { openSpaces } from "../../ingest/sessions/open.js";
 import { createSessionRecords } from "../../ingest/sessions/records.js";
-import { createWorkBudget } from "../../ingest/work-budget.js";
+import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { sessionContextOf } from "../../src/service/trial/session-context.js";
 import type { Journal } from "../../store/journal/journal.js";
 import { recordKinds } from "../../store/journal/record.js";

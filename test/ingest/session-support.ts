@@ -1,4 +1,4 @@
-import type { Subscription } from "../../ingest/message.js";
+import type { Subscription } from "../../ingest/messages/message.js";
 import { ownBytesFree, ownBytesOf } from "../../ingest/sessions/held-bytes.js";
 import type { Spaces } from "../../ingest/sessions/session-registry.js";
 import { weightOfMessage, weightOfWill } from "../../ingest/sessions/weights.js";

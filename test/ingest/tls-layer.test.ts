@@ -12,7 +12,7 @@ import {
   pressedTimeoutMs,
   type TlsLayer,
 } from "../../ingest/transports/mqtt/listeners/tls.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/config/config.js";
 import { assert, suite, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 import { visitorFrom } from "./support.js";

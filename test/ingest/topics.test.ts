@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { covers, isTopicFilter, isTopicName } from "../../ingest/topics.js";
+import { covers, isTopicFilter, isTopicName } from "../../ingest/messages/topics.js";
 import { assert, suite } from "../suite.js";
 
 /** MQTT 3.1.1 §4.7, by recursion over levels: slow, and plainly what the text says. */

@@ -1,5 +1,5 @@
 import { startWills } from "../../ingest/sessions/wills.js";
-import { createWorkBudget, workMax } from "../../ingest/work-budget.js";
+import { createWorkBudget, workMax } from "../../ingest/uplinks/work-budget.js";
 import { assert, suite, until } from "../suite.js";
 
 suite("wills of many connections that end together", (test) => {

@@ -1,6 +1,6 @@
 /** What is not malformed and hurts all the same: long topics, many levels, floods, and clients that do not read. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { covers } from "../../ingest/topics.js";
+import { covers } from "../../ingest/messages/topics.js";
 import { eventsOf } from "../ingest/support.js";
 import { assert, suite, until } from "../suite.js";
 import {

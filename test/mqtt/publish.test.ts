@@ -1,6 +1,6 @@
 /** PUBLISH and its acknowledgements, MQTT 3.1.1 and 5.0 §3.3 to §3.7, §4.3 to §4.6 and §4.9. */
 import type { IConnackPacket, IPublishPacket, Packet } from "mqtt-packet";
-import { payloadBytesMax } from "../../ingest/accept.js";
+import { payloadBytesMax } from "../../ingest/uplinks/accept.js";
 import { counter, eventsOf } from "../ingest/support.js";
 import { assert, until } from "../suite.js";
 import {

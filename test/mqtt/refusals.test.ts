@@ -1,9 +1,8 @@
 /** What a policy refuses, what cannot be taken for now, and answers that must be short. */
 import { Duplex } from "node:stream";
 import mqttPacket from "mqtt-packet";
-import type { Accept, Uplink } from "../../ingest/accept.js";
-import { compilePolicies } from "../../ingest/access/policies.js";
 import { createMeter } from "../../ingest/meter.js";
+import { compilePolicies } from "../../ingest/policies.js";
 import { createSessionState } from "../../ingest/sessions/state.js";
 import * as answers from "../../ingest/transports/mqtt/codec/answers.js";
 import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/codec/packets.js";
@@ -15,6 +14,7 @@ import {
   receiveMaximum,
 } from "../../ingest/transports/mqtt/connection/inbound.js";
 import { createReadingTurns } from "../../ingest/transports/mqtt/connection/reading.js";
+import type { Accept, Uplink } from "../../ingest/uplinks/accept.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { createStillClock } from "../clock.js";
 import { visitorFrom } from "../ingest/support.js";

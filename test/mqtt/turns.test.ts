@@ -1,6 +1,6 @@
 /** Who says much at once, or what brings much with it, pays with its own time: turns of reading, and a budget of work. */
 import { createReadingTurns } from "../../ingest/transports/mqtt/connection/reading.js";
-import { createWorkBudget, lightWorkMax, workMax } from "../../ingest/work-budget.js";
+import { createWorkBudget, lightWorkMax, workMax } from "../../ingest/uplinks/work-budget.js";
 import { pause } from "../../store/lib/turns.js";
 import { assert, suite, until } from "../suite.js";
 

@@ -74,12 +74,12 @@ const overWebSocket: readonly Listener[] = ["ws", "wss"];
 
 /** What makes a server, opens it, or takes its connections, by file; the listeners that come by there. */
 const sites: Readonly<Record<string, readonly Listener[]>> = {
-  "src/http/server/http-server.js: createServer of node:net": ["http"],
-  "src/http/server/http-server.js: createServer of node:http": ["http"],
-  "src/http/server/http-server.js: listen": ["http"],
-  "src/http/server/http-server.js: emit connection": ["http"],
-  "src/http/server/http-server.js: on request": ["http"],
-  "src/http/server/unread.js: on connect": ["http"],
+  "src/server/http-server.js: createServer of node:net": ["http"],
+  "src/server/http-server.js: createServer of node:http": ["http"],
+  "src/server/http-server.js: listen": ["http"],
+  "src/server/http-server.js: emit connection": ["http"],
+  "src/server/http-server.js: on request": ["http"],
+  "src/server/unread.js: on connect": ["http"],
   "ingest/transports/mqtt/listeners/listener.js: createServer of node:net": overMqtt,
   "ingest/transports/mqtt/listeners/listener.js: listen": overMqtt,
   "ingest/transports/mqtt/listeners/tls.js: createServer of node:tls": overTls,

@@ -1,10 +1,10 @@
 /**
- * Every setting of src/config.ts stands in README's table with the default and the unit that it has, refuses what makes
+ * Every setting of src/config/config.ts stands in README's table with the default and the unit that it has, refuses what makes
  * no sense with a line that names it, and the documents name no setting that there is not.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ConfigError, readConfig } from "../../src/config.js";
+import { ConfigError, readConfig } from "../../src/config/config.js";
 import { errorStatus } from "../../src/http/errors.js";
 import { repositoryRoot } from "../repository.js";
 import { assert, suite } from "../suite.js";

@@ -1,13 +1,13 @@
 import { createSlice } from "../../../store/lib/turns.js";
-import type { Accept, Origin } from "../../accept.js";
 import type { Limiter, Limits } from "../../access/limits.js";
-import { mayPublish } from "../../access/policies.js";
 import type { DeviceEntry } from "../../directory/entries.js";
+import { isWithin, type TopicBounds } from "../../messages/topics.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
-import { messageKey, type Taken } from "../../redelivery.js";
+import { mayPublish } from "../../policies.js";
 import type { Spaces } from "../../sessions/session-registry.js";
-import { isWithin, type TopicBounds } from "../../topics.js";
-import { lightWorkMax, type WorkBudget } from "../../work-budget.js";
+import type { Accept, Origin } from "../../uplinks/accept.js";
+import { messageKey, type Taken } from "../../uplinks/redelivery.js";
+import { lightWorkMax, type WorkBudget } from "../../uplinks/work-budget.js";
 import type { Link } from "./link.js";
 import type { Delivery } from "./packets.js";
 import { createRecent, type Trace } from "./redelivery.js";

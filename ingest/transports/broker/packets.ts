@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import { payloadBytesMax } from "../../accept.js";
-import type { MessageProperties } from "../../message.js";
+import type { MessageProperties } from "../../messages/message.js";
+import { payloadBytesMax } from "../../uplinks/accept.js";
 import { messageProperties, readProperties } from "../mqtt/codec/properties.js";
 import { malformed, protocolError, type Reader, Violation } from "../mqtt/codec/reader.js";
 

@@ -1,6 +1,6 @@
 import { recordKinds } from "../../../store/journal/record.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
-import { type DeviceHistory, messageKey, type Taken } from "../../redelivery.js";
+import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
 import { receiveMaximum } from "./settings.js";
 
 /** A message by what the broker sends again with DUP: packet id, topic and payload. */

@@ -1,4 +1,4 @@
-import { isTopicName } from "../../topics.js";
+import { isTopicName } from "../../messages/topics.js";
 
 /** Each device has one branch of the broker's topics: `devices/{deviceID}/up/{topic}` and `…/down/{topic}`. */
 

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
-import { guarded } from "../../host/disk-space.js";
+import { guarded } from "../../http/disk-space.js";
 import { guardFormula, unguardFormula } from "./formula-guard.js";
 import {
   type Cell,

@@ -6,7 +6,7 @@ import {
   type Staging,
 } from "../../../store/metadata/devices/import.js";
 import { taskEnded } from "../../../store/metadata/tasks.js";
-import type { DiskClaim } from "../../host/disk-space.js";
+import type { DiskClaim } from "../../http/disk-space.js";
 import { type ColumnName, readHeader } from "./device-columns.js";
 import { formats } from "./formats.js";
 import { createRowChecker, type RowChecker } from "./import-rows.js";

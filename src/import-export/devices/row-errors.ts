@@ -1,4 +1,4 @@
-import type { DiskClaim } from "../../host/disk-space.js";
+import type { DiskClaim } from "../../http/disk-space.js";
 import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
 

@@ -3,7 +3,7 @@ import { asError } from "../../../store/lib/errors.js";
 import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { createThreadGate, gateCells } from "../../../store/metadata/db/thread-gate.js";
-import type { DiskClaim } from "../../host/disk-space.js";
+import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 

@@ -1,5 +1,5 @@
 /** What files of rows share: cells, bounds, and the error of a file that cannot be read. */
-import type { DiskClaim } from "../../host/disk-space.js";
+import type { DiskClaim } from "../../http/disk-space.js";
 
 export type Cell = string | number | boolean | null;
 

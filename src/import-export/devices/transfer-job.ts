@@ -1,7 +1,7 @@
 import type { Actor } from "../../../store/metadata/db/changes.js";
 import type { DeviceStore } from "../../../store/metadata/devices/devices.js";
 import type { DeviceSelection } from "../../../store/metadata/devices/export.js";
-import type { DiskClaim } from "../../host/disk-space.js";
+import type { DiskClaim } from "../../http/disk-space.js";
 import type { FormatName } from "./formats.js";
 
 /** What a worker thread is told to do, as plain data. */

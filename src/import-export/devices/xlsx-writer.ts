@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import yazl from "yazl";
-import { type DiskClaim, guarded } from "../../host/disk-space.js";
+import { type DiskClaim, guarded } from "../../http/disk-space.js";
 import type { Cell } from "./table-file.js";
 import { columnName, escapeText } from "./xlsx-cells.js";
 

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import type { DiskClaim } from "../../host/disk-space.js";
+import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
 import { guardFormula } from "../devices/formula-guard.js";
 import type { BadRow } from "./batch-builder.js";

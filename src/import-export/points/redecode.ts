@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { OnFailed } from "../../../ingest/consumers/failures.js";
+import { redecode } from "../../../ingest/consumers/redecode.js";
 import type { DecodeRules } from "../../../ingest/decode/points.js";
 import type { Directory } from "../../../ingest/directory/directory.js";
+import type { OnFailed } from "../../../ingest/followers/failures.js";
 import { count, type Meter } from "../../../ingest/meter.js";
-import { redecode } from "../../../ingest/redecode.js";
 import type { EventLog } from "../../../store/events/events.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import type { Db } from "../../../store/metadata/db/db.js";
@@ -11,7 +11,7 @@ import { findDevicesByName } from "../../../store/metadata/devices/history-devic
 import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
 import { quarantine } from "../../../store/metadata/quarantine.js";
 import type { Point, SeriesStore } from "../../../store/series/series.js";
-import type { DiskSpace } from "../../host/disk-space.js";
+import type { DiskSpace } from "../../http/disk-space.js";
 import { TaskFailure, type TaskKind } from "../../tasks/runner.js";
 import type { HistoryGate } from "./gate.js";
 

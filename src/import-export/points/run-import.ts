@@ -4,7 +4,7 @@ import { asError } from "../../../store/lib/errors.js";
 import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../../store/series/series.js";
-import type { DiskClaim, DiskSpace } from "../../host/disk-space.js";
+import type { DiskClaim, DiskSpace } from "../../http/disk-space.js";
 import { untilServed } from "../../tasks/until-served.js";
 import { FormatError } from "../devices/table-file.js";
 import type { ReadBatch } from "./batch-builder.js";

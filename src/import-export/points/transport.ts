@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ServiceAddress } from "../../cli/service-address.js";
+import type { ServiceAddress } from "../../host/service-address.js";
 
 /** Requests of any length to the running service: no timeout, no buffering. */
 

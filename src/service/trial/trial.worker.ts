@@ -1,9 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
 import { startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
-import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
 import { startSeriesConsumer } from "../../../ingest/consumers/series.js";
 import { createDirectory } from "../../../ingest/directory/directory.js";
+import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSpaces } from "../../../ingest/sessions/open.js";
 import { zone } from "../../../query/zone.js";
@@ -14,8 +14,8 @@ import { StoreError } from "../../../store/lib/errors.js";
 import type { Db, SqlValue } from "../../../store/metadata/db/db.js";
 import type { SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 import type { SeriesStore } from "../../../store/series/series.js";
+import { createConditions } from "../../alerts/conditions.js";
 import { localTimeIn } from "../../import-export/points/local-time.js";
-import { createConditions } from "../conditions.js";
 import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
 
 /**

@@ -1,8 +1,8 @@
-import { createSteps, type Steps } from "../../lib/steps.js";
 import { nextTurn } from "../../lib/turns.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { type IDSpan, inSpan, spanOfTimes } from "./id-span.js";
 import { withinPage } from "./page-bytes.js";
+import { createSteps, type Steps } from "./steps.js";
 import {
   type Filter,
   type FilterColumn,

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { nextTurn } from "../../lib/turns.js";
-import type { Credential } from "../users/standing.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
 import { bytesOf } from "./page-bytes.js";
+import type { Credential } from "./standing.js";
 import {
   deleteRows,
   insertInto,

@@ -1,9 +1,9 @@
 import { StoreError } from "../../lib/errors.js";
 import { readInteger } from "../../lib/number-text.js";
-import { createSteps, spansOf } from "../../lib/steps.js";
 import { containing } from "./containing.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { withinPage } from "./page-bytes.js";
+import { createSteps, spansOf } from "./steps.js";
 
 /** What every entity shares: pages, filters, ids, inserts and updates. The SQL of joins stays with the entity. */
 

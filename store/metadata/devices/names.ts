@@ -1,6 +1,6 @@
-import { createSteps, spansOf } from "../../lib/steps.js";
 import { containing } from "../db/containing.js";
 import type { Condition, Db, Statement } from "../db/db.js";
+import { createSteps, spansOf } from "../db/steps.js";
 
 /** Names of devices and gateways, also of those that are gone: logs outlive them. */
 

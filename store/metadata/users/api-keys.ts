@@ -1,5 +1,6 @@
 import { type Actor, changed, deleteStatements } from "../db/changes.js";
 import type { Db } from "../db/db.js";
+import { stillAdmin } from "../db/standing.js";
 import {
   getRow,
   insertInto,
@@ -9,7 +10,6 @@ import {
   type PageRequest,
   time,
 } from "../db/table.js";
-import { stillAdmin } from "./standing.js";
 import type { Role } from "./users.js";
 
 export interface ApiKey {

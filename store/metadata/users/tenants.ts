@@ -1,8 +1,8 @@
 import type { Actor } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 import { newTenantID } from "../db/ids.js";
+import { stillAdmin } from "../db/standing.js";
 import { insertInto } from "../db/table.js";
-import { stillAdmin } from "./standing.js";
 import type { NewUser } from "./users.js";
 
 export interface Tenant {

@@ -1,6 +1,7 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Actor, changed, deleteStatements, differing } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
+import { stillAdmin, stillPassword } from "../db/standing.js";
 import {
   getRow,
   insertInto,
@@ -11,7 +12,6 @@ import {
   stamps,
   updateRow,
 } from "../db/table.js";
-import { stillAdmin, stillPassword } from "./standing.js";
 
 export type Role = "admin" | "operator" | "viewer";
 

@@ -16,8 +16,8 @@ import {
 import { openExport } from "../../../src/import-export/points/export-stream.js";
 import { readHistory } from "../../../src/import-export/points/read-history.js";
 import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
-import { openLibsqlSeriesStore } from "../../../store/series/open-embedded.js";
-import { openInfluxSeriesStore } from "../../../store/series/open-influx.js";
+import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
+import { openInfluxSeriesStore } from "../../../store/series/influx/open.js";
 import type { Kind, PointBatch, SeriesRef, SeriesStore } from "../../../store/series/series.js";
 import { memoryLedger } from "../../influx-ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../../suite.js";

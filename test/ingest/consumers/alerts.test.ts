@@ -2,11 +2,11 @@
 
 import { type CompileCondition, createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
 import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
-import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
-import { isDecodable, messageOf } from "../../../ingest/consumers/records.js";
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
+import { unnarrowed } from "../../../ingest/followers/narrowing.js";
+import { isDecodable, messageOf } from "../../../ingest/followers/records.js";
 import { createMeter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { recordKinds } from "../../../store/journal/record.js";

@@ -1,7 +1,7 @@
 /** Which record ends starts is found whatever else happens, and nothing but such a record is ever set aside. */
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
-import { createNarrowing, type Narrowing } from "../../../ingest/consumers/narrowing.js";
+import { createNarrowing, type Narrowing } from "../../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
 import { noWork, openWorkMark, type Work } from "../../../store/journal/work-mark.js";
 import { assert, suite, withTempDir } from "../../suite.js";

@@ -1,6 +1,7 @@
 /** An error that lies in one record costs that record: it is counted with its reason, and what follows goes on. */
-import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
+
 import { createDirectory } from "../../../ingest/directory/directory.js";
+import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSpaces } from "../../../ingest/sessions/open.js";
 import { recordKinds } from "../../../store/journal/record.js";

@@ -6,8 +6,6 @@ import {
   type AlertsOptions,
   startAlertsConsumer,
 } from "../../../ingest/alerts/consumer.js";
-import type { FailedRecord } from "../../../ingest/consumers/failures.js";
-import { unnarrowed } from "../../../ingest/consumers/narrowing.js";
 import {
   type SeriesConsumer,
   type SeriesConsumerOptions,
@@ -15,6 +13,8 @@ import {
 } from "../../../ingest/consumers/series.js";
 import { utcMicros, type WallTime } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
+import type { FailedRecord } from "../../../ingest/followers/failures.js";
+import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter, type Meter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { systemClock } from "../../../store/lib/clock.js";

@@ -1,6 +1,6 @@
 import { createComputing } from "../../../query/formula/computing.js";
 import { asStored, compileFormula } from "../../../query/formula/formula.js";
-import { evaluateAt, lastGivenBefore } from "../../../query/formula/series.js";
+import { evaluateAt, lastGivenBefore } from "../../../query/formula-series.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import type { SeriesRef, SeriesStore } from "../../../store/series/series.js";
 import { assert, suite } from "../../suite.js";

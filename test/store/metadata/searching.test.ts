@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { containsText } from "../../../src/http/text-search.js";
-import { createSteps, spansOf } from "../../../store/lib/steps.js";
 import { containing } from "../../../store/metadata/db/containing.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";
+import { createSteps, spansOf } from "../../../store/metadata/db/steps.js";
 import { type Listing, listRows, text } from "../../../store/metadata/db/table.js";
 import { deviceIDsByNames } from "../../../store/metadata/devices/names.js";
 import { createTenant } from "../../../store/metadata/users/tenants.js";

@@ -16,7 +16,7 @@ import fc from "fast-check";
 import type { Damage } from "../../../store/files/damage.js";
 import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import type { Gap } from "../../../store/series/embedded/gaps.js";
-import { openLibsqlSeriesStore } from "../../../store/series/open-embedded.js";
+import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import type { Latest, Point, SeriesRef, SeriesStore } from "../../../store/series/series.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 

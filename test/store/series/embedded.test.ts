@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import { StoreError } from "../../../store/lib/errors.js";
-import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../../store/series/open-embedded.js";
+import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import type {
   Aggregate,
   Columns,

@@ -3,7 +3,7 @@
  * on standard output is a batch that was taken, or "removed".
  */
 
-import { openLibsqlSeriesStore } from "../../../store/series/open-embedded.js";
+import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import type { Point, SeriesRef } from "../../../store/series/series.js";
 
 export const KILL_BATCHES = 120;

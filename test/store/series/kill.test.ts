@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { openLibsqlSeriesStore } from "../../../store/series/open-embedded.js";
+import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 import { KILL_BATCHES, KILL_OPTIONS, killBatch, killSeries } from "./kill.child.js";
 

@@ -1,8 +1,8 @@
 /** Reader threads of the embedded store are shared by tenants: many slow questions of one do not hold up another's. */
 import { createHandles } from "../../../store/series/embedded/handles.js";
+import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import type { FindAnswer } from "../../../store/series/embedded/protocol.js";
 import { createQuestions, placesPerReader } from "../../../store/series/embedded/questions.js";
-import { openLibsqlSeriesStore } from "../../../store/series/open-embedded.js";
 import { createQuerySlots } from "../../../store/series/query-slots.js";
 import type { SeriesRef } from "../../../store/series/series.js";
 import { assert, rejects, suite, until, withTempDir } from "../../suite.js";

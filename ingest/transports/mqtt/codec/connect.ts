@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { endsWithConnection, neverExpires, type Will } from "../../../message.js";
-import { isTopicName } from "../../../topics.js";
+import { endsWithConnection, neverExpires, type Will } from "../../../messages/message.js";
+import { isTopicName } from "../../../messages/topics.js";
 import type { ConnectRequest, Qos, Terms, Version } from "./packets.js";
 import { messageProperties, type Properties, readProperties } from "./properties.js";
 import { malformed, protocolError, type Reader, Violation } from "./reader.js";

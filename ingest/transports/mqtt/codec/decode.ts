@@ -1,5 +1,5 @@
-import { payloadBytesMax } from "../../../accept.js";
-import type { Subscription } from "../../../message.js";
+import type { Subscription } from "../../../messages/message.js";
+import { payloadBytesMax } from "../../../uplinks/accept.js";
 import type {
   AckPacket,
   ClientPacket,

@@ -1,5 +1,5 @@
-import { payloadBytesMax } from "../../../accept.js";
-import type { TopicBounds } from "../../../topics.js";
+import type { TopicBounds } from "../../../messages/topics.js";
+import { payloadBytesMax } from "../../../uplinks/accept.js";
 import { propertiesBytesMax } from "./properties.js";
 
 /** Fixed header, lengths and packet id. */

@@ -1,16 +1,16 @@
 import { asError } from "../../../../store/lib/errors.js";
-import { type Origin, sessionOf } from "../../../accept.js";
 import { addressBlock } from "../../../access/address-block.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../../access/credentials.js";
 import type { Limits } from "../../../access/limits.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
+import type { PlatformSubscription } from "../../../messages/platform-subscriptions.js";
+import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
-import type { PlatformSubscription } from "../../../platform-subscriptions.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
 import type { Session, Sessions } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
-import { isWithin } from "../../../topics.js";
+import { type Origin, sessionOf } from "../../../uplinks/accept.js";
 import { readConnect, readProtocol } from "../codec/connect.js";
 import { checkFlags, decodePacket, packetTypes } from "../codec/decode.js";
 import { type FrameOwner, Framer } from "../codec/framing.js";
@@ -18,12 +18,12 @@ import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../code
 import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
-import type { Conversing, Visitor } from "../listeners/visitor.js";
 import type { MqttContext } from "./context.js";
 import { Conversation, type ConversationOwner } from "./conversation.js";
 import { waitingBytesMax } from "./deliveries.js";
 import { accepted, agreedKeepAlive, farewell, refused, strangersTerms } from "./greetings.js";
 import { createOutbox, type Outbox } from "./outbox.js";
+import type { Conversing, Visitor } from "./visitor.js";
 import { type Wire, WireError } from "./wire.js";
 
 /** A stranger's packet, which must be CONNECT. */

@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import { nextTurn } from "../../../../store/lib/turns.js";
-import type { Origin } from "../../../accept.js";
 import type { Limiter } from "../../../access/limits.js";
-import { mayReceive, maySubscribe } from "../../../access/policies.js";
-import { endsWithConnection, type Subscription } from "../../../message.js";
+import { endsWithConnection, type Subscription } from "../../../messages/message.js";
+import type { PlatformSubscription } from "../../../messages/platform-subscriptions.js";
+import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { count, type EndReason } from "../../../meter.js";
-import type { PlatformSubscription } from "../../../platform-subscriptions.js";
+import { mayReceive, maySubscribe } from "../../../policies.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
 import type { Filters, Goodbye } from "../../../sessions/records.js";
 import type { SessionState } from "../../../sessions/state.js";
-import { emptySet, ownSet } from "../../../shared-empty.js";
-import { lightWorkMax, workMax } from "../../../work-budget.js";
+import type { Origin } from "../../../uplinks/accept.js";
+import { lightWorkMax, workMax } from "../../../uplinks/work-budget.js";
 import * as answers from "../codec/answers.js";
 import type {
   AckPacket,

@@ -1,5 +1,6 @@
 import { asError } from "../../../../store/lib/errors.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
+import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { count, type Meter } from "../../../meter.js";
 import {
   isExpired,
@@ -8,7 +9,6 @@ import {
   type Outgoing,
   type SessionState,
 } from "../../../sessions/state.js";
-import { emptySet, ownSet } from "../../../shared-empty.js";
 import type { PublishEncoder } from "../codec/publish-packet.js";
 import { failure } from "../codec/reasons.js";
 import type { Outbox } from "./outbox.js";

@@ -5,8 +5,8 @@ import { count } from "../../../meter.js";
 import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext } from "../connection/context.js";
 import { createReadingTurns } from "../connection/reading.js";
+import { Place, type Visitor } from "../connection/visitor.js";
 import type { Wire } from "../connection/wire.js";
-import { Place, type Visitor } from "./visitor.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {

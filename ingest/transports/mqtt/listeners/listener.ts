@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Proxies } from "../../../access/proxies.js";
 import type { Meter } from "../../../meter.js";
+import type { Visitor } from "../connection/visitor.js";
 import type { MqttEndpoint } from "./endpoint.js";
 import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
 import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
-import type { Visitor } from "./visitor.js";
 import { createWebSocketLayer } from "./websocket.js";
 
 /** One port of the endpoint. */

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import type { Proxies } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import type { Visitor } from "../connection/visitor.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { readProxyHeader } from "./proxy-header.js";
 import { handshakeTimeoutMs } from "./tls.js";
-import type { Visitor } from "./visitor.js";
 
 /** Whether trusted proxies tell their clients' addresses by the PROXY protocol. */
 export type ProxyProtocol = "optional" | "required" | "off";

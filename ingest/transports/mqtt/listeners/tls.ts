@@ -3,10 +3,10 @@ import { createServer, type SecureContextOptions, type TLSSocket, type TlsOption
 import { addressBlock } from "../../../access/address-block.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import type { Visitor } from "../connection/visitor.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createTurnstile } from "./handshake-semaphore.js";
-import type { Visitor } from "./visitor.js";
 
 /** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
 export type TlsSuites = "aead" | "compatible";

@@ -1,0 +1,95 @@
+import type { Db } from "../../store/metadata/db/db.js";
+import { type PresenceChange, storePresence } from "../../store/metadata/devices/presence.js";
+import { createCarriedDevices } from "./carried-devices.js";
+
+/** Who is connected: at once in memory, soon after in the metadata, where readers and filters look. */
+export interface Presence {
+  connected(device: number, ip: string, keepAlive: number, at: number): void;
+  disconnected(device: number): void;
+  /**
+   * A message of the device has come through its carrier: it is there until the carrier goes. One that is no longer
+   * there brings nobody back: the message may be old.
+   */
+  carried(device: number, carrier: number, at: number): void;
+  /** Writes what has changed. @throws what the metadata throw; it is tried again with the next save */
+  save(): Promise<void>;
+  /** Writes what has changed so far, for who is about to read it; what cannot be written is not waited for. */
+  settle(): Promise<void>;
+  readonly online: number;
+}
+
+/** Rows of one write, so that a reconnect storm does not hold the loop. */
+const rowsPerWrite = 200;
+
+const offline = { deviceStatus: 0, clientIP: null, connectedAt: null, keepAlive: null } as const;
+
+export function createPresence(db: Db, node: number): Presence {
+  const connections = new Map<number, number>();
+  const changes = new Map<number, PresenceChange>();
+  const carried = createCarriedDevices();
+  /** The last write; never rejects. */
+  let writing: Promise<void> = Promise.resolve();
+  const isThere = (device: number): boolean =>
+    connections.has(device) || carried.carrierOf(device) !== undefined;
+
+  /** With its connection, or with its carrier; whoever it carries goes too, unless connected otherwise. */
+  function gone(device: number): void {
+    changes.set(device, { ...offline, id: device });
+    for (const one of carried.take(device)) if (!isThere(one)) gone(one);
+  }
+
+  /** One write, behind the one under way: a device's changes are written in their order. */
+  function next(): Promise<void> {
+    const written = writing.then(writeSome);
+    writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async function writeSome(): Promise<void> {
+    const some = [...changes.values()].slice(0, rowsPerWrite);
+    for (const change of some) changes.delete(change.id);
+    try {
+      await storePresence(db, node, some);
+    } catch (error) {
+      // A newer change of the same device wins over the one put back.
+      for (const change of some) if (!changes.has(change.id)) changes.set(change.id, change);
+      throw error;
+    }
+  }
+
+  return {
+    connected: (device, ip, keepAlive, at) => {
+      connections.set(device, (connections.get(device) ?? 0) + 1);
+      changes.set(device, { id: device, deviceStatus: 1, clientIP: ip, connectedAt: at, keepAlive });
+    },
+    disconnected: (device) => {
+      const left = (connections.get(device) ?? 1) - 1;
+      if (left > 0) {
+        connections.set(device, left);
+        return;
+      }
+      connections.delete(device);
+      // What carries it keeps it here.
+      if (isThere(device)) changes.set(device, { ...offline, id: device, deviceStatus: 1 });
+      else gone(device);
+    },
+    carried: (device, carrier, at) => {
+      if (device === carrier || !isThere(carrier)) return;
+      const wasThere = isThere(device);
+      carried.put(device, carrier);
+      if (!wasThere) changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at });
+    },
+    save: async () => {
+      while (changes.size > 0) await next();
+    },
+    settle: async () => {
+      // Those of now stand first: what comes meanwhile is not waited for.
+      const writes = Math.ceil(changes.size / rowsPerWrite);
+      await writing;
+      for (let i = 0; i < writes && changes.size > 0; i++) await next().catch(() => undefined);
+    },
+    get online() {
+      return connections.size;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { equalText } from "../../../store/metadata/db/secrets.js";
+import { authenticate, type ClientCertificate } from "../../access/credentials.js";
+import type { Denials } from "../../access/denials.js";
+import { type GuessGuard, guardGuessing } from "../../access/guessing.js";
+import type { Directory } from "../../directory/directory.js";
+import { isTopicFilter, isTopicName } from "../../messages/topics.js";
+import { mayPublish, maySubscribe } from "../../policies.js";
+import { branchOf, ownFilter, sharedFilter } from "./topics.js";
+
+/** A client that wants to connect to the external broker, as the broker tells of it. */
+export interface BrokerClient {
+  readonly username: string;
+  /** Empty where it gave none. */
+  readonly password: string;
+  readonly clientID: string;
+  /** Its address, which back-off counts by. */
+  readonly address: string;
+  /** Common name of the certificate that it has proved to hold, where there is one. */
+  readonly commonName: string | null;
+}
+
+/** What a client wants to do there. */
+export interface BrokerAction {
+  readonly username: string;
+  readonly action: "publish" | "subscribe";
+  /** A topic, or the filter of a subscription. */
+  readonly topic: string;
+}
+
+/**
+ * Who may enter the external broker and what may be done there: a device by its credentials, in its own branch and
+ * within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: whose devices; null = everybody's.
+ */
+export interface BrokerAccess {
+  mayConnect(client: BrokerClient, tenant: number | null): Promise<boolean>;
+  may(action: BrokerAction, tenant: number | null): Promise<boolean>;
+}
+
+export interface BrokerAccessDeps {
+  readonly directory: Directory;
+  /** Wrong credentials, counted by tenant: what one asks slows down nobody else. Null: the deployment asks. */
+  readonly guessesOf: (tenant: number | null) => GuessGuard;
+  readonly denials: Denials;
+  /** Who Tidemark is at the broker. */
+  readonly own: { readonly username: string; readonly password: string } | null;
+  /** The certificate with that common name, whatever its state; names are unique. */
+  readonly certificate: (commonName: string) => Promise<ClientCertificate | undefined>;
+  /** Whether the certificate of that fingerprint is switched off. */
+  readonly isDisabled: (fingerprint: string) => Promise<boolean>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
+  const { directory, guessesOf, denials, own, now } = deps;
+
+  /** One that we do not know fits no device; it proves nothing and harms nothing. */
+  async function certificateOf(commonName: string | null): Promise<ClientCertificate | null> {
+    if (commonName === null) return null;
+    return (await deps.certificate(commonName)) ?? null;
+  }
+
+  function isOwn({ username, password, address }: BrokerClient): boolean {
+    const { backOff, proven } = guessesOf(null);
+    const right = own !== null && equalText(password, own.password);
+    if (right && proven.has(username, password)) return true;
+    if (backOff.attempt(address, username) > 0 || !right) return false;
+    backOff.succeeded(address, username);
+    proven.add(username, password);
+    return true;
+  }
+
+  return {
+    mayConnect: async (client, tenant) => {
+      const { username, password, clientID, address, commonName } = client;
+      if (tenant === null && username === own?.username) return isOwn(client);
+      const certificate = await certificateOf(commonName);
+      const comer = { address, username, token: password };
+      const found = await guardGuessing(guessesOf(tenant), comer, certificate !== null, async () => {
+        const entry = await authenticate(
+          directory,
+          username,
+          { token: password, certificate },
+          now(),
+          deps.isDisabled,
+        );
+        const device = "denial" in entry ? entry.device : entry;
+        // Another tenant's device is nobody.
+        if (tenant === null || device === null || device.device.tenant === tenant) return entry;
+        return { denial: "credentials", device: null };
+      });
+      if (!("denial" in found)) return true;
+      if (found.denial === "unavailable") throw new Error("cannot look up the device");
+      if (found.device !== null) denials.add(found.device, address, clientID, 0);
+      return false;
+    },
+    may: async ({ username, action, topic }, tenant) => {
+      if (tenant === null && username === own?.username) return mayOwn(action, topic);
+      const entry = await directory.findByUsername(username);
+      if (entry === undefined || entry.device.blocked === 1) return false;
+      if (tenant !== null && entry.device.tenant !== tenant) return false;
+      const { up, down } = branchOf(entry.device.deviceID);
+      const branch = action === "publish" ? up : down;
+      if (!topic.startsWith(branch)) return false;
+      const named = topic.slice(branch.length);
+      if (action === "publish") return isTopicName(named) && mayPublish(entry, named);
+      return isTopicFilter(named) && maySubscribe(entry, named);
+    },
+  };
+}
+
+/** Brokers name the filter of a shared subscription with or without what shares it. */
+function mayOwn(action: BrokerAction["action"], topic: string): boolean {
+  if (action === "subscribe") return topic === sharedFilter || topic === ownFilter;
+  return isTopicName(topic) && /^devices\/[^/]+\/down\/./.test(topic);
+}

@@ -1,0 +1,103 @@
+import type { Journal } from "../../store/journal/journal.js";
+import { recordKinds } from "../../store/journal/record.js";
+import { crc32c } from "../../store/lib/crc32c.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import type { MessageProperties } from "../messages/message.js";
+import { messageExtra } from "../messages/record-extras.js";
+import type { Meter } from "../meter.js";
+
+export const payloadBytesMax = 256 * 1024;
+
+/** What a transport knows of the connection that an uplink came on. */
+export interface Origin {
+  readonly device: DeviceEntry;
+  /** Journal id of its connect record; 0 where the protocol has no connections. */
+  readonly connection: number;
+  readonly session: number;
+  readonly ip: string;
+}
+
+export interface Uplink {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: number;
+  readonly messageID: number;
+  readonly dup: boolean;
+  readonly retain: boolean;
+  readonly properties: MessageProperties | null;
+}
+
+/** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
+export interface Accept {
+  /**
+   * `done` is called when the message is kept; until then nothing may be acknowledged. One that is refused by a
+   * policy is kept as an event, without points.
+   */
+  uplink(origin: Origin, uplink: Uplink, refused: boolean, done?: () => void): void;
+  /** Records that a known device was refused. */
+  deny(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
+  /** Resolves once everything taken so far is on disk, or the journal closes. */
+  allKept(): Promise<void>;
+  /** True while transports must stop reading. */
+  readonly full: boolean;
+  /** Why nothing can be kept, or null. */
+  readonly stopped: string | null;
+}
+
+const nothing = new Uint8Array(0);
+
+/** With the device it names a session; 32 bits suffice within the few sessions of one device. */
+export function sessionOf(clientID: string): number {
+  return crc32c(Buffer.from(clientID));
+}
+
+/** `backlogFull`: what consumers have not taken yet fills its bound on disk. */
+export function createAccept(journal: Journal, meter: Meter, backlogFull: () => boolean): Accept {
+  return {
+    uplink: (origin, uplink, refused, done) => {
+      meter.messages++;
+      meter.messageBytes += uplink.payload.length;
+      journal.append(
+        {
+          kind: recordKinds.uplink,
+          tenant: origin.device.device.tenant,
+          device: origin.device.id,
+          connection: origin.connection,
+          session: origin.session,
+          messageID: uplink.messageID,
+          qos: uplink.qos,
+          dup: uplink.dup,
+          retain: uplink.retain,
+          flag: refused,
+          ip: origin.ip,
+          topic: uplink.topic,
+          extra: messageExtra(uplink.properties),
+          payload: uplink.payload,
+        },
+        done,
+      );
+    },
+    deny: (device, ip, clientID, keepAlive) => {
+      journal.append({
+        kind: recordKinds.denial,
+        tenant: device.device.tenant,
+        device: device.id,
+        connection: 0,
+        session: sessionOf(clientID),
+        messageID: keepAlive,
+        ...{ qos: 0, dup: false, retain: false, flag: false },
+        ip,
+        topic: clientID,
+        extra: null,
+        payload: nothing,
+      });
+    },
+    allKept: () => journal.waitFor(journal.appendedID - 1),
+    get full() {
+      return journal.full || backlogFull();
+    },
+    get stopped() {
+      return journal.stopped ?? (backlogFull() ? "the journal's backlog is full" : null);
+    },
+  };
+}

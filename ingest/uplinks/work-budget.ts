@@ -1,0 +1,95 @@
+import { createShares } from "../../store/lib/shares.js";
+import { nextTurn } from "../../store/lib/turns.js";
+
+/**
+ * How much work the messages on their way to the disk may bring about once they are there: it is done in the turn of
+ * their commit, which everybody waits for. Who would go beyond waits for a later one. Tenants share it, and are called
+ * in turn, each tenant's in the order of asking: one with hundreds of connections holds up itself.
+ */
+export interface WorkBudget {
+  /** False, and nothing taken, where it has to wait. `cost`: characters of topic filters that are compared. */
+  take(tenant: number, cost: number): boolean;
+  give(tenant: number, cost: number): void;
+  /** Resolves when its turn has come and it has been taken. */
+  room(tenant: number, cost: number): Promise<void>;
+  /** Does work that is over with its turn: at once where it is light, else when there is room for it, in a turn of its own. */
+  run<T>(tenant: number, cost: number, work: () => T): Promise<T>;
+}
+
+interface Waiting {
+  readonly cost: number;
+  readonly resolve: () => void;
+}
+
+/** Some two milliseconds. One that costs more by itself goes alone. */
+export const workMax = 512 * 1024;
+/** Costs less than the message itself: nobody counts it. */
+export const lightWorkMax = 4096;
+
+export function createWorkBudget(max = workMax): WorkBudget {
+  const shares = createShares<number>(max);
+  /** By tenant, in the order of their turns. */
+  const waiting = new Map<number, Waiting[]>();
+
+  function takes(tenant: number, cost: number): boolean {
+    if (shares.total > 0) return shares.take(tenant, cost);
+    // Also one that is larger than all of it.
+    shares.force(tenant, cost);
+    return true;
+  }
+
+  /** Whether a tenant that has nothing yet waits for room: nobody goes past it, or a large one would wait for ever. */
+  function isAskedFor(): boolean {
+    for (const tenant of waiting.keys()) if (shares.held(tenant) === 0) return true;
+    return false;
+  }
+
+  /** The first tenant's for which there is room; it then goes behind the others. False where there is none. */
+  function callNext(): boolean {
+    for (const [tenant, all] of waiting) {
+      const [first] = all;
+      if (first !== undefined && takes(tenant, first.cost)) {
+        all.shift();
+        waiting.delete(tenant);
+        if (all.length > 0) waiting.set(tenant, all);
+        first.resolve();
+        return true;
+      }
+      if (shares.held(tenant) === 0) return false;
+    }
+    return false;
+  }
+
+  const take = (tenant: number, cost: number): boolean =>
+    !waiting.has(tenant) && !isAskedFor() && takes(tenant, cost);
+
+  function give(tenant: number, cost: number): void {
+    shares.give(tenant, cost);
+    // Taken for them: who is called and has no use for it any more gives it back.
+    while (callNext());
+  }
+
+  async function room(tenant: number, cost: number): Promise<void> {
+    if (take(tenant, cost)) return;
+    await new Promise<void>((resolve) => {
+      const all = waiting.get(tenant);
+      if (all === undefined) waiting.set(tenant, [{ cost, resolve }]);
+      else all.push({ cost, resolve });
+    });
+  }
+
+  return {
+    take,
+    give,
+    room,
+    run: async (tenant, cost, work) => {
+      if (cost <= lightWorkMax) return work();
+      await room(tenant, cost);
+      try {
+        return work();
+      } finally {
+        void nextTurn().then(() => give(tenant, cost));
+      }
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { createSlice } from "../store/lib/turns.js";
+import type { SeriesQuestions, SeriesRef } from "../store/series/series.js";
+import type { Computing } from "./formula/computing.js";
+import type { Formula } from "./formula/formula.js";
+import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
+
+/** A formula bound to one device: the series of its own data point and of the others that it names. */
+export interface BoundFormula {
+  readonly formula: Formula;
+  /** By dataPointID; a name without a series is null throughout. */
+  readonly others: ReadonlyMap<string, SeriesRef>;
+  /** What the answer has left for it. */
+  readonly computing: Computing;
+}
+
+export interface FormulaValues extends NumberColumns {
+  readonly errors: number;
+}
+
+/**
+ * The formula at each point of its own series. `previous` is the value of the point before the first one, also
+ * before the range (NaN when the first is the first stored). @throws StoreError LIMIT
+ */
+export async function evaluateAt(
+  store: SeriesQuestions,
+  bound: BoundFormula,
+  own: NumberColumns,
+  previous: number,
+): Promise<FormulaValues> {
+  // A data point may be called __proto__.
+  const inputs: Record<string, Float64Array> = Object.create(null);
+  for (const variable of bound.formula.variables) {
+    if (variable === "dataPoint") inputs[variable] = own.values;
+    else if (variable === "lastValue") inputs[variable] = shifted(own.values, previous);
+    else {
+      const series = bound.others.get(variable);
+      if (series !== undefined) inputs[variable] = await readAsOf(store, series, own.times);
+    }
+  }
+  return { times: own.times, ...(await inSlices(bound, own.times.length, inputs)) };
+}
+
+/** Of a formula that weighs 1: some half a millisecond. */
+const rowsPerStep = 16_384;
+
+/** Steps of about the same time, whatever the formula weighs: others get their turn between them. */
+async function inSlices(
+  { formula, computing }: BoundFormula,
+  rows: number,
+  inputs: Readonly<Record<string, Float64Array>>,
+): Promise<{ values: Float64Array; errors: number }> {
+  const step = Math.ceil(rowsPerStep / formula.weight);
+  const values = new Float64Array(rows);
+  let errors = 0;
+  const turn = createSlice();
+  for (let from = 0; from < rows; from += step) {
+    const began = performance.now();
+    const to = Math.min(rows, from + step);
+    const some: Record<string, Float64Array> = Object.create(null);
+    for (const name in inputs) some[name] = (inputs[name] as Float64Array).subarray(from, to);
+    const evaluated = formula.evaluate(to - from, some);
+    values.set(evaluated.values, from);
+    errors += evaluated.errors;
+    computing.spend(performance.now() - began);
+    if (turn.isOver()) await turn.next();
+  }
+  return { values, errors };
+}
+
+/** `lastValue` of the first point, where the formula asks for it. */
+export async function previousValue(
+  store: SeriesQuestions,
+  bound: BoundFormula,
+  series: SeriesRef,
+  own: NumberColumns,
+): Promise<number> {
+  const first = own.times[0];
+  if (first === undefined || !bound.formula.variables.includes("lastValue")) return Number.NaN;
+  return (await pointBefore(store, series, first))?.value ?? Number.NaN;
+}
+
+/** Points read at first, and at most, to find the formula's last value before a time. */
+const backward = { first: 1, most: 16_384, widening: 16 } as const;
+
+/**
+ * The last value that the formula gave before `time`, NaN when it never gave one: points without a result are passed
+ * over, a bounded number at a time. Reading them counts as computing, which bounds how many. @throws StoreError LIMIT
+ */
+export async function lastGivenBefore(
+  store: SeriesQuestions,
+  bound: BoundFormula,
+  series: SeriesRef,
+  time: number,
+): Promise<number> {
+  for (let stop = time, newest: number = backward.first; ; ) {
+    const began = performance.now();
+    const own = await readNumbers(store, series, { stop, newest });
+    bound.computing.spend(performance.now() - began);
+    const { values } = await evaluateAt(store, bound, own, await previousValue(store, bound, series, own));
+    const given = values.findLast((value) => !Number.isNaN(value));
+    if (given !== undefined) return given;
+    const [first] = own.times;
+    if (first === undefined || own.times.length < newest) return Number.NaN;
+    stop = first;
+    newest = Math.min(newest * backward.widening, backward.most);
+  }
+}
+
+function shifted(values: Float64Array, previous: number): Float64Array {
+  if (values.length === 0) return values;
+  const moved = new Float64Array(values.length);
+  moved.set(values.subarray(0, -1), 1);
+  moved[0] = previous;
+  return moved;
+}

@@ -1,0 +1,92 @@
+import type { Route } from "../http/route.js";
+import { openApiDocument } from "../reference/document.js";
+import { referenceRoutes } from "../reference/routes.js";
+import { alertRuleRoutes } from "../routes/alert-rules.js";
+import { alertRoutes } from "../routes/alerts.js";
+import { apiKeyRoutes } from "../routes/api-keys.js";
+import { appTemplateRoutes } from "../routes/app-templates.js";
+import { brokerAccessRoutes } from "../routes/broker-access.js";
+import { brokerInfoRoutes } from "../routes/broker-info.js";
+import { certBindingRoutes } from "../routes/cert-bindings.js";
+import { certRoutes } from "../routes/certs.js";
+import { changeRoutes } from "../routes/changes.js";
+import { connectLogRoutes } from "../routes/connect-logs.js";
+import { controlLogRoutes } from "../routes/control-logs.js";
+import { dataRoutes } from "../routes/data.js";
+import { dataPointRoutes } from "../routes/data-points.js";
+import { dataStreamRoutes } from "../routes/data-streams.js";
+import type { AppDeps } from "../routes/deps.js";
+import { deviceLiveRoutes } from "../routes/device-live.js";
+import { devicePlaceRoutes } from "../routes/device-place.js";
+import { deviceRoutes } from "../routes/devices.js";
+import { devicesTransferRoutes } from "../routes/devices-transfer.js";
+import { eventRoutes } from "../routes/events.js";
+import { gatewayDataRoutes } from "../routes/gateway-data.js";
+import { gatewayRoutes } from "../routes/gateways.js";
+import { groupMemberRoutes } from "../routes/group-members.js";
+import { groupRoutes } from "../routes/groups.js";
+import { historyRoutes } from "../routes/history.js";
+import { ingestStatusRoutes } from "../routes/ingest-status.js";
+import { metricRoutes } from "../routes/metrics.js";
+import { platformSelectRoutes } from "../routes/platform-select.js";
+import { policyRoutes } from "../routes/policies.js";
+import { policyBindingRoutes } from "../routes/policy-bindings.js";
+import { productResourceRoutes } from "../routes/product-resources.js";
+import { productRoutes } from "../routes/products.js";
+import { publishRoutes } from "../routes/publish.js";
+import { scheduleRoutes } from "../routes/schedules.js";
+import { serviceRoutes } from "../routes/service.js";
+import { sessionRoutes } from "../routes/session.js";
+import { setAsideRoutes } from "../routes/set-aside.js";
+import { subscriptionRoutes } from "../routes/subscriptions.js";
+import { taskRoutes } from "../routes/tasks.js";
+import { tenantRoutes } from "../routes/tenants.js";
+import { userRoutes } from "../routes/users.js";
+
+/** Every route of the service, in the order of the reference. */
+export function apiRoutes(deps: AppDeps): Route[] {
+  const routes: Route[] = [
+    ...serviceRoutes(deps),
+    ...sessionRoutes(deps),
+    ...userRoutes(deps),
+    ...tenantRoutes(deps),
+    ...apiKeyRoutes(deps),
+    ...changeRoutes(deps),
+    ...productRoutes(deps),
+    ...deviceRoutes(deps),
+    ...dataPointRoutes(deps),
+    ...dataStreamRoutes(deps),
+    ...metricRoutes(deps),
+    ...eventRoutes(deps),
+    ...dataRoutes(deps),
+    ...deviceLiveRoutes(deps),
+    ...historyRoutes(deps),
+    ...gatewayRoutes(deps),
+    ...groupRoutes(deps),
+    ...groupMemberRoutes(deps),
+    ...policyRoutes(deps),
+    ...policyBindingRoutes(deps),
+    ...certRoutes(deps),
+    ...certBindingRoutes(deps),
+    ...subscriptionRoutes(deps),
+    ...brokerInfoRoutes(deps),
+    ...brokerAccessRoutes(deps),
+    ...publishRoutes(deps),
+    ...scheduleRoutes(deps),
+    ...controlLogRoutes(deps),
+    ...connectLogRoutes(deps),
+    ...taskRoutes(deps),
+    ...devicesTransferRoutes(deps),
+    ...productResourceRoutes(deps),
+    ...appTemplateRoutes(deps),
+    ...alertRoutes(deps),
+    ...alertRuleRoutes(deps),
+    ...ingestStatusRoutes(deps),
+    ...setAsideRoutes(deps),
+    ...platformSelectRoutes(deps),
+    ...devicePlaceRoutes(deps),
+    ...gatewayDataRoutes(deps),
+    ...referenceRoutes(() => openApiDocument(routes)),
+  ];
+  return routes;
+}

@@ -1,0 +1,356 @@
+import { z } from "@hono/zod-openapi";
+import type { LimitSettings } from "../../ingest/access/limits.js";
+import { isNetwork } from "../../ingest/access/proxies.js";
+import { type TopicBounds, topicBytesLimit } from "../../ingest/messages/topics.js";
+import { readInteger } from "../../store/lib/number-text.js";
+import { isStorableTime } from "../../store/lib/time-range.js";
+import { inWords } from "./words.js";
+
+/** A listener's port: a number (0 takes a free one), or null when it is switched off. */
+export type Port = number | null;
+
+export interface Config {
+  readonly host: string;
+  readonly httpPort: number;
+  /** HTTP connections at once. */
+  readonly httpConnectionsMax: number;
+  /** What all answers under way may hold together. */
+  readonly answerBytesMax: number;
+  readonly mqttConnectionsMax: number;
+  readonly mqttPort: Port;
+  readonly mqttsPort: Port;
+  /** With client certificates. */
+  readonly mqttssPort: Port;
+  readonly wsPort: Port;
+  readonly wssPort: Port;
+  readonly dataDir: string;
+  readonly apiKey: { readonly appID: string; readonly appSecret: string } | null;
+  readonly adminPassword: string | null;
+  readonly masterKey: Uint8Array | null;
+  readonly timezone: string;
+  readonly apiVariant: "A" | "B";
+  /** The name that devices reach the service by; null: HOST. */
+  readonly publicHost: string | null;
+  /** PEM files of the certificate authority; null: the deployment makes its own. */
+  readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
+  /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
+  readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  /** Addresses and networks of proxies that are believed about whose requests they pass on. */
+  readonly trustedProxies: readonly string[];
+  /** Whether those begin MQTT connections with a PROXY header. */
+  readonly proxyProtocol: "optional" | "required" | "off";
+  /** Of TLS 1.2, at the MQTT listeners. */
+  readonly tlsSuites: "aead" | "compatible";
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly nodeNumber: number;
+  readonly eventRetentionDays: number;
+  readonly eventRetentionBytes: number;
+  /** Of the control logs of one tenant. */
+  readonly controlLogBytes: number;
+  readonly journalBacklogBytes: number;
+  readonly freeBytesMin: number;
+  readonly pointRetentionDays: number;
+  /** Before it no time of a point is taken; microseconds. */
+  readonly oldestTime: number;
+  /** Of the log of changes. */
+  readonly changeRetentionDays: number;
+  /** Of one tenant in the log of changes. */
+  readonly changeRowsMax: number;
+  /** Bytes of the log of changes that one tenant may have. */
+  readonly changeLogBytes: number;
+  /** Of one uploaded history file, unpacked. */
+  readonly importBytesMax: number;
+  /** That the formulas of one answer may compute for. */
+  readonly formulaSecondsMax: number;
+  readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
+  readonly influx: {
+    readonly url: string;
+    readonly token: string;
+    readonly org: string;
+    readonly bucket: string;
+  } | null;
+  /** An MQTT broker that is already there; null: none. */
+  readonly broker: BrokerConfig | null;
+  /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
+  readonly keepAliveMax: number | null;
+  /** What the topics and filters of devices may have. */
+  readonly topics: TopicBounds;
+  /** Of alerts that have ended; 0 is for ever. */
+  readonly alertRetentionDays: number;
+  /** Ended alerts of one tenant. */
+  readonly alertHistoryMax: number;
+  /** How long a device may be away before that is an alert. */
+  readonly offlineAlertSeconds: number;
+  /** Messages that may wait for one client. */
+  readonly sessionQueueMessagesMax: number;
+  /** What devices, and tenants, may use of the service; 0 = no limit. */
+  readonly limits: { readonly device: LimitSettings; readonly tenant: LimitSettings };
+  /** Bench only: acknowledge and journal, but write no points. */
+  readonly holdSeries: boolean;
+}
+
+export interface BrokerConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Null: without TLS. Paths of PEM files; null where none is given. */
+  readonly tls: { readonly caPath: string | null; readonly files: Config["tls"] } | null;
+  readonly username: string | null;
+  readonly password: string | null;
+  /** Off: this process alone takes what devices publish there. */
+  readonly shared: boolean;
+}
+
+/** Every value that is wrong, each with one sentence. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "ConfigError";
+  }
+}
+
+const isWhole = (text: string, min: number, max: number): boolean => {
+  const value = readInteger(text);
+  return value !== null && value >= min && value <= max;
+};
+const whole = (min: number, max: number) => {
+  const fits = (text: string) => isWhole(text, min, max);
+  return z.string().refine(fits, `must be a whole number from ${min} to ${max}`).transform(Number);
+};
+const port = z
+  .string()
+  .refine(
+    (text) => text === "off" || isWhole(text, 0, 65_535),
+    "must be off or a whole number from 0 to 65535",
+  )
+  .transform((text): Port => (text === "off" ? null : Number(text)));
+const bytes = whole(0, 2 ** 50);
+/** A day of UTC that both engines can hold the points of, as its first microsecond. */
+const oldestTime = z.iso
+  .date("must be a day, YYYY-MM-DD")
+  .transform((day) => Date.parse(day) * 1000)
+  .refine(isStorableTime, "must be a day from 1684-08-01 to 2255-05-31");
+const knownZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** No credentials in it: addresses are logged. */
+function isBrokerAddress(text: string): boolean {
+  if (!/^mqtts?:\/\/[^/@?#]+\/?$/.test(text) || !URL.canParse(text)) return false;
+  const { hostname, username, password } = new URL(text);
+  return hostname !== "" && username === "" && password === "";
+}
+
+const schema = z.object({
+  HOST: z.string().min(1).default("127.0.0.1"),
+  HTTP_PORT: whole(0, 65_535).prefault(String(8080)),
+  HTTP_CONNECTIONS_MAX: whole(8, 100_000).prefault(String(4000)),
+  // One answer of data may hold 80 MiB.
+  ANSWER_BYTES_MAX: whole(96 * 2 ** 20, 2 ** 40).prefault(String(128 * 2 ** 20)),
+  MQTT_CONNECTIONS_MAX: whole(8, 1_000_000).prefault(String(100_000)),
+  MQTT_PORT: port.prefault("1883"),
+  MQTTS_PORT: port.prefault("8883"),
+  MQTTSS_PORT: port.prefault("8884"),
+  WS_PORT: port.prefault("8083"),
+  WSS_PORT: port.prefault("8084"),
+  DATA_DIR: z.string().min(1).default("./data"),
+  API_KEY: z
+    .string()
+    .regex(/^[^:\s]{1,64}:\S{16,256}$/, "must be appID:appSecret, the secret of 16 characters or more")
+    .optional(),
+  ADMIN_PASSWORD: z.string().min(8, "must have 8 characters or more").optional(),
+  MASTER_KEY: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits")
+    .optional(),
+  TIMEZONE: z.string().refine(knownZone, "must be an IANA time zone such as Asia/Shanghai").default("UTC"),
+  API_VARIANT: z.enum(["A", "B"]).default("A"),
+  PUBLIC_HOST: z.string().min(1).max(255).optional(),
+  CA_CERT: z.string().min(1).optional(),
+  CA_KEY: z.string().min(1).optional(),
+  TLS_CERT: z.string().min(1).optional(),
+  TLS_KEY: z.string().min(1).optional(),
+  TRUSTED_PROXIES: z
+    .string()
+    .transform((text) => text.split(",").map((one) => one.trim()))
+    .refine(
+      (all) => all.every(isNetwork),
+      "must be addresses or networks such as 10.0.0.0/8, separated by commas",
+    )
+    .default([]),
+  PROXY_PROTOCOL: z.enum(["optional", "required", "off"]).default("optional"),
+  TLS_SUITES: z.enum(["aead", "compatible"]).default("aead"),
+  LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  NODE_NUMBER: whole(0, 999).prefault(String(0)),
+  EVENT_RETENTION_DAYS: whole(1, 36_500).prefault(String(30)),
+  EVENT_RETENTION_BYTES: bytes.prefault(String(10 * 2 ** 30)),
+  CONTROL_LOG_BYTES: bytes.prefault(String(2 ** 30)),
+  JOURNAL_BACKLOG_BYTES: bytes.prefault(String(20 * 2 ** 30)),
+  FREE_BYTES_MIN: bytes.prefault(String(512 * 10 ** 6)),
+  POINT_RETENTION_DAYS: whole(0, 365_000).prefault(String(0)),
+  OLDEST_TIME: oldestTime.prefault("1684-08-01"),
+  CHANGE_RETENTION_DAYS: whole(1, 36_500).prefault(String(365)),
+  CHANGE_ROWS_MAX: whole(1000, 1e9).prefault(String(1_000_000)),
+  CHANGE_LOG_BYTES: bytes.prefault(String(2 ** 30)),
+  IMPORT_BYTES_MAX: bytes.prefault(String(16 * 2 ** 30)),
+  FORMULA_SECONDS_MAX: whole(1, 3600).prefault("5"),
+  LIBSQL_URL: z.string().min(1).optional(),
+  LIBSQL_AUTH_TOKEN: z.string().optional(),
+  INFLUX_URL: z.url({ protocol: /^https?$/ }).optional(),
+  INFLUX_TOKEN: z.string().min(1).optional(),
+  INFLUX_ORG: z.string().min(1).optional(),
+  INFLUX_BUCKET: z.string().min(1).default("tidemark"),
+  BROKER_URL: z.string().refine(isBrokerAddress, "must be mqtt://host:port or mqtts://host:port").optional(),
+  BROKER_USERNAME: z.string().min(1).max(256).optional(),
+  BROKER_PASSWORD: z.string().min(1).max(1024).optional(),
+  BROKER_SHARED: z.enum(["on", "off"]).default("on"),
+  BROKER_CA: z.string().min(1).optional(),
+  BROKER_CERT: z.string().min(1).optional(),
+  BROKER_KEY: z.string().min(1).optional(),
+  KEEP_ALIVE_MAX: whole(0, 65_535).prefault("0"),
+  TOPIC_BYTES_MAX: whole(64, topicBytesLimit).prefault("1024"),
+  TOPIC_LEVELS_MAX: whole(4, 1024).prefault("32"),
+  ALERT_RETENTION_DAYS: whole(0, 36_500).prefault("0"),
+  ALERT_HISTORY_MAX: whole(1000, 1e9).prefault(String(10 ** 6)),
+  OFFLINE_ALERT_SECONDS: whole(1, 86_400).prefault("60"),
+  SESSION_QUEUE_MESSAGES_MAX: whole(1, 65_000).prefault("10000"),
+  DEVICE_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
+  DEVICE_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
+  DEVICE_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
+  TENANT_CONNECTIONS_MAX: whole(0, 1e6).prefault("0"),
+  TENANT_MESSAGES_PER_SECOND: whole(0, 1e9).prefault("0"),
+  TENANT_BYTES_PER_SECOND: whole(0, 1e12).prefault("0"),
+  TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
+});
+
+/** Reads the environment; the only place that does. An empty value counts as unset. @throws ConfigError */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const parsed = schema.safeParse(set, { error: inWords });
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
+  }
+  const env = parsed.data;
+  const problems = missingTogether(env);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
+  return Object.freeze({
+    host: env.HOST,
+    httpPort: env.HTTP_PORT,
+    httpConnectionsMax: env.HTTP_CONNECTIONS_MAX,
+    answerBytesMax: env.ANSWER_BYTES_MAX,
+    mqttConnectionsMax: env.MQTT_CONNECTIONS_MAX,
+    mqttPort: env.MQTT_PORT,
+    mqttsPort: env.MQTTS_PORT,
+    mqttssPort: env.MQTTSS_PORT,
+    wsPort: env.WS_PORT,
+    wssPort: env.WSS_PORT,
+    dataDir: env.DATA_DIR,
+    apiKey: appID !== undefined && appSecret !== undefined ? { appID, appSecret } : null,
+    adminPassword: env.ADMIN_PASSWORD ?? null,
+    masterKey: env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex"),
+    timezone: env.TIMEZONE,
+    apiVariant: env.API_VARIANT,
+    publicHost: env.PUBLIC_HOST ?? null,
+    authority: pemFiles(env.CA_CERT, env.CA_KEY),
+    tls: pemFiles(env.TLS_CERT, env.TLS_KEY),
+    trustedProxies: env.TRUSTED_PROXIES,
+    proxyProtocol: env.PROXY_PROTOCOL,
+    tlsSuites: env.TLS_SUITES,
+    logLevel: env.LOG_LEVEL,
+    nodeNumber: env.NODE_NUMBER,
+    eventRetentionDays: env.EVENT_RETENTION_DAYS,
+    eventRetentionBytes: env.EVENT_RETENTION_BYTES,
+    controlLogBytes: env.CONTROL_LOG_BYTES,
+    journalBacklogBytes: env.JOURNAL_BACKLOG_BYTES,
+    freeBytesMin: env.FREE_BYTES_MIN,
+    pointRetentionDays: env.POINT_RETENTION_DAYS,
+    oldestTime: env.OLDEST_TIME,
+    changeRetentionDays: env.CHANGE_RETENTION_DAYS,
+    changeRowsMax: env.CHANGE_ROWS_MAX,
+    changeLogBytes: env.CHANGE_LOG_BYTES,
+    importBytesMax: env.IMPORT_BYTES_MAX,
+    formulaSecondsMax: env.FORMULA_SECONDS_MAX,
+    libsql:
+      env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
+    influx:
+      env.INFLUX_URL === undefined || env.INFLUX_TOKEN === undefined || env.INFLUX_ORG === undefined
+        ? null
+        : { url: env.INFLUX_URL, token: env.INFLUX_TOKEN, org: env.INFLUX_ORG, bucket: env.INFLUX_BUCKET },
+    broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
+    keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
+    topics: { bytesMax: env.TOPIC_BYTES_MAX, levelsMax: env.TOPIC_LEVELS_MAX },
+    alertRetentionDays: env.ALERT_RETENTION_DAYS,
+    alertHistoryMax: env.ALERT_HISTORY_MAX,
+    offlineAlertSeconds: env.OFFLINE_ALERT_SECONDS,
+    sessionQueueMessagesMax: env.SESSION_QUEUE_MESSAGES_MAX,
+    limits: {
+      device: {
+        connectionsMax: env.DEVICE_CONNECTIONS_MAX,
+        messagesPerSecond: env.DEVICE_MESSAGES_PER_SECOND,
+        bytesPerSecond: env.DEVICE_BYTES_PER_SECOND,
+      },
+      tenant: {
+        connectionsMax: env.TENANT_CONNECTIONS_MAX,
+        messagesPerSecond: env.TENANT_MESSAGES_PER_SECOND,
+        bytesPerSecond: env.TENANT_BYTES_PER_SECOND,
+      },
+    },
+    holdSeries: env.TIDEMARK_HOLD_SERIES === "1",
+  });
+}
+
+function pemFiles(certPath: string | undefined, keyPath: string | undefined): Config["tls"] {
+  return certPath === undefined || keyPath === undefined ? null : { certPath, keyPath };
+}
+
+function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
+  const { protocol, hostname, port } = new URL(address);
+  const secure = protocol === "mqtts:";
+  const files = pemFiles(env.BROKER_CERT, env.BROKER_KEY);
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (secure ? 8883 : 1883) : Number(port),
+    tls: secure ? { caPath: env.BROKER_CA ?? null, files } : null,
+    username: env.BROKER_USERNAME ?? null,
+    password: env.BROKER_PASSWORD ?? null,
+    shared: env.BROKER_SHARED === "on",
+  };
+}
+
+/** Settings that make sense only together. */
+function missingTogether(env: z.infer<typeof schema>): string[] {
+  const problems: string[] = [];
+  if (env.LIBSQL_URL !== undefined && env.MASTER_KEY === undefined) {
+    problems.push("MASTER_KEY: is required with LIBSQL_URL, for every process must open the same secrets");
+  }
+  for (const name of ["INFLUX_TOKEN", "INFLUX_ORG"] as const) {
+    if (env.INFLUX_URL !== undefined && env[name] === undefined)
+      problems.push(`${name}: is required with INFLUX_URL`);
+  }
+  const secure = env.BROKER_URL?.startsWith("mqtts:") === true;
+  for (const name of ["BROKER_CA", "BROKER_CERT", "BROKER_KEY"] as const) {
+    if (env[name] !== undefined && !secure) problems.push(`${name}: needs a BROKER_URL of mqtts://`);
+  }
+  for (const name of ["BROKER_USERNAME", "BROKER_PASSWORD"] as const) {
+    if (env[name] !== undefined && env.BROKER_URL === undefined) problems.push(`${name}: needs BROKER_URL`);
+  }
+  if (env.BROKER_PASSWORD !== undefined && env.BROKER_USERNAME === undefined) {
+    problems.push("BROKER_PASSWORD: needs BROKER_USERNAME");
+  }
+  const pairs = [
+    ["CA_CERT", "CA_KEY"],
+    ["TLS_CERT", "TLS_KEY"],
+    ["BROKER_CERT", "BROKER_KEY"],
+  ] as const;
+  for (const [cert, key] of pairs) {
+    if ((env[cert] === undefined) !== (env[key] === undefined)) {
+      problems.push(`${cert}, ${key}: are set together or not at all`);
+    }
+  }
+  return problems;
+}

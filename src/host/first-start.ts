@@ -1,0 +1,130 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "@hono/zod-openapi";
+import type { Db } from "../../store/metadata/db/db.js";
+import { longID, newSecret } from "../../store/metadata/db/ids.js";
+import { hashChosen, hashGenerated, verifySecret } from "../../store/metadata/db/secrets.js";
+import { createApiKey, ensureApiKey, findApiKey } from "../../store/metadata/users/api-keys.js";
+import { createTenant, findTenant, listTenants, type Tenant } from "../../store/metadata/users/tenants.js";
+import { findUser, type User } from "../../store/metadata/users/users.js";
+import type { Config } from "../config/config.js";
+import type { Caller, ChosenSecret } from "../http/auth.js";
+import { payerOf } from "../http/password-fields.js";
+import { replaceFile } from "./replace-file.js";
+
+export interface FirstCredentials {
+  readonly username: string;
+  readonly password: string;
+  readonly apiKey: string;
+}
+
+const adminName = "admin";
+
+/**
+ * On an empty deployment: tenant `default`, user `admin`, one API key. The file is written before the metadata, so
+ * that a kill in between loses nothing: the next start takes what the file has. Answers what was generated, to be
+ * shown once; what the operator chose is not repeated.
+ */
+export async function firstStart(
+  db: Db,
+  config: Config,
+  now: number,
+): Promise<Partial<FirstCredentials> | null> {
+  const path = join(config.dataDir, "first-start.json");
+  const tenants = await listTenants(db);
+  // A key that was made and revoked stays revoked.
+  const keys = await db.first<{ n: number }>("select seq n from sqlite_sequence where name = 'api_key'");
+  const kept = await readCredentials(path);
+  if (tenants.length > 0 && (kept === null || (keys?.n ?? 0) > 0)) return null;
+  const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };
+  const credentials = kept ?? {
+    username: adminName,
+    password: config.adminPassword ?? newSecret(),
+    apiKey: `${key.appID}:${key.appSecret}`,
+  };
+  if (kept === null) await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`);
+  if (tenants.length === 0) {
+    await createTenantWithAdmin(db, now, "default", adminName, credentials.password);
+  }
+  const admin = await findUser(db, adminName);
+  if (admin !== undefined && config.apiKey === null) await createKey(db, admin, now, credentials.apiKey);
+  return {
+    username: adminName,
+    ...(config.adminPassword === null ? { password: credentials.password } : {}),
+    ...(config.apiKey === null ? { apiKey: credentials.apiKey } : {}),
+  };
+}
+
+/**
+ * What a first start has written; null where there is no file, or none that says it all: until the metadata has
+ * its tenant, nobody can have used what was in it.
+ */
+export async function readCredentials(path: string): Promise<FirstCredentials | null> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  const parsed = credentialsSchema.safeParse(jsonOf(text));
+  return parsed.success ? parsed.data : null;
+}
+
+const credentialsSchema = z.object({ username: z.string(), password: z.string(), apiKey: z.string() });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A tenant and its first user.
+ *
+ * @param caller the administrator who makes it, in his tenant's turns; absent: a start
+ */
+export async function createTenantWithAdmin(
+  db: Db,
+  now: number,
+  tenantName: string,
+  username: string,
+  password: string,
+  caller?: Caller,
+): Promise<{ tenant: Tenant; admin: User }> {
+  const passwordHash = await hashChosen(password, caller && payerOf(caller));
+  const tenant = await createTenant(db, now, tenantName, { username, passwordHash, role: "admin" }, caller);
+  const admin = await findUser(db, username);
+  if (admin === undefined) throw new Error("cannot read the user just made");
+  return { tenant, admin };
+}
+
+async function createKey(db: Db, user: User, now: number, apiKey: string): Promise<void> {
+  const [appID = "", appSecret = ""] = apiKey.split(/:(.*)/s);
+  await createApiKey(db, actorOf(user), now, {
+    userIntID: user.id,
+    name: "first start",
+    appID,
+    secretHash: hashGenerated(appSecret),
+    role: "admin",
+    expiresAt: null,
+  });
+}
+
+/** API_KEY is an admin key of user `admin` at every start. Answers its secret and the slow hash that is kept of it. */
+export async function ensureConfiguredKey(db: Db, config: Config, now: number): Promise<ChosenSecret | null> {
+  if (config.apiKey === null) return null;
+  const { appID, appSecret } = config.apiKey;
+  const tenant = await findTenant(db, "default");
+  const admin = await findUser(db, adminName);
+  if (tenant === undefined || admin === undefined) return null;
+  const kept = (await findApiKey(db, appID))?.secretHash;
+  // Kept where it is right: processes that share the metadata each know the same one.
+  const same = kept !== undefined && (await verifySecret(appSecret, kept));
+  const secretHash = same ? kept : await hashChosen(appSecret);
+  await ensureApiKey(db, actorOf(admin), now, {
+    ...{ userIntID: admin.id, name: "API_KEY", appID, secretHash, role: "admin", expiresAt: null },
+  });
+  return { appSecret, secretHash };
+}
+
+const actorOf = (user: User) => ({ tenant: user.tenant, userIntID: user.id, username: user.username });

@@ -1,0 +1,65 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isDamage } from "../../store/files/database-faults.js";
+import { findFault } from "../../store/files/database-file.js";
+import { asError } from "../../store/lib/errors.js";
+import { type Db, openDb } from "../../store/metadata/db/db.js";
+import { type Config, ConfigError } from "../config/config.js";
+
+/** Where the metadata of a deployment lies: a remote or shared libSQL, or a file of the data folder. */
+export function metadataAddress(config: Config): { readonly url: string; readonly authToken?: string } {
+  if (config.libsql === null) return { url: `file:${join(config.dataDir, "metadata.db")}` };
+  const { url, authToken } = config.libsql;
+  return { url, ...(authToken === null ? {} : { authToken }) };
+}
+
+/** The file of the metadata in the data folder, null where it lies elsewhere. */
+export function metadataFile(config: Config): string | null {
+  return config.libsql === null ? join(config.dataDir, "metadata.db") : null;
+}
+
+/**
+ * Opens the metadata, which nothing can make again.
+ * @throws ConfigError naming the file when it is damaged, or gone from a folder that holds the rest
+ */
+export async function openMetadata(config: Config): Promise<Db> {
+  const path = metadataFile(config);
+  if (path === null) return openDb({ ...metadataAddress(config), shared: true });
+  const fault = (await findFault(path)) ?? (await whyGone(config, path));
+  if (fault !== null) throw damaged(path, fault);
+  try {
+    return await openDb({ ...metadataAddress(config), shared: false });
+  } catch (error) {
+    throw isDamage(error) ? damaged(path, asError(error).message) : error;
+  }
+}
+
+/** An empty file is a deployment to be made, but not where messages have been kept already. */
+async function whyGone({ dataDir }: Config, path: string): Promise<string | null> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size > 0) return null;
+  return (await holdsMessages(dataDir)) ? `it is missing or empty, but ${messagesThere(dataDir)}` : null;
+}
+
+/** @throws ConfigError for metadata without a tenant beside a journal: a first start makes both */
+export async function refuseEmptied(config: Config): Promise<void> {
+  const path = metadataFile(config);
+  if (path === null || !(await holdsMessages(config.dataDir))) return;
+  throw damaged(path, `it holds no tenant, but ${messagesThere(config.dataDir)}`);
+}
+
+async function holdsMessages(dataDir: string): Promise<boolean> {
+  return (await readdir(join(dataDir, "journal")).catch(() => [])).length > 0;
+}
+
+const messagesThere = (dataDir: string): string =>
+  `${join(dataDir, "journal")} holds messages of its devices`;
+
+function damaged(path: string, fault: string): ConfigError {
+  return new ConfigError([
+    `cannot open the metadata ${path}: ${fault}. It cannot be made again: restore it from a backup (docs/operation.md, "Damaged files")`,
+  ]);
+}

@@ -1,0 +1,140 @@
+import { rm, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { Transform } from "node:stream";
+import { StoreError } from "../../store/lib/errors.js";
+import { createShares, type Shares } from "../../store/lib/shares.js";
+import { ApiError } from "./errors.js";
+
+/** The disk as whoever writes on behalf of a tenant may use it: what the journal needs is never lent. */
+export interface DiskSpace {
+  /** For a file in the folder that grows; the same one again goes on. */
+  claim(tenant: number, file: string): DiskClaim;
+  /** Counts a file that is there already, whatever its size. */
+  adopt(tenant: number, file: string): Promise<void>;
+  /** For writes beside the folder. @throws StoreError UNAVAILABLE while there is no room */
+  check(): Promise<void>;
+  /** Removes the file, and gives its space back. */
+  remove(file: string): Promise<void>;
+  /** Bytes that count for the tenant. */
+  held(tenant: number): number;
+}
+
+export interface DiskClaim {
+  /** To be awaited before so many bytes are written. @throws ApiError SERVICE_UNAVAILABLE, RESOURCE_LIMITED */
+  grow(bytes: number): Promise<void>;
+  /** Nothing more is written for now: what was asked for ahead goes back. */
+  settle(): void;
+}
+
+/** Room is asked for in such steps. */
+const stepBytes = 2 ** 20;
+/** Between what others may fill and what the journal stops at: for what it, the stores and the metadata write meanwhile. */
+const marginBytes = 16 * 2 ** 20;
+const retryAfterSeconds = "60";
+
+export const diskFull = () =>
+  new ApiError(
+    "SERVICE_UNAVAILABLE",
+    "the disk is too full for the file",
+    {},
+    { "Retry-After": retryAfterSeconds },
+  );
+const tooMuch = () =>
+  new ApiError("RESOURCE_LIMITED", "the files of your tasks hold what the disk has left for them");
+
+/** Free bytes beyond what must stay, 0 or less: none. */
+export async function spareBytes(dir: string, freeBytesMin: number): Promise<number> {
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize - freeBytesMin - marginBytes;
+}
+
+/**
+ * @param spare free bytes beyond what must stay
+ */
+export function createDiskSpace(dir: string, spare: () => Promise<number>): DiskSpace {
+  const files = new Map<string, { readonly tenant: number; bytes: number; ahead: number }>();
+  /** Promised and not written yet, so that the file system does not know of it. */
+  let promised = 0;
+  let left = 0;
+  const shares: Shares<number> = createShares<number>(() => shares.total + left);
+
+  function fileOf(tenant: number, file: string) {
+    const known = files.get(file) ?? { tenant, bytes: 0, ahead: 0 };
+    files.set(file, known);
+    return known;
+  }
+
+  async function look(): Promise<void> {
+    const found = await spare();
+    left = found - promised;
+  }
+
+  return {
+    claim: (tenant, name) => {
+      const file = fileOf(tenant, name);
+      return {
+        grow: async (bytes) => {
+          const used = Math.min(file.ahead, bytes);
+          file.ahead -= used;
+          promised -= used;
+          const missing = bytes - used;
+          if (missing === 0) return;
+          await look();
+          // Removed meanwhile: what is still written to it is gone with it.
+          if (files.get(name) !== file) return;
+          const step = Math.max(stepBytes, missing);
+          if (left < step) throw diskFull();
+          if (!shares.take(tenant, step)) throw tooMuch();
+          left -= step;
+          file.bytes += step;
+          file.ahead += step - missing;
+          promised += step - missing;
+        },
+        settle: () => {
+          const { ahead } = file;
+          file.ahead = 0;
+          promised -= ahead;
+          file.bytes -= ahead;
+          shares.give(tenant, ahead);
+        },
+      };
+    },
+    adopt: async (tenant, name) => {
+      const size = await stat(join(dir, name)).then(
+        (found) => found.size,
+        () => 0,
+      );
+      const file = fileOf(tenant, name);
+      if (size <= file.bytes) return;
+      shares.force(tenant, size - file.bytes);
+      file.bytes = size;
+    },
+    check: async () => {
+      await look();
+      if (left < stepBytes) throw new StoreError("UNAVAILABLE", "the disk is too full");
+    },
+    remove: async (name) => {
+      await rm(join(dir, name), { force: true });
+      const file = files.get(name);
+      if (file === undefined) return;
+      files.delete(name);
+      promised -= file.ahead;
+      shares.give(file.tenant, file.bytes);
+      file.ahead = 0;
+    },
+    held: shares.held,
+  };
+}
+
+/** Ends the stream where whoever it is written for, or the disk, has no more room. */
+export function guarded(room: DiskClaim): Transform {
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      room.grow(chunk.length).then(() => done(null, chunk), done);
+    },
+    flush: (done) => {
+      room.settle();
+      done();
+    },
+  });
+}

@@ -1,0 +1,60 @@
+import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.js";
+import type { SeriesRefs } from "../../query/series-refs.js";
+import type { Zone } from "../../query/zone.js";
+import type { EventLog } from "../../store/events/events.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { DeviceStore } from "../../store/metadata/devices/devices.js";
+import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
+import type { SeriesStore } from "../../store/series/series.js";
+import type { Authority } from "../certificates/authority.js";
+import type { Commands } from "../commands/commands.js";
+import type { Config } from "../config/config.js";
+import type { Catalog } from "../devices/catalog.js";
+import type { AnswerRoom } from "../http/answer-room.js";
+import type { Authenticator } from "../http/auth.js";
+import type { Logger } from "../observability/log.js";
+import type { AsideKeeper } from "../service/aside.js";
+import type { Status } from "../service/status.js";
+import type { Tasks } from "../tasks/runner.js";
+import type { Brokers } from "../views/broker-info.js";
+import type { Stamp } from "../views/time.js";
+
+/** What the routes work with; made by main, faked by nobody: tests open real stores. */
+export interface AppDeps {
+  readonly db: Db;
+  readonly devices: DeviceStore;
+  readonly events: EventLog;
+  readonly series: SeriesStore;
+  readonly refs: SeriesRefs;
+  /** Points as they are stored. */
+  readonly live: LiveFeed;
+  readonly catalog: Catalog;
+  readonly authenticator: Authenticator;
+  /** What all answers under way may hold together. */
+  readonly answers: AnswerRoom;
+  /** Signs the certificates of devices. */
+  readonly authority: Authority;
+  readonly log: Logger;
+  /** The deployment's settings. */
+  readonly config: Config;
+  readonly status: Status;
+  readonly tasks: Tasks;
+  readonly commands: Commands;
+  /** Who may do what at the external broker. */
+  readonly brokerAccess: BrokerAccess;
+  /** Messages that are set aside. */
+  readonly aside: Pick<AsideKeeper, "all" | "replay" | "drop">;
+  /** Where devices connect to. */
+  readonly brokers: Brokers;
+  readonly zone: Zone;
+  readonly stamp: Stamp;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The oldest journal id that `resettle` may go back to, given a time in milliseconds. */
+  readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
+  /** What this process has taken and refused of a device; undefined before its first message. */
+  readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
+  /** Writes at once what this process has counted of the alerts of these devices. */
+  readonly settleAlerts: (devices: readonly number[]) => Promise<void>;
+}

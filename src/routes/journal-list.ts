@@ -1,0 +1,94 @@
+import type { Log } from "../../store/events/event-postings.js";
+import type { EventLog, ReceivedSpan } from "../../store/events/events.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { productNames } from "../../store/metadata/commands/log-names.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { type Filter, type Page, type PageRequest, stamps, time } from "../../store/metadata/db/table.js";
+import { deviceNames } from "../../store/metadata/devices/names.js";
+import { rowFilters, scopeOf } from "../http/log-scope.js";
+import { containsText } from "../http/text-search.js";
+import type { LogRow } from "../views/events.js";
+
+/** Whether a record passes a filter, by the filter's field. */
+export type RecordTests = Readonly<Record<string, (record: JournalRecord, filter: Filter) => boolean>>;
+
+export interface JournalListing {
+  readonly logs: readonly Log[];
+  readonly tests: RecordTests;
+  readonly withProducts?: boolean;
+}
+
+export interface JournalLists {
+  /** Records of the tenant, or of one device (`parent`), newest first. */
+  list(tenant: number, listing: JournalListing, request: PageRequest, parent: number): Promise<Page<LogRow>>;
+}
+
+const receivedIn = ({ receivedAt }: JournalRecord, { value, until = 0 }: Filter): boolean =>
+  receivedAt >= Number(value) && receivedAt < until;
+
+/** What every record is filtered by: its id, and its time of receipt by the names that it is shown under. */
+const common: RecordTests = {
+  id: (record, { value }) => record.id === value,
+  msgTime: receivedIn,
+  createAt: receivedIn,
+  updateAt: () => false,
+};
+export const commonFilters = { msgTime: time("msgTime"), ...stamps } as const;
+
+/** Devices whose records are looked up by the index; beyond it every record is looked at. */
+const devicesMax = 1000;
+
+export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
+  return {
+    list: async (tenant, { logs, tests: own, withProducts = false }, request, parent) => {
+      const tests = { ...common, ...own };
+      const { devices: scope, truncated } = await scopeOf(db, tenant, request.filters, parent);
+      const many = scope !== null && scope.length > devicesMax ? new Set(scope) : null;
+      const filters = rowFilters(request.filters).filter(({ field }) => field in tests);
+      const passes = (record: JournalRecord): boolean =>
+        (many === null || many.has(record.device)) &&
+        filters.every((filter) => tests[filter.field]?.(record, filter) ?? true);
+      const { page, limit } = request;
+      const found = await events.list({
+        ...{ log: logs, tenant, page, limit },
+        devices: many === null ? scope : null,
+        ...receivedOf(filters),
+        ...(many === null && filters.length === 0 ? {} : { matches: passes }),
+      });
+      const items = await withNames(db, found.items, withProducts);
+      return { ...found, items, truncated: found.truncated || truncated };
+    },
+  };
+}
+
+/** The times that all the filters on them leave. */
+function receivedOf(filters: readonly Filter[]): { received?: ReceivedSpan } {
+  const times = filters.filter(({ until, field }) => until !== undefined && common[field] === receivedIn);
+  if (times.length === 0) return {};
+  const start = Math.max(...times.map(({ value }) => Number(value)));
+  return { received: { start, stop: Math.min(...times.map(({ until = 0 }) => until)) } };
+}
+
+async function withNames(
+  db: Db,
+  records: readonly JournalRecord[],
+  withProducts: boolean,
+): Promise<LogRow[]> {
+  const ids = [...new Set(records.map((record) => record.device))];
+  const names = await deviceNames(db, ids);
+  const products = withProducts ? await productNames(db, ids) : null;
+  return records.map((record) => ({
+    record,
+    deviceID: names.get(record.device)?.deviceID ?? null,
+    deviceName: names.get(record.device)?.deviceName ?? null,
+    productName: products?.get(record.device) ?? null,
+  }));
+}
+
+/** A filter on a text of the record. */
+export const textTest =
+  (read: (record: JournalRecord) => string) =>
+  (record: JournalRecord, { like, value }: Filter): boolean => {
+    const text = read(record);
+    return like ? containsText(text, String(value)) : text === value;
+  };

@@ -1,0 +1,181 @@
+import { z } from "@hono/zod-openapi";
+import type { Zone } from "../../query/zone.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import {
+  type IDTable,
+  type Listing,
+  ownID,
+  type Page,
+  type PageRequest,
+  resolveIDs,
+} from "../../store/metadata/db/table.js";
+import type { Making } from "../http/answer-room.js";
+import type { Caller } from "../http/auth.js";
+import type { ErrorCode } from "../http/errors.js";
+import {
+  idsQuery,
+  idTexts,
+  listQuery,
+  only,
+  pageAnswer,
+  pageRequest,
+  refusedParameters,
+  refuseParameters,
+} from "../http/paging.js";
+import { type Route, route, type Variant } from "../http/route.js";
+import { idParams, pageOf } from "../http/schemas.js";
+import { type ViewContext, viewContext } from "../views/context.js";
+import type { Stamp } from "../views/time.js";
+
+/**
+ * The routes that every resource has alike: a list, a detail, a delete. What differs between resources is data;
+ * what differs between the variants is in the view, which is given the variant in effect.
+ */
+
+/** Who asks, and for which view. */
+export interface Asking {
+  readonly caller: Caller;
+  readonly variant: Variant;
+}
+
+/** Of a list, whose answer may take long: the signal tells when the caller leaves. */
+export interface AskingList extends Asking {
+  readonly request: Pick<Request, "signal">;
+}
+
+/** The answer's schema in Variant A, and in B where it differs. */
+export interface Schemas {
+  readonly schema: z.ZodType;
+  readonly schemaB?: z.ZodType;
+}
+
+interface Named {
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly access?: "read" | "admin";
+}
+
+/** The table that a path's id is looked up in; devices of Variant B include gateways. */
+type IDs = IDTable | ((variant: Variant) => IDTable);
+
+export interface ListSpec<Row> extends Named, Schemas {
+  /** Beside the record id. What the items show beyond them is refused as a filter. */
+  readonly filters: Listing["filters"];
+  /** Further spellings of a filter. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** The field, one of the filters, whose times `startTime` and `endTime` bound. */
+  readonly range?: string;
+  /** Fields of the record that nobody may look for, shown or not. */
+  readonly secret?: readonly string[];
+  /** Where the path names the record that the list belongs to. */
+  readonly parent?: IDs;
+  /** Where the list waits for the series store. */
+  readonly making?: Making;
+  /** `parent` is the record id of the path, 0 without one. */
+  list(asking: AskingList, request: PageRequest, parent: number): Promise<Page<Row>>;
+  view(row: Row, context: ViewContext): object;
+}
+
+export interface DetailSpec<Row> extends Named, Schemas {
+  readonly ids: IDs;
+  get(asking: Asking, id: number): Promise<Row>;
+  view(row: Row, context: ViewContext): object;
+  /** True where the record shows only a part of what it holds. */
+  truncated?(row: Row): boolean;
+}
+
+export interface RemoveSpec extends Omit<Named, "access"> {
+  readonly access?: "write" | "admin" | "command";
+  readonly ids: IDs;
+  /** Where the path names the record that the removed ones belong to. */
+  readonly parent?: IDs;
+  readonly errors?: readonly ErrorCode[];
+  remove(asking: Asking, ids: readonly number[], parent: number): Promise<void>;
+}
+
+export interface ResourceRoutes {
+  list<Row>(spec: ListSpec<Row>): Route;
+  detail<Row>(spec: DetailSpec<Row>): Route;
+  remove(spec: RemoveSpec): Route;
+  /** The record id that a path's id text means. @throws StoreError NOT_FOUND */
+  find(asking: Asking, ids: IDs, text: string): Promise<number>;
+}
+
+export interface ResourceDeps {
+  readonly db: Db;
+  readonly stamp: Stamp;
+  /** The deployment's. */
+  readonly zone: Zone;
+}
+
+export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoutes {
+  const resolve = (asking: Asking, ids: IDs, texts: readonly string[]) =>
+    resolveIDs(db, typeof ids === "function" ? ids(asking.variant) : ids, asking.caller.tenant, texts);
+  const find = async (asking: Asking, ids: IDs, text: string) => only(await resolve(asking, ids, [text]));
+  const parentOf = (asking: Asking, ids: IDs | undefined, params: { id: string } | undefined) =>
+    ids === undefined || params === undefined ? 0 : find(asking, ids, params.id);
+
+  return {
+    find,
+    list: <Row>(spec: ListSpec<Row>) => {
+      const { aliases = {}, range } = spec;
+      const fields = {
+        ...{ filters: { ...ownID, ...spec.filters }, aliases },
+        ...(range === undefined ? {} : { range }),
+      };
+      const item = spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]);
+      const refused = refusedParameters(fields, item, spec.secret);
+      return route({
+        ...named(spec),
+        access: spec.access ?? "read",
+        shape: {
+          ...(spec.parent === undefined ? {} : { params: idParams }),
+          query: listQuery(fields),
+        },
+        answer: { status: 200, schema: pageOf(item) },
+        ...(spec.making === undefined ? {} : { making: spec.making }),
+        handle: async (input) => {
+          refuseParameters(input.request.url, refused);
+          const request = pageRequest(input.query, fields, zone);
+          const rows = await spec.list(input, request, await parentOf(input, spec.parent, input.params));
+          const context = viewContext(stamp, input);
+          return pageAnswer(rows, request, (row) => spec.view(row, context));
+        },
+      });
+    },
+    detail: <Row>(spec: DetailSpec<Row>) =>
+      route({
+        ...named(spec),
+        access: spec.access ?? "read",
+        shape: { params: idParams },
+        answer: {
+          status: 200,
+          schema: spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]),
+        },
+        handle: async (input) => {
+          const row = await spec.get(input, await find(input, spec.ids, input.params.id));
+          const headers = spec.truncated?.(row) ? { Truncated: "true" } : {};
+          return { status: 200, body: spec.view(row, viewContext(stamp, input)), headers };
+        },
+      }),
+    remove: (spec: RemoveSpec) =>
+      route({
+        ...named(spec),
+        access: spec.access ?? "write",
+        shape: { ...(spec.parent === undefined ? {} : { params: idParams }), query: idsQuery },
+        answer: { status: 204 },
+        errors: ["DATA_NOT_FOUND", ...(spec.errors ?? ["REFERENCED_ERROR"])],
+        method: "delete",
+        handle: async (input) => {
+          const parent = await parentOf(input, spec.parent, input.params);
+          await spec.remove(input, await resolve(input, spec.ids, idTexts(input.query)), parent);
+          return { status: 204 };
+        },
+      }),
+  };
+}
+
+function named({ path, tag, summary }: Omit<Named, "access">) {
+  return { method: "get", path, tag, summary } as const;
+}

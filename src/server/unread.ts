@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { ApiError, failureOf, toApiError } from "../http/errors.js";
+import type { Variant } from "../http/route.js";
+import type { Logger } from "../observability/log.js";
+
+/**
+ * Answers to what does not get as far as a route: what cannot be read, comes too slowly, or asks for what HTTP/1.1
+ * has and we do not. Node would answer each by itself, without the body and the headers of our errors.
+ */
+export interface Unread {
+  /** For requests whose address or method cannot be used. */
+  respond(error: unknown): Response;
+  /** The request has been read: it is answered before anything that cannot be read behind it. */
+  heard(request: IncomingMessage, response: ServerResponse): void;
+  /** Whether the request is answered here: without a Host that it needs, or with one that is none (RFC 9112 3.2). */
+  refuse(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Answers an Expect other than 100-continue. */
+  unexpected(response: ServerResponse): void;
+  /** Ends a connection whose request does not come in time. */
+  late(socket: Duplex): void;
+  /** Takes the server's own answers over. */
+  attach(server: Server): void;
+}
+
+/** What a client that was refused has to read its answer, while what it still sends is thrown away. */
+const partingMs = 1000;
+
+export function createUnread({ variant, log }: { readonly variant: Variant; readonly log: Logger }): Unread {
+  const closing = new WeakSet<Duplex>();
+  /** What is still to be answered, in order. */
+  const answering = new WeakMap<Duplex, Set<ServerResponse>>();
+
+  function answer(error: ApiError) {
+    const { status, headers, body } = failureOf(error);
+    const requestID = randomUUID();
+    log.debug("request refused unread", { requestID, status, message: error.message });
+    return { status, body, headers: { ...headers, "X-Request-Id": requestID, "Api-Variant": variant } };
+  }
+
+  function send(response: ServerResponse, error: ApiError): void {
+    const { status, headers, body } = answer(error);
+    response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
+  }
+
+  /** The last that is said on a connection that is no longer read; after what is still being answered. */
+  function part(socket: Duplex, error: ApiError): void {
+    if (closing.has(socket)) return;
+    closing.add(socket);
+    socket.on("error", () => socket.destroy());
+    const earlier = [...(answering.get(socket) ?? [])].filter((one) => !one.writableFinished);
+    const last = earlier.at(-1);
+    if (last === undefined) close(socket, error);
+    else if (last.req.complete) last.once("finish", () => close(socket, error));
+    // The middle of an answer is no place for another.
+    else if (earlier.length > 1 || last.headersSent) socket.destroy();
+    else close(socket, error);
+  }
+
+  function close(socket: Duplex, error: ApiError): void {
+    if (!socket.writable) return void socket.destroy();
+    const { status, headers, body } = answer(error);
+    const all = { ...headers, "Content-Length": Buffer.byteLength(body), Connection: "close" };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
+    socket.resume();
+    setTimeout(() => socket.destroy(), partingMs).unref();
+  }
+
+  return {
+    respond: (error) => {
+      const known =
+        error instanceof Error && error.name === "RequestError"
+          ? new ApiError("BAD_REQUEST", "the address of the request is not valid", { url: "is not valid" })
+          : toApiError(error);
+      const { status, headers, body } = answer(known);
+      if (known.errorCode === "INTERNAL_ERROR") log.error("request failed", { error });
+      return new Response(body, { status, headers });
+    },
+    heard: ({ socket }, response) => {
+      const open = answering.get(socket) ?? new Set();
+      answering.set(socket, open.add(response));
+      response.once("close", () => open.delete(response));
+    },
+    unexpected: (response) => {
+      send(response, new ApiError("EXPECTATION_FAILED", "Expect may be 100-continue only"));
+    },
+    late: (socket) => part(socket, tooLate()),
+    refuse: (request, response) => {
+      const wrong = wrongHost(request);
+      if (wrong === null) return false;
+      send(response, new ApiError("BAD_REQUEST", wrong.message, { Host: wrong.field }));
+      return true;
+    },
+    attach: (server) => {
+      server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+        if (error.code === "ECONNRESET") socket.destroy();
+        else part(socket, meaning(error.code));
+      });
+      server.on("connect", (_, socket) => {
+        const headers = { Allow: "GET, POST, PUT, DELETE" };
+        part(socket, new ApiError("METHOD_NOT_ALLOWED", "the service is no proxy", {}, headers));
+      });
+    },
+  };
+}
+
+/** The last that was sound: a service is called by few names. */
+let soundHost = "";
+
+/** A host that no URL can have would be found where the URL is first asked for, in the midst of a route. */
+function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
+  if (host === undefined) {
+    return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;
+  }
+  // An empty one says that the request's target has no authority (RFC 9112 3.2).
+  if (host === "" || host === soundHost) return null;
+  if (URL.canParse(`http://${host}`)) {
+    soundHost = host;
+    return null;
+  }
+  return { message: "the Host of the request is not valid", field: "is not valid" };
+}
+
+function tooLate(): ApiError {
+  return new ApiError("REQUEST_TIMEOUT", "the request did not come in time");
+}
+
+function meaning(code: string | undefined): ApiError {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new ApiError("HEADERS_TOO_LARGE", "the address and headers of the request are larger than 64 KiB");
+  }
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") {
+    return new ApiError("PAYLOAD_TOO_LARGE", "the chunk extensions of the body are too large");
+  }
+  return new ApiError("BAD_REQUEST", "the request is not HTTP/1.1");
+}

@@ -1,0 +1,314 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { addressBlock, canonicalAddress } from "../../ingest/access/address-block.js";
+import type { Admitted } from "../../ingest/access/admission.js";
+import { nextTurn } from "../../store/lib/turns.js";
+
+/** How long a connection may take for what it owes, in milliseconds. */
+export interface HttpTimes {
+  /** From the connection to the end of its first request's headers. */
+  readonly firstMs: number;
+  /** From a later request's first byte to the end of its headers. */
+  readonly headersMs: number;
+  /** A body whose sender has shown no credential, or that nobody reads any more, whole. */
+  readonly publicBodyMs: number;
+  /** A body is looked at as often, and has brought so many bytes by then; only time that we waited for it counts. */
+  readonly body: { readonly everyMs: number; readonly bytesMin: number };
+  /** Between an answer and the next request. */
+  readonly idleMs: number;
+  /** An answer of which nothing is taken. */
+  readonly unreadMs: number;
+}
+
+/** What a connection has let pass: it is told so (408), or closed without a word. */
+export type Overdue = "tell" | "close" | null;
+
+/** Whom waiting bytes count for: the tenant of whoever has shown a right credential, a stranger's address. */
+export type Holder = { readonly tenant: number } | { readonly address: string };
+
+export interface HttpWireDeps {
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+  /** The bytes that wait here have changed by so many; false: there is no room for them. */
+  readonly hold: (holder: Holder, bytes: number) => boolean;
+  /** It ends for want of that room. */
+  readonly onUnheld: () => void;
+  /** A caller of this tenant has shown a right credential. */
+  readonly onProven: (wire: HttpWire, tenant: number) => void;
+  /** Another connection takes its place. */
+  readonly onGivenWay: () => void;
+}
+
+/**
+ * What is handed to the parser at once, bytes: a turn of the loop parses no more requests than fit one piece. A long head
+ * and a body are cheap to parse, and their end may be followed by other requests; a body of a length that was told is
+ * handed on as it comes.
+ */
+const pieceBytes = { head: 1024, longHead: 4096, body: 8192 } as const;
+/** What a connection may hold without being counted: the headers of an ordinary request. */
+const heldFree = 4096;
+/** So much of an answer is handed to the socket at once, so that progress shows. */
+const sentAtOnce = 256 * 1024;
+
+type Done = (error?: Error | null) => void;
+type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }[];
+
+/**
+ * One connection between its socket and Node's HTTP server: its requests are worked off one at a time, each after the
+ * answer before it has left, and it reads no further meanwhile.
+ */
+export class HttpWire extends Duplex implements Admitted {
+  address: string;
+  readonly #socket: Socket;
+  readonly #deps: HttpWireDeps;
+  /** Read from the socket, not parsed yet. */
+  #rest: Buffer | null = null;
+  /** The parser wants more. */
+  #wanted = false;
+  /** Requests that came while another was being answered. */
+  readonly #waiting: (() => void)[] = [];
+  #answering: ServerResponse | null = null;
+  /** The request parsed last; its body may still be coming. */
+  #last: IncomingMessage | null = null;
+  /** The caller of the request under way is known. */
+  #authorized = false;
+  /** Bytes parsed since the last request's headers and body were complete. */
+  #headBytes = 0;
+  #held = 0;
+  /** Whom they count for. */
+  #holder: Holder;
+  /** When what is waited for began: a connection, a head, a body, a rest between two requests. */
+  #since: number;
+  /** What a body of a length that was told has still to bring, bytes; too much by what came with its head. */
+  #bodyLeft = 0;
+  /** The body under way: for how long it was waited for, and what came. */
+  #body = { waitedMs: 0, bytes: 0 };
+  #lookedAt: number;
+  /** When a byte of the answer last left, or it began to wait; null while nothing waits. */
+  #unsentSince: number | null = null;
+
+  constructor(socket: Socket, deps: HttpWireDeps) {
+    // One piece at a time is with the parser.
+    super({ readableHighWaterMark: 1, decodeStrings: false });
+    this.#socket = socket;
+    this.#deps = deps;
+    this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
+    this.#holder = { address: this.address };
+    this.#since = deps.monotonic();
+    this.#lookedAt = this.#since;
+    socket.on("data", (bytes: Buffer) => {
+      // Behind the last that we say nothing is read any more: what comes on is no part of a request.
+      if (this.writableEnded) return;
+      this.#body.bytes += bytes.length;
+      this.#rest = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
+      this.#feed();
+      // Without anything to hold it reads on, and hears of a client that leaves.
+      if (this.#rest !== null) socket.pause();
+    });
+    socket.on("end", () => {
+      if (this.#rest === null) this.push(null);
+    });
+    socket.on("error", (error) => this.destroy(error));
+    socket.on("close", () => this.destroy());
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
+  get remotePort(): number | undefined {
+    return this.#socket.remotePort;
+  }
+
+  get remoteFamily(): string | undefined {
+    return this.#socket.remoteFamily;
+  }
+
+  /** Who asks: the tenant whose credential was shown last, or where it comes from. */
+  get client(): string {
+    return "tenant" in this.#holder ? `tenant ${this.#holder.tenant}` : addressBlock(this.address);
+  }
+
+  get isIdle(): boolean {
+    return this.#answering === null && !this.#bodyComes;
+  }
+
+  /** Works on the request once everything before it on this connection is answered. */
+  workOff(request: IncomingMessage, response: ServerResponse, work: () => void): void {
+    this.#last = request;
+    this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
+    const begin = (): void => {
+      this.#answering = response;
+      this.#authorized = false;
+      this.#headBytes = 0;
+      this.#since = this.#deps.monotonic();
+      this.#body = { waitedMs: 0, bytes: 0 };
+      response.once("close", () => void this.#next());
+      work();
+    };
+    if (this.#answering === null) begin();
+    else this.#waiting.push(begin);
+  }
+
+  /** The caller of the request under way is known. */
+  prove(tenant: number): void {
+    this.#authorized = true;
+    this.#deps.onProven(this, tenant);
+    if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
+    const holder = { tenant };
+    if (this.#held > 0) {
+      // Beyond its tenant's share it stays where it is.
+      if (!this.#deps.hold(holder, this.#held)) return;
+      this.#deps.hold(this.#holder, -this.#held);
+    }
+    this.#holder = holder;
+  }
+
+  giveWay(): void {
+    this.#deps.onGivenWay();
+    this.destroy();
+  }
+
+  /** To be asked now and then: what the client has not done in time. */
+  overdue(times: HttpTimes): Overdue {
+    const now = this.#deps.monotonic();
+    const passed = now - this.#lookedAt;
+    this.#lookedAt = now;
+    if (this.#unsentSince !== null && now - this.#unsentSince > times.unreadMs) return "close";
+    if (this.#waiting.length > 0) return null;
+    const age = now - this.#since;
+    if (this.#bodyComes) {
+      if (this.#answering === null) return age > times.publicBodyMs ? "close" : null;
+      const late = this.#authorized ? this.#isSlow(times.body, passed) : age > times.publicBodyMs;
+      return late ? "tell" : null;
+    }
+    if (this.#answering !== null) return null;
+    const first = this.#last === null;
+    if (this.#headBytes > 0) return age > (first ? times.firstMs : times.headersMs) ? "tell" : null;
+    return age > (first ? times.firstMs : times.idleMs) ? "close" : null;
+  }
+
+  #isSlow({ everyMs, bytesMin }: HttpTimes["body"], passed: number): boolean {
+    // Whoever reads it may be what is slow: a full disk, a store that is away.
+    if (!this.isPaused() && this.#rest === null) this.#body.waitedMs += passed;
+    if (this.#body.waitedMs < everyMs) return false;
+    const slow = this.#body.bytes < bytesMin;
+    this.#body = { waitedMs: 0, bytes: 0 };
+    return slow;
+  }
+
+  get #bodyComes(): boolean {
+    return this.#last !== null && !this.#last.complete && !this.#last.destroyed;
+  }
+
+  async #next(): Promise<void> {
+    // What one write brought is worked off in as many turns as it has requests.
+    if (this.#waiting.length > 0 || this.#rest !== null) await nextTurn();
+    this.#answering = null;
+    this.#since = this.#deps.monotonic();
+    this.#waiting.shift()?.();
+    this.#feed();
+  }
+
+  /** Hands on what was read, unless a request is under way that has come whole. */
+  #feed(): void {
+    while (this.#rest !== null && this.#wanted && !this.destroyed) {
+      const coming = this.#bodyComes;
+      if (this.#waiting.length > 0 || (this.#answering !== null && !coming)) break;
+      const head = this.#headBytes < pieceBytes.head ? pieceBytes.head : pieceBytes.longHead;
+      const size = coming ? Math.max(pieceBytes.body, this.#bodyLeft) : head;
+      const piece = this.#rest.length <= size ? this.#rest : this.#rest.subarray(0, size);
+      this.#rest = piece === this.#rest ? null : this.#rest.subarray(size);
+      if (coming) this.#bodyLeft -= piece.length;
+      else {
+        if (this.#headBytes === 0 && this.#answering === null && this.#last !== null) {
+          this.#since = this.#deps.monotonic();
+        }
+        this.#headBytes += piece.length;
+      }
+      this.#wanted = this.push(piece);
+    }
+    this.#count();
+    if (this.destroyed || this.#rest !== null) return;
+    if (this.#socket.readableEnded) this.push(null);
+    else if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  #count(): void {
+    if (this.destroyed) return;
+    const held = Math.max(0, this.#headBytes + (this.#rest?.length ?? 0) - heldFree);
+    if (held === this.#held) return;
+    const fits = this.#deps.hold(this.#holder, held - this.#held);
+    if (fits) this.#held = held;
+    else {
+      this.#deps.onUnheld();
+      this.destroy();
+    }
+  }
+
+  override _read(): void {
+    this.#wanted = true;
+    // Not within the parser's own call.
+    if (this.#rest !== null) queueMicrotask(() => this.#feed());
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    this.#send(chunk, encoding, done);
+  }
+
+  override _writev(chunks: Chunks, done: Done): void {
+    const bytes = chunks.reduce((sum, { chunk }) => sum + chunk.length, 0);
+    if (bytes > sentAtOnce) return this.#sendEach(chunks, 0, done);
+    // Together, so that headers and a short body are one packet.
+    const pieces = chunks.map(({ chunk, encoding }) =>
+      typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk,
+    );
+    this.#send(Buffer.concat(pieces), "latin1", done);
+  }
+
+  #sendEach(chunks: Chunks, at: number, done: Done): void {
+    const one = chunks[at];
+    if (one === undefined) return done();
+    this.#send(one.chunk, one.encoding, (error) => {
+      if (error) done(error);
+      else this.#sendEach(chunks, at + 1, done);
+    });
+  }
+
+  #send(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    const small = chunk.length <= sentAtOnce;
+    const bytes = small || typeof chunk !== "string" ? chunk : Buffer.from(chunk, encoding);
+    const piece = small ? bytes : (bytes as Buffer).subarray(0, sentAtOnce);
+    this.#unsentSince = this.#deps.monotonic();
+    this.#socket.write(piece, encoding, (error) => {
+      this.#unsentSince = null;
+      if (error || small) done(error ?? null);
+      else this.#send((bytes as Buffer).subarray(sentAtOnce), encoding, done);
+    });
+  }
+
+  override _final(done: Done): void {
+    this.#rest = null;
+    this.#headBytes = 0;
+    this.#count();
+    this.#socket.resume();
+    this.#socket.end(() => done());
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (this.#held > 0) this.#deps.hold(this.#holder, -this.#held);
+    this.#held = 0;
+    this.#rest = null;
+    this.#waiting.length = 0;
+    this.#socket.destroy();
+    done(error);
+  }
+
+  /** As a socket has it: what was written leaves first. */
+  destroySoon(): void {
+    if (!this.writableEnded) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once("finish", () => this.destroy());
+  }
+}

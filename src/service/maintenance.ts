@@ -1,0 +1,200 @@
+import type { Presence } from "../../ingest/directory/presence.js";
+import type { EventLog } from "../../store/events/events.js";
+import type { Journal } from "../../store/journal/journal.js";
+import { nextTurn } from "../../store/lib/turns.js";
+import {
+  removeOldestControlLogs,
+  tenantsOverLogBytes,
+} from "../../store/metadata/commands/control-log-bytes.js";
+import { removeOldControlLogs } from "../../store/metadata/commands/control-logs.js";
+import { createChangeRetention } from "../../store/metadata/db/change-retention.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import type { SeriesStore } from "../../store/series/series.js";
+import { createAlertRetention } from "../alerts/alert-retention.js";
+import { every } from "../background/every.js";
+import { createRemovals, type RemovalCounts } from "../background/removals.js";
+import type { Config } from "../config/config.js";
+import { keepReserve } from "../host/reserve.js";
+import type { Logger } from "../observability/log.js";
+import type { Checks } from "./checks.js";
+
+/** What runs beside the pipelines: state saved, old segments unlinked, points of the deleted removed. */
+export interface Maintenance {
+  /** True while what consumers have not taken yet fills its bound. */
+  readonly backlogFull: boolean;
+  readonly removals: RemovalCounts;
+  close(): Promise<void>;
+}
+
+export interface MaintenanceDeps {
+  readonly config: Config;
+  readonly db: Db;
+  readonly journal: Journal;
+  readonly events: EventLog;
+  readonly series: SeriesStore;
+  readonly presence: Presence;
+  readonly sessions: {
+    save(): Promise<void>;
+    /** Drops sessions and messages whose time is over. */
+    end(): Promise<void>;
+    /** The journal id that the saved state stands for. */
+    savedID(): number;
+  };
+  readonly checks: Pick<Checks, "look">;
+  readonly settledID: () => number;
+  /** What the alerts consumer goes on from after a restart. */
+  readonly savedID: () => number;
+  /** Resolves when everybody in this process knows of the deletions that are stored. */
+  readonly followed: () => Promise<void>;
+  /** Resolves when no import writes any more what has been deleted. */
+  readonly historySettled: () => Promise<void>;
+  /** Looks whether the wall clock was set. */
+  readonly watchClock: () => void;
+  readonly log: Logger;
+  readonly now: () => number;
+}
+
+const presenceMs = 100;
+const sessionsMs = 2000;
+const sessionExpiryMs = 60_000;
+const backlogMs = 1000;
+const retentionMs = 10_000;
+const removalMs = 500;
+const pointRetentionMs = 10_000;
+const reserveMs = 2000;
+/** The first look follows a start by so much. */
+const checksMs = 30_000;
+const controlLogsMs = 60_000;
+const alertsMs = 300_000;
+const changesMs = 10_000;
+const clockMs = 1000;
+/** Rows of one delete, and deletes of one round. */
+const controlLogsPerStep = 1000;
+const controlLogSteps = 20;
+const controlLogBytesMs = 5000;
+const dayMs = 86_400_000;
+
+export function startMaintenance(deps: MaintenanceDeps): Maintenance {
+  let backlogFull = false;
+  let closing = false;
+  const removals = createRemovals(deps);
+  const dropChanges = createChangeRetention(deps.db, {
+    days: deps.config.changeRetentionDays,
+    rowsOfTenantMax: deps.config.changeRowsMax,
+    bytesOfTenantMax: deps.config.changeLogBytes,
+    followed: deps.followed,
+    isClosing: () => closing,
+  });
+  const jobs = [
+    every(presenceMs, "save presence", deps.log, () => deps.presence.save()),
+    every(sessionsMs, "save sessions", deps.log, () => deps.sessions.save()),
+    every(sessionExpiryMs, "end sessions", deps.log, () => deps.sessions.end()),
+    every(backlogMs, "measure the backlog", deps.log, () => {
+      backlogFull = backlogBytes(deps) > deps.config.journalBacklogBytes;
+    }),
+    every(retentionMs, "apply the events' retention", deps.log, () => dropSegments(deps)),
+    every(removalMs, "remove points", deps.log, removals.drain),
+    every(clockMs, "look at the clock", deps.log, deps.watchClock),
+    every(pointRetentionMs, "apply the points' retention", deps.log, createPointRetention(deps)),
+    every(reserveMs, "set space aside", deps.log, () =>
+      keepReserve(deps.config.dataDir, deps.config.freeBytesMin),
+    ),
+    every(checksMs, "check the databases", deps.log, () => deps.checks.look()),
+    every(changesMs, "apply the log of changes' retention", deps.log, () => dropChanges(deps.now())),
+    every(controlLogsMs, "apply the control logs' retention", deps.log, () => dropControlLogs(deps)),
+    every(controlLogBytesMs, "keep control logs within their bytes", deps.log, () => trimControlLogs(deps)),
+    every(
+      alertsMs,
+      "apply the alerts' retention",
+      deps.log,
+      createAlertRetention(deps.db, {
+        ...{ days: deps.config.alertRetentionDays, rowsMax: deps.config.alertHistoryMax, now: deps.now },
+      }),
+    ),
+  ];
+  return {
+    get backlogFull() {
+      return backlogFull;
+    },
+    removals: removals.counts,
+    close: async () => {
+      closing = true;
+      removals.stop();
+      await Promise.all(jobs.map((job) => job.stop()));
+      await deps.presence.save().catch(() => undefined);
+    },
+  };
+}
+
+/** Bytes of the segments that a consumer has not settled. */
+function backlogBytes({ journal, settledID, savedID }: MaintenanceDeps): number {
+  const settled = Math.min(settledID(), savedID());
+  return journal.segments.reduce((sum, segment, i) => {
+    const end = journal.segments[i + 1]?.firstID ?? journal.committedID + 1;
+    const share = Math.min(1, Math.max(0, (end - 1 - settled) / Math.max(1, end - segment.firstID)));
+    return sum + segment.bytes * share;
+  }, 0);
+}
+
+/** Unlinks old segments: past every checkpoint, and past the days or the bytes that events are kept. */
+async function dropSegments(deps: MaintenanceDeps): Promise<void> {
+  const { config, journal, events, series, sessions, savedID, now, log } = deps;
+  const checkpoint = Math.min(await series.checkpoint(), sessions.savedID(), savedID());
+  let bytes = journal.segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  for (;;) {
+    const [oldest, next] = journal.segments;
+    if (oldest === undefined || next === undefined || next.firstID - 1 > checkpoint) return;
+    const old = now() - next.createdAt > config.eventRetentionDays * dayMs;
+    if (!old && bytes <= config.eventRetentionBytes) return;
+    bytes -= oldest.bytes;
+    await journal.drop(oldest);
+    events.forget(oldest);
+    log.info("segment unlinked", { path: oldest.path, bytes: oldest.bytes });
+  }
+}
+
+async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<void> {
+  const createdBefore = now() - config.eventRetentionDays * dayMs;
+  for (let step = 0; step < controlLogSteps; step++) {
+    if ((await removeOldControlLogs(db, createdBefore, controlLogsPerStep)) < controlLogsPerStep) return;
+  }
+}
+
+/** Every tenant that has too many has its turn; what is left over waits for the next round. */
+async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
+  for (const { tenant, surplus } of await tenantsOverLogBytes(db, config.controlLogBytes)) {
+    let left = surplus;
+    for (let step = 0; step < controlLogSteps && left > 0; step++) {
+      const gone = await removeOldestControlLogs(db, tenant, left, controlLogsPerStep);
+      if (gone === 0) break;
+      left -= gone;
+      await nextTurn();
+    }
+  }
+}
+
+/**
+ * Whole days of UTC: points go once a day, up to a day late, so that the store goes over its series once a day. It
+ * takes as long as it takes, beside everything else, and the end of the service does not wait for it: the store
+ * stops it as it closes.
+ */
+function createPointRetention({ config, series, now, log }: MaintenanceDeps): () => Promise<void> {
+  let done = Number.NEGATIVE_INFINITY;
+  let running = false;
+  const remove = async (limitMs: number): Promise<void> => {
+    try {
+      await series.removeBefore(limitMs * 1000);
+      done = limitMs;
+    } catch (error) {
+      log.warn("cannot apply the points' retention", { error });
+    } finally {
+      running = false;
+    }
+  };
+  return async () => {
+    const limitMs = Math.floor(now() / dayMs - config.pointRetentionDays) * dayMs;
+    if (config.pointRetentionDays === 0 || running || limitMs === done) return;
+    running = true;
+    void remove(limitMs);
+  };
+}

@@ -1,0 +1,133 @@
+/** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
+
+import type { Point, RefusedPoint, SeriesStore } from "../series.js";
+import { bodyOf, pointsOfBatch, refusedPlaces } from "./batch.js";
+import { type CheckpointPort, createCheckpointTracker } from "./checkpoint.js";
+import { createInfluxClient } from "./client.js";
+import { stillHolds } from "./conflict-look.js";
+import { type ConflictsOptions, openConflicts } from "./conflicts.js";
+import type { InfluxState } from "./health.js";
+import type { InfluxLedger } from "./ledger.js";
+import { encodeLines } from "./lines.js";
+import { createQuestions } from "./questions.js";
+import { removeDevices, whichHavePoints } from "./removal.js";
+import { createRetention } from "./retention.js";
+import { settleLines } from "./settle.js";
+
+export interface InfluxSeriesOptions {
+  readonly url: string;
+  readonly token: string;
+  readonly org: string;
+  readonly bucket: string;
+  /** 0 to 999: the last three digits of the nanoseconds of the points that this node stamps. */
+  readonly nodeNumber: number;
+  readonly checkpoint: CheckpointPort;
+  readonly ledger: InfluxLedger;
+  /** Told when the server begins or ceases to serve, once each. */
+  readonly onState?: (state: InfluxState) => void;
+  /** The bucket has been made; `again`: it had gone, and its points with it. */
+  readonly onBucketMade?: (again: boolean) => void;
+  /** Something else has written a field with another type, or no longer has; `all` that are so now. */
+  readonly onConflict?: ConflictsOptions["onChange"];
+  /** A request without an answer for so long is given up; default 30,000. */
+  readonly timeoutMs?: number;
+  /** Requests under way at once; default 16. */
+  readonly connectionsMax?: number;
+  /** Looks so often whether the server serves us, also when nobody writes or asks; default 10,000. */
+  readonly probeMs?: number;
+}
+
+const nobody = (): void => {};
+
+/**
+ * Opens even while the server is away: calls then reject with UNAVAILABLE until it is back. A bucket that is
+ * missing is made, at open or by the first call, where the token may; but not in place of one that somebody else had
+ * made. Questions about a field that something else has written with another type reject with MISMATCH.
+ */
+export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {
+  const { bucket, nodeNumber, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
+  const { onState = nobody, onBucketMade = nobody, onConflict = nobody } = options;
+  const conflicts = await openConflicts({
+    ...{ bucket, ledger, onChange: onConflict, shardMicros: () => client.shardMicros },
+  });
+  const client = createInfluxClient({
+    ...{ ...options, timeoutMs, connectionsMax, onState },
+    onBucketMade: async (again) => {
+      onBucketMade(again);
+      await conflicts.cleared("bucket");
+    },
+  });
+  const closed = new AbortController();
+  const removeOld = createRetention(client, closed.signal);
+  const tracker = createCheckpointTracker(options.checkpoint);
+  const settle = async (points: readonly Point[]): Promise<RefusedPoint[]> => {
+    const { lines, refused } = encodeLines(points, nodeNumber);
+    refused.push(...(await settleLines(client.write, lines, nodeNumber)));
+    await conflicts.written(points, refused);
+    return refused;
+  };
+  const questionsFor = (signal: AbortSignal | null) => createQuestions({ client, bucket, conflicts }, signal);
+  // Away: each call will say so.
+  await client.probe().then(client.look).catch(nobody);
+  let isLooking = false;
+  /** One that waits for a server is not joined by a second. */
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      await client.probe();
+      await conflicts.look((conflict) => stillHolds(client, bucket, conflict));
+    } finally {
+      isLooking = false;
+    }
+  };
+  const looking = setInterval(() => void look().catch(nobody), probeMs).unref();
+
+  return {
+    checkpoint: () => tracker.settled(),
+    async write(points, through) {
+      if (through > 0) tracker.begin(through);
+      let succeeded = false;
+      try {
+        const refused = await settle(points);
+        succeeded = true;
+        return refused;
+      } finally {
+        if (through > 0) tracker.end(through, succeeded);
+      }
+    },
+    async writeBatch(batch) {
+      const body = bodyOf(batch);
+      if (body === "") return [];
+      if (body !== null && (await client.write(body)) === undefined) {
+        if (conflicts.areKnown) await conflicts.written(pointsOfBatch(batch), []);
+        return [];
+      }
+      // Some of the points will never be taken: point by point it is found out which. Writing again changes nothing.
+      const points = pointsOfBatch(batch);
+      return refusedPlaces(points, await settle(points));
+    },
+    flush: () => tracker.persist(),
+    ...questionsFor(null),
+    under: questionsFor,
+    whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),
+    removeDevices: (devices) => removeDevices(client, devices),
+    // InfluxDB cannot delete by field: the points stay unseen until retention or the device's deletion.
+    removeFields: async () => {},
+    // Not the bucket's own retention: the bucket may be the operator's, with rules that are not ours to change.
+    async removeBefore(time) {
+      await removeOld(time);
+      await conflicts.cleared("retention", time);
+    },
+    async close() {
+      closed.abort();
+      clearInterval(looking);
+      try {
+        await tracker.persist();
+      } finally {
+        tracker.close();
+        client.close();
+      }
+    },
+  };
+}
