@@ -141,6 +141,19 @@ suite("structure", (test) => {
     );
   });
 
+  test("SQL is in store alone", () => {
+    // The lock of the data folder is a lock of SQLite.
+    const sql =
+      /["`]\s*(select\s+[\w(*]|insert (or \w+ )?into |update \w+ set |delete from |create (table|index) )/;
+    const wrong = ["src", "ingest", "query"]
+      .flatMap(inFolder)
+      .filter(({ path, text }) => path !== "src/host/lock.ts" && sql.test(text));
+    assert.equal(
+      wrong.map(({ path }) => path),
+      [],
+    );
+  });
+
   test("the environment is read by the configuration alone", () => {
     const readers = Object.keys(directions)
       .flatMap(inFolder)

@@ -3,17 +3,9 @@ import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { fromJson } from "../../store/metadata/db/table.js";
+import { type DeviceRef, findDeviceRef } from "../../store/metadata/devices/lookup.js";
 import { type DataPoint, dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { type Metric, metricsOf } from "../../store/metadata/products/metrics.js";
-
-/** What a question about data needs of a device: who it is, and whose. */
-export interface DeviceRef {
-  readonly id: number;
-  readonly tenant: number;
-  readonly deviceID: string;
-  readonly productIntID: number;
-  readonly productID: string;
-}
 
 /** What a product's devices report, ascending by id. */
 export interface ProductModel {
@@ -47,17 +39,10 @@ export function createCatalog(db: Db): Catalog {
     ...metrics.map(({ id }) => recordName("metric", id)),
   ]);
 
-  const find = (condition: string, args: readonly (string | number)[]) =>
-    db.first<DeviceRef>(
-      `select d.id, d.tenant, d.deviceID, d.productIntID, p.productID
-       from device d join product p on p.id = d.productIntID where d.tenant = ? and ${condition}`,
-      args,
-    );
-
   return {
     byDeviceID: (tenant, deviceID) =>
-      devices.get(`${tenant} ${deviceID}`, () => find("d.deviceID = ?", [tenant, deviceID])),
-    byIntID: (tenant, id) => devices.get(`${tenant}/${id}`, () => find("d.id = ?", [tenant, id])),
+      devices.get(`${tenant} ${deviceID}`, () => findDeviceRef(db, tenant, { deviceID })),
+    byIntID: (tenant, id) => devices.get(`${tenant}/${id}`, () => findDeviceRef(db, tenant, { id })),
     model: (productIntID) =>
       models.get(productIntID, async () => ({
         points: await dataPointsOf(db, productIntID),

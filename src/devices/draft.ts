@@ -3,6 +3,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import { isBelow } from "../../store/metadata/devices/devices.js";
+import { kindOfDevice } from "../../store/metadata/devices/lookup.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import { findProduct, type ProductRef } from "../../store/metadata/products/products.js";
 import type { Caller } from "../http/auth.js";
@@ -100,13 +101,7 @@ export async function checkDraft(
 ): Promise<void> {
   const errors = checkDevice(draft, cloudProtocol);
   const links = dropUncalledLinks(draft);
-  const kindOf = async (id: number) =>
-    (
-      await db.first<{ kind: string }>("select kind from device where tenant = ? and id = ?", [
-        caller.tenant,
-        id,
-      ])
-    )?.kind;
+  const kindOf = (id: number) => kindOfDevice(db, caller.tenant, id);
   if (links.gateway && (await kindOf(links.gateway)) !== "gateway")
     errors.gateway = "there is no such gateway";
   if (links.parentDevice) {

@@ -4,7 +4,12 @@ import { z } from "@hono/zod-openapi";
 import type { Db } from "../../store/metadata/db/db.js";
 import { longID, newSecret } from "../../store/metadata/db/ids.js";
 import { hashChosen, hashGenerated, verifySecret } from "../../store/metadata/db/secrets.js";
-import { createApiKey, ensureApiKey, findApiKey } from "../../store/metadata/users/api-keys.js";
+import {
+  createApiKey,
+  ensureApiKey,
+  everHadApiKey,
+  findApiKey,
+} from "../../store/metadata/users/api-keys.js";
 import { createTenant, findTenant, listTenants, type Tenant } from "../../store/metadata/users/tenants.js";
 import { findUser, type User } from "../../store/metadata/users/users.js";
 import type { Config } from "../config/config.js";
@@ -33,9 +38,8 @@ export async function firstStart(
   const path = join(config.dataDir, "first-start.json");
   const tenants = await listTenants(db);
   // A key that was made and revoked stays revoked.
-  const keys = await db.first<{ n: number }>("select seq n from sqlite_sequence where name = 'api_key'");
   const kept = await readCredentials(path);
-  if (tenants.length > 0 && (kept === null || (keys?.n ?? 0) > 0)) return null;
+  if (tenants.length > 0 && (kept === null || (await everHadApiKey(db)))) return null;
   const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };
   const credentials = kept ?? {
     username: adminName,

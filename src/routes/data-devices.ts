@@ -1,5 +1,5 @@
+import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import { devicesOfGroup } from "../../store/metadata/groups/group-devices.js";
-import type { DeviceRef } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
 import type { AppDeps } from "./deps.js";
 

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicName } from "../../ingest/messages/topics.js";
 import { resolveIDs } from "../../store/metadata/db/table.js";
+import { hasGateway } from "../../store/metadata/devices/lookup.js";
 import {
   type DataPoint,
   dataPointFilters,
@@ -216,8 +217,6 @@ async function checkMembers(db: AppDeps["db"], product: number, ids: readonly nu
 /** Types 3 and 4 are for products that have a gateway. */
 async function checkGatewayType(db: AppDeps["db"], product: number, streamType: number): Promise<void> {
   if (streamType < 3) return;
-  const row = await db.first("select 1 from device where productIntID = ? and kind = 'gateway' limit 1", [
-    product,
-  ]);
-  if (row === undefined) throw invalid({ streamType: "3 and 4 need a product that has a gateway" });
+  if (!(await hasGateway(db, product)))
+    throw invalid({ streamType: "3 and 4 need a product that has a gateway" });
 }

@@ -1,8 +1,8 @@
 import { bytesOfEvent, type LiveEvent, liveEvent } from "../../ingest/live/log.js";
 import { StoreError } from "../../store/lib/errors.js";
+import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import { kindOf } from "../../store/metadata/products/data-points.js";
 import type { Columns, SeriesQuestions, SeriesRef } from "../../store/series/series.js";
-import type { DeviceRef } from "../devices/catalog.js";
 import type { AppDeps } from "./deps.js";
 
 /** What is answered from the store to a client that was away for longer than events are held. */

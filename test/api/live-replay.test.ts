@@ -1,7 +1,7 @@
-import type { DeviceRef } from "../../src/devices/catalog.js";
 import type { AppDeps } from "../../src/routes/deps.js";
 import { newestSince } from "../../src/routes/live-replay.js";
 import { StoreError } from "../../store/lib/errors.js";
+import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { Columns, ReadRange, SeriesRef } from "../../store/series/series.js";
 import { assert, rejects, suite } from "../suite.js";
 

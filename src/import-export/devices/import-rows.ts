@@ -1,8 +1,8 @@
-import type { Db } from "../../../store/metadata/db/db.js";
 import { longID } from "../../../store/metadata/db/ids.js";
 import { auditOf, toColumns } from "../../../store/metadata/devices/columns.js";
 import type { DeviceStore, NewDevice } from "../../../store/metadata/devices/devices.js";
 import type { StagedDevice } from "../../../store/metadata/devices/import.js";
+import { findGatewayID } from "../../../store/metadata/devices/lookup.js";
 import { findProduct, type ProductRef } from "../../../store/metadata/products/products.js";
 import { createBodyA, defaults } from "../../devices/create.js";
 import { draftOf, spelled, withoutNulls } from "../../devices/draft.js";
@@ -29,7 +29,7 @@ export function createRowChecker(
   errors: RowErrors,
 ): RowChecker {
   const products = remembered((productID) => findProduct(store.db, tenant, productID));
-  const gateways = remembered((deviceID) => findGateway(store.db, tenant, deviceID));
+  const gateways = remembered((deviceID) => findGatewayID(store.db, tenant, deviceID));
 
   return {
     check: async ({ number, cells }) => {
@@ -115,14 +115,6 @@ function stagedOf(
     columns: { deviceID, productIntID, ...toColumns(store.vault, rest) },
     audit: { deviceID, productIntID, ...auditOf(rest) },
   };
-}
-
-async function findGateway(db: Db, tenant: number, deviceID: string): Promise<number | undefined> {
-  const row = await db.first<{ id: number }>(
-    "select id from device where deviceID = ? and tenant = ? and kind = 'gateway'",
-    [deviceID, tenant],
-  );
-  return row?.id;
 }
 
 const rememberedMax = 10_000;

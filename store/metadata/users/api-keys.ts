@@ -102,3 +102,9 @@ export async function removeApiKeys(
 ): Promise<void> {
   await db.write([...stillAdmin(actor), ...deleteStatements("api_key", actor, now, ids)]);
 }
+
+/** Whether there ever was a key, also one that has been revoked. */
+export async function everHadApiKey(db: Db): Promise<boolean> {
+  const row = await db.first<{ n: number }>("select seq n from sqlite_sequence where name = 'api_key'");
+  return (row?.n ?? 0) > 0;
+}
