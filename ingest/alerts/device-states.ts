@@ -1,4 +1,5 @@
 import { asError, StoreError } from "../../store/lib/errors.js";
+import { retryDelays } from "../../store/lib/retry-delays.js";
 import { createSlice, nextTurn } from "../../store/lib/turns.js";
 import { currentCauses, endAlert, type Raised, raiseAlerts } from "../../store/metadata/alerts/alerts.js";
 import { saveCheckpoint } from "../../store/metadata/checkpoints.js";
@@ -257,7 +258,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
 
   /** Tries the same statements until they are in: a device whose write has succeeded unheard is left alone. */
   async function write(statements: readonly Statement[]): Promise<void> {
-    for (let pauseMs: number = retryMs.first; ; pauseMs = Math.min(pauseMs * 2, retryMs.longest)) {
+    for (const delayMs of retryDelays(retryMs.first, retryMs.longest)) {
       try {
         await db.write(statements);
         options.onTrouble(null);
@@ -265,7 +266,7 @@ export function createStates(options: StatesOptions, stopper: Stopper): States {
       } catch (error) {
         if (stopper.stopped || !(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
         options.onTrouble(error);
-        await stopper.wait((wake) => void setTimeout(wake, pauseMs));
+        await stopper.wait((wake) => void setTimeout(wake, delayMs));
       }
     }
   }

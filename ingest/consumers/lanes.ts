@@ -1,4 +1,5 @@
 import { asError } from "../../store/lib/errors.js";
+import { retryDelays } from "../../store/lib/retry-delays.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
@@ -106,11 +107,8 @@ async function writeUntilStored(
   stopper: Stopper,
   sourceOf: SourceOf,
 ): Promise<readonly RefusedPoint[]> {
-  for (
-    let pauseMs: number = retryMs.first;
-    !stopper.stopped;
-    pauseMs = Math.min(pauseMs * 2, retryMs.longest)
-  ) {
+  for (const delayMs of retryDelays(retryMs.first, retryMs.longest)) {
+    if (stopper.stopped) break;
     try {
       const refused = await options.series.write(points, through);
       // An empty write only moves the checkpoint: it says nothing of the other lanes' troubles.
@@ -122,7 +120,7 @@ async function writeUntilStored(
       return refused;
     } catch (error) {
       options.onTrouble(asError(error));
-      await stopper.wait((wake) => void setTimeout(wake, pauseMs));
+      await stopper.wait((wake) => void setTimeout(wake, delayMs));
     }
   }
   return [];

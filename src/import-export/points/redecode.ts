@@ -1,11 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { redecode } from "../../../ingest/consumers/redecode.js";
 import type { DecodeRules } from "../../../ingest/decode/points.js";
 import type { Directory } from "../../../ingest/directory/directory.js";
 import type { OnFailed } from "../../../ingest/followers/failures.js";
 import { count, type Meter } from "../../../ingest/meter.js";
 import type { EventLog } from "../../../store/events/events.js";
-import { StoreError } from "../../../store/lib/errors.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { findDevicesByName } from "../../../store/metadata/devices/history-devices.js";
 import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
@@ -13,6 +11,7 @@ import { quarantine } from "../../../store/metadata/quarantine.js";
 import type { Point, SeriesStore } from "../../../store/series/series.js";
 import type { DiskSpace } from "../../http/disk-space.js";
 import { TaskFailure, type TaskKind } from "../../tasks/runner.js";
+import { untilServed } from "../../tasks/until-served.js";
 import type { HistoryGate } from "./gate.js";
 
 export const historyRedecode = "redecode";
@@ -40,7 +39,7 @@ export interface RedecodeKindDeps {
   readonly isAside: (id: number) => boolean;
 }
 
-const retryMs = { first: 500, longest: 10_000 } as const;
+const retryFirstMs = 500;
 
 /** Writes only what is missing, so that a restart begins anew. */
 export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
@@ -90,14 +89,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           },
         });
       };
-      for (let waitMs: number = retryMs.first; ; waitMs = Math.min(waitMs * 2, retryMs.longest)) {
-        try {
-          return { msg: messageOf(await attempt()) };
-        } catch (error) {
-          if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
-          await pause(waitMs, undefined, { signal });
-        }
-      }
+      return { msg: messageOf(await untilServed(signal, attempt, retryFirstMs)) };
     },
   };
 }

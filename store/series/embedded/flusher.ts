@@ -1,4 +1,5 @@
 import type { StoreError } from "../../lib/errors.js";
+import { retryDelays } from "../../lib/retry-delays.js";
 import type { createLock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import { asStoreError } from "./failures.js";
@@ -36,7 +37,7 @@ interface Running {
   /** The try under way or, after a failed one, the last. */
   attempt: Promise<void>;
   trying: boolean;
-  retryMs: number;
+  readonly delays: ReturnType<typeof retryDelays>;
 }
 
 /** Two memtables in turn: one takes points while the other is written out, and is kept until that succeeds. */
@@ -67,7 +68,14 @@ export function createFlusher(deps: {
     active = spare;
     const checkpoint = progress.settled();
     const job = createFlush({ ...deps, memtable: table, checkpoint });
-    running = { table, job, checkpoint, attempt: Promise.resolve(), trying: false, retryMs: RETRY_FIRST_MS };
+    running = {
+      table,
+      job,
+      checkpoint,
+      attempt: Promise.resolve(),
+      trying: false,
+      delays: retryDelays(RETRY_FIRST_MS, RETRY_MAX_MS),
+    };
     attempt(running);
   }
 
@@ -80,8 +88,7 @@ export function createFlusher(deps: {
       (error: unknown) => {
         current.trying = false;
         failed = asStoreError(error, "flush points");
-        retry = setTimeout(attempt, current.retryMs, current);
-        current.retryMs = Math.min(current.retryMs * 2, RETRY_MAX_MS);
+        retry = setTimeout(attempt, current.delays.next().value, current);
         flushed();
         throw failed;
       },
