@@ -1,5 +1,7 @@
 /** Runs works one after the other in the order they were asked for; a failure does not stop the next. */
-export function createLock(): <T>(work: () => Promise<T>) => Promise<T> {
+export type Lock = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createLock(): Lock {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const turn = last.then(work, work);

@@ -1,6 +1,6 @@
 import type { StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry-delays.js";
-import type { createLock } from "../../lib/turns.js";
+import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import { asStoreError } from "./failures.js";
 import { createFlush, type Flush } from "./flush.js";
@@ -47,7 +47,7 @@ export function createFlusher(deps: {
   catalog: Catalog;
   parts: Parts;
   mender: Mender;
-  lock: ReturnType<typeof createLock>;
+  lock: Lock;
   progress: Progress;
   floor: () => number;
 }): Flusher {

@@ -1,0 +1,138 @@
+import type { Lock } from "../../store/lib/turns.js";
+import { recordName, type Versions } from "../../store/lib/versions.js";
+import { accessOfDevices, type DeviceAccess } from "../../store/metadata/devices/access.js";
+import type { DeviceStore } from "../../store/metadata/devices/devices.js";
+import {
+  type DeviceIdentity,
+  findIdentity,
+  findRowsByDeviceID,
+  findRowsByUsername,
+  toIdentity,
+} from "../../store/metadata/devices/identity.js";
+import { gathered } from "./batch-loader.js";
+import { certificatesOf } from "./certificates.js";
+import { type DeviceEntry, type Loaded, noAccess } from "./entries.js";
+import type { EntryCache } from "./entry-cache.js";
+import type { ProductCache } from "./product-cache.js";
+
+/** Reads devices that are not in memory, and admits what is still true by then. */
+export interface EntryLoader {
+  byUsername(deviceUsername: string): Promise<DeviceEntry | undefined>;
+  byDeviceID(deviceID: string): Promise<DeviceEntry | undefined>;
+  byID(id: number): Promise<DeviceEntry | undefined>;
+  /** Reads one anew, in a turn of the feed. */
+  reload(id: number): Promise<Loaded | undefined>;
+}
+
+/** Devices whose bindings are read at once, so that a large group does not hold the loop. */
+export const devicesPerRead = 500;
+const usernamesPerRead = 50;
+/** Entries that are read in one turn with the feed. */
+const readsPerTurn = 500;
+/** How often an entry is read beside the feed before it is read in turn with it. */
+const triesMax = 2;
+
+/** @param inTurn what runs under it is not overtaken by the feed */
+export function createEntryLoader(
+  store: DeviceStore,
+  cache: EntryCache,
+  products: ProductCache,
+  versions: Versions,
+  inTurn: Lock,
+): EntryLoader {
+  const readAccess = (id: number) => accessOfDevices(store.db, [id]).then((found) => found.get(id));
+  const gatherAccess = gathered((ids: readonly number[]) => accessOfDevices(store.db, ids), devicesPerRead);
+  const readByUsername = gathered(
+    (names: readonly string[]) => findRowsByUsername(store, names),
+    usernamesPerRead,
+  );
+  const readByDeviceID = gathered(
+    (ids: readonly string[]) => findRowsByDeviceID(store, ids),
+    usernamesPerRead,
+  );
+
+  /** All that an entry is made of. */
+  async function load(
+    read: () => Promise<DeviceIdentity | undefined>,
+    accessOf: (id: number) => Promise<DeviceAccess | undefined>,
+  ): Promise<Loaded | undefined> {
+    const device = await read();
+    if (device === undefined) return undefined;
+    const access = (await accessOf(device.id)) ?? noAccess;
+    const certificates = await certificatesOf(store.db, device);
+    return { device, access, certificates, product: await products.get(device.productIntID) };
+  }
+
+  /**
+   * What was read while the feed brought a change of it may be older than the change: it is read again. What changes
+   * all the time is read in turn with the feed in the end, so that an edit without end keeps no device out.
+   */
+  async function admitCurrent(
+    read: () => Promise<DeviceIdentity | undefined>,
+  ): Promise<DeviceEntry | undefined> {
+    for (let tries = 1; tries <= triesMax; tries++) {
+      const reading = versions.begin();
+      try {
+        const loaded = await load(read, gatherAccess);
+        if (loaded === undefined) return undefined;
+        if (reading.holds(recordsOf(loaded))) return cache.admit(loaded);
+      } finally {
+        reading.end();
+      }
+    }
+    return admitInTurn(read);
+  }
+
+  /** Those that wait for a turn with the feed: one turn serves many, so that they do not hold it up one by one. */
+  const waiting: (() => Promise<void>)[] = [];
+
+  function admitInTurn(read: () => Promise<DeviceIdentity | undefined>): Promise<DeviceEntry | undefined> {
+    return new Promise((resolve, reject) => {
+      waiting.push(async () => {
+        try {
+          const loaded = await load(read, gatherAccess);
+          resolve(loaded && cache.admit(loaded));
+        } catch (error) {
+          reject(error);
+        }
+      });
+      if (waiting.length === 1) admitWaiting();
+    });
+  }
+
+  function admitWaiting(): void {
+    void inTurn(async () => {
+      await Promise.all(waiting.splice(0, readsPerTurn).map((one) => one()));
+      if (waiting.length > 0) admitWaiting();
+    });
+  }
+
+  return {
+    byUsername: (deviceUsername) =>
+      admitCurrent(async () => {
+        const row = await readByUsername(deviceUsername);
+        return row && toIdentity(store, row);
+      }),
+    byDeviceID: async (deviceID) => {
+      const begun = cache.byDeviceID.begin();
+      const entry = await admitCurrent(async () => {
+        const row = await readByDeviceID(deviceID);
+        return row && toIdentity(store, row);
+      });
+      if (entry === undefined) cache.byDeviceID.addUnknown(deviceID, begun);
+      return entry;
+    },
+    byID: (id) => admitCurrent(() => findIdentity(store, id)),
+    reload: (id) => load(() => findIdentity(store, id), readAccess),
+  };
+}
+
+/** The records that an entry is made of. */
+function* recordsOf({ device, product, access }: Loaded): Iterable<string> {
+  yield recordName("device", device.id);
+  yield recordName("product", product.id);
+  for (const { id } of access.rules) yield recordName("policy", id);
+  for (const { groupIntID } of access.subscriptions) {
+    if (groupIntID !== null) yield recordName("group", groupIntID);
+  }
+}
