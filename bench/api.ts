@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly text: string;
 }
@@ -16,7 +16,7 @@ export interface Api {
   close(): void;
 }
 
-export const connectionsMax = 32;
+const connectionsMax = 32;
 
 export function createApi(base: string, headers: Record<string, string>): Api {
   const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });

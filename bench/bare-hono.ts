@@ -9,7 +9,7 @@ import { Hono } from "hono";
 import { startChild } from "./child.js";
 import { sibling } from "./generator.js";
 
-export interface BareAnswer {
+interface BareAnswer {
   readonly name: string;
   readonly status: number;
   readonly text: string;

@@ -1,6 +1,6 @@
 /** What the demo writes: a bar where there is a terminal, plain lines elsewhere, and tables. */
 
-export type Progress = (done: number) => void;
+type Progress = (done: number) => void;
 
 const barCells = 40;
 const plainSteps = 4;

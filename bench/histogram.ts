@@ -6,7 +6,7 @@ export interface Latencies {
   readonly max: number;
 }
 
-export interface Histogram {
+interface Histogram {
   record(ms: number): void;
   latencies(): Latencies;
 }
@@ -59,8 +59,4 @@ function lowestOf(bucket: number): number {
 export function percentileOf(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
-}
-
-export function median(values: readonly number[]): number {
-  return percentileOf(values, 0.5);
 }

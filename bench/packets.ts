@@ -58,7 +58,7 @@ function remainingLength(length: number): number[] {
   return bytes;
 }
 
-export interface Slab {
+interface Slab {
   /** `slots` packets of `packetBytes` each; the one at slot s has packet id s + 1. */
   readonly bytes: Buffer;
   readonly packetBytes: number;

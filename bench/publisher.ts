@@ -8,7 +8,7 @@ export interface Publisher {
   close(): void;
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly host: string;
   readonly port: number;
   readonly clientId: string;
@@ -19,7 +19,7 @@ export interface PublisherOptions {
   readonly clientTimes: boolean;
 }
 
-export interface PublisherEvents {
+interface PublisherEvents {
   /** One message was acknowledged, `latencyMs` after it was handed to the socket. */
   latency(latencyMs: number): void;
   /** All the acknowledgements of one read. */

@@ -21,7 +21,7 @@ export interface RoundResult extends Latencies {
   readonly lastAckedAt: number;
 }
 
-export interface Fleet {
+interface Fleet {
   readonly publishers: readonly Publisher[];
   readonly inflight: number;
   /** Set: one message each in turn, so many in flight over all. */

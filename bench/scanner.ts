@@ -1,4 +1,4 @@
-export interface ScannerEvents {
+interface ScannerEvents {
   acked(packetId: number): void;
   /** The CONNACK return code; 0 is accepted [MQTT-3.2.2.3]. */
   connected(code: number): void;

@@ -60,7 +60,7 @@ export interface LoadedTidemark {
   close(): Promise<void>;
 }
 
-export interface MeasuredRound {
+interface MeasuredRound {
   readonly load: RoundResult;
   /** CPU seconds of the service from the first message until all is stored. */
   readonly cpu: number;

@@ -6,7 +6,7 @@ import { createScanner } from "./scanner.js";
 /** What MQTT goes over. */
 export type Layer = "tcp" | "tls" | "ws";
 
-export interface SubscriberOptions {
+interface SubscriberOptions {
   readonly port: number;
   readonly layer: Layer;
   readonly clientId: string;
@@ -15,7 +15,7 @@ export interface SubscriberOptions {
   readonly filter: string | null;
 }
 
-export interface SubscriberEvents {
+interface SubscriberEvents {
   /** So many messages came with one read; those of QoS 1 are acknowledged. */
   received(count: number): void;
   lost(reason: string): void;

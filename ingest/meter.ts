@@ -32,7 +32,7 @@ export type EndReason =
   | "shutdown";
 
 /** Why something that was to be held for a client is not. */
-export type DropReason =
+type DropReason =
   | "slow_reader"
   | "queue_full"
   | "retained_full"
@@ -61,12 +61,12 @@ export type HttpEndReason =
   | "held_bytes"; // its address had too many bytes of unfinished requests here
 
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
-export type MessageRefusal =
+type MessageRefusal =
   | "oversize" // told so in MQTT 5, at QoS 1 and 2
   | "topic"; // too many bytes or levels; told likewise
 
 /** What a policy has refused; labels of `tidemark_policy_refused_total`. */
-export type PolicyRefusal =
+type PolicyRefusal =
   | "publish" // kept as a refused event, or answered so
   | "subscribe"
   | "receive"; // a delivery withheld

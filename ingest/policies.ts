@@ -2,7 +2,7 @@ import type { PolicyRule } from "../store/metadata/devices/access.js";
 import { covers, inboxAlias, inboxTopic } from "./messages/topics.js";
 
 /** The device that the rules are bound to. */
-export interface RuleNames {
+interface RuleNames {
   readonly deviceID: string;
   readonly deviceUsername: string;
 }

@@ -2,7 +2,7 @@
 export const fills = ["none", "zero", "previous", "linear"] as const;
 export type Fill = (typeof fills)[number];
 
-export interface Filled {
+interface Filled {
   /** Which windows are answered. */
   readonly windows: readonly number[];
   readonly values: readonly (number | null)[];

@@ -13,7 +13,7 @@ export interface BoundFormula {
   readonly computing: Computing;
 }
 
-export interface FormulaValues extends NumberColumns {
+interface FormulaValues extends NumberColumns {
   readonly errors: number;
 }
 

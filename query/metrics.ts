@@ -38,7 +38,7 @@ function nullForNaN(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-export interface AggregateMetric {
+interface AggregateMetric {
   readonly aggregate: Aggregate;
   /** Absent: over raw values. */
   readonly formula: BoundFormula | null;

@@ -3,13 +3,13 @@ import type { SeriesQuestions } from "../store/series/series.js";
 import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */
-export interface NewestPoint {
+interface NewestPoint {
   readonly time: number;
   readonly value: number | string | boolean | readonly number[];
 }
 
 /** It cannot be told which point is the newest: why, for whoever asked. */
-export interface NewestUnknown {
+interface NewestUnknown {
   readonly error: string;
 }
 
@@ -17,7 +17,7 @@ export interface NewestUnknown {
 export type Newest = NewestPoint | NewestUnknown | null;
 
 /** A data point of a device. */
-export interface Gauge {
+interface Gauge {
   readonly device: SeriesOwner;
   readonly point: Pick<DataPoint, "field" | "pointDataType">;
 }
@@ -55,7 +55,7 @@ export async function newestWithin(
 }
 
 /** The newest point of each, same order as asked. */
-export async function newestPoints(
+async function newestPoints(
   store: SeriesQuestions,
   refs: SeriesRefs,
   gauges: readonly Gauge[],

@@ -3,10 +3,10 @@ import type { Columns, SeriesQuestions, SeriesRef } from "../store/series/series
 import { downsample, thin } from "./downsample.js";
 import { boundsOf, type Range } from "./range.js";
 
-export type OriginalValue = number | string | boolean | readonly number[];
+type OriginalValue = number | string | boolean | readonly number[];
 
 /** Points of one series in an answer, and whether there were more. Times in microseconds. */
-export interface OriginalData {
+interface OriginalData {
   readonly times: Float64Array;
   /** Of the points [from, to), made when they are asked for. */
   readonly values: (from: number, to: number) => OriginalValue[];
@@ -19,7 +19,7 @@ export interface OriginalData {
 export type OriginalForm = "number" | "boolean" | "text" | "place";
 
 /** How many points are wanted. */
-export interface OriginalSize {
+interface OriginalSize {
   /** The newest of the range; null: as `maxPoints` says, or the default. */
   readonly limit: number | null;
   readonly limitDefault: number;
@@ -30,7 +30,7 @@ export interface OriginalSize {
 }
 
 /** A series of one device and how it is shown. */
-export interface OriginalSeries {
+interface OriginalSeries {
   readonly series: SeriesRef;
   readonly form: OriginalForm;
 }

@@ -11,9 +11,9 @@ export interface LocationSeries {
 }
 
 /** [longitude, latitude] in degrees. */
-export type LngLat = readonly [number, number];
+type LngLat = readonly [number, number];
 
-export interface Position {
+interface Position {
   /** Microseconds since 1970. */
   readonly time: number;
   readonly lnglat: LngLat;

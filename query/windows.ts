@@ -16,7 +16,7 @@ export const windowsMax = 10_000;
  * instants at which the whole windows begin, in microseconds; `labels` the wall times of their calendar starts, in
  * milliseconds as if they were UTC. Neither depends on the range.
  */
-export interface Windows {
+interface Windows {
   readonly edges: readonly number[];
   readonly starts: readonly number[];
   readonly labels: readonly number[];

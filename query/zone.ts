@@ -1,7 +1,7 @@
 import { StoreError } from "../store/lib/errors.js";
 
 /** Wall-clock parts; month 1–12. */
-export interface WallTime {
+interface WallTime {
   readonly year: number;
   readonly month: number;
   readonly day: number;

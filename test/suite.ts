@@ -11,9 +11,9 @@ import { findInfluxd, type InfluxServer, startInflux } from "./influxd.js";
 
 export * as assert from "uvu/assert";
 
-export type Body = () => void | Promise<void>;
+type Body = () => void | Promise<void>;
 
-export interface Hook {
+interface Hook {
   (body: Body): void;
   each(body: Body): void;
 }

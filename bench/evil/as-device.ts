@@ -50,12 +50,7 @@ async function acknowledged(target: Target, client: MqttClient | null, ...packet
 }
 
 /** Many alert rules of one data point, all of which change with every value. */
-export async function makeRules(
-  api: Api,
-  dataPointIntID: number,
-  count: number,
-  condition: (n: number) => string,
-) {
+async function makeRules(api: Api, dataPointIntID: number, count: number, condition: (n: number) => string) {
   for (let n = 0; n < count; n++) {
     const rule = { alertName: `rule ${n}`, dataPointIntID, condition: condition(n) };
     const { status } = await api.call("POST", "/api/v1/alert_rules", rule);

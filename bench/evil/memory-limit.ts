@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface MemoryLimit {
+interface MemoryLimit {
   /** From now on the process and what it starts are killed beyond the limit. */
   add(pid: number): void;
   remove(): void;

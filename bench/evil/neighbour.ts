@@ -12,7 +12,7 @@ import { type Credential, encodeConnect, encodePublish } from "../packets.js";
 import { starvedMs } from "../proc.js";
 import { createScanner } from "../scanner.js";
 
-export interface NeighbourOptions {
+interface NeighbourOptions {
   readonly mqttPort: number;
   readonly http: string;
   readonly credential: Credential;

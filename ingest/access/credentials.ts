@@ -12,7 +12,7 @@ export interface ClientCertificate {
 }
 
 /** Who a client says it is, and what it has proved that with. */
-export interface Proof {
+interface Proof {
   readonly username: string;
   /** Empty where it gave none. */
   readonly token: string;

@@ -1,5 +1,5 @@
 /** Places for the counts of failed attempts, a fixed number of them: what is counted, and how often, is in no list that grows. */
-export interface GuessCounts {
+interface GuessCounts {
   /** The place of a name in a set; -1 where it has none. */
   find(set: number, name: NameHash): number;
   /** Its place, or a new one in that set; -1 where every other one is in use. */

@@ -14,7 +14,7 @@ export interface GuessGuard {
 }
 
 /** Who comes, and from where. */
-export interface Comer {
+interface Comer {
   readonly address: string;
   readonly username: string | undefined;
   readonly token: string | undefined;

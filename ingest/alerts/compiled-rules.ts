@@ -53,7 +53,7 @@ export interface RuleWatch {
 }
 
 /** A formula that is true (not 0), false (0) or null (NaN). */
-export interface Condition {
+interface Condition {
   /** `dataPoint`, `lastValue` or a dataPointID. */
   readonly variables: readonly string[];
   /** What it costs, as a formula's. */

@@ -55,7 +55,7 @@ export interface Refusal {
 }
 
 /** A record as the series consumer has decoded it. */
-export interface Decoded {
+interface Decoded {
   readonly points: readonly DecodedPoint[];
   /** Where its own begin. */
   readonly from: number;

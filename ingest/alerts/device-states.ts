@@ -18,7 +18,7 @@ import { type AlertEffect, type DeviceState, newState, toDeviceIngest } from "./
 
 export const alertsConsumer = "alerts";
 
-export interface StatesOptions {
+interface StatesOptions {
   readonly db: Db;
   readonly node: number;
   readonly now: () => number;

@@ -6,7 +6,7 @@ import type { States } from "./device-states.js";
 import { raiseOffline } from "./presence-alerts.js";
 import type { DeviceState } from "./rule-state.js";
 
-export interface OfflineOptions {
+interface OfflineOptions {
   readonly db: Db;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -15,7 +15,7 @@ export interface OfflineOptions {
 }
 
 /** Raises the alert of devices that do not come back. */
-export interface Offline {
+interface Offline {
   /** Its connections have changed. */
   note(state: DeviceState): void;
   close(): void;

@@ -1,7 +1,7 @@
 import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { countOn, type DeviceState, endMessage, raise, recover } from "./rule-state.js";
 
-export const offlineCause = "offline";
+const offlineCause = "offline";
 
 const connectionsMax = 64;
 

@@ -6,7 +6,7 @@ import { fromJson } from "../../store/metadata/db/table.js";
 import { devicesBelow } from "../../store/metadata/devices/ingest.js";
 
 /** Whom gateways and parent devices may speak for. */
-export interface Carriers {
+interface Carriers {
   /** Record ids by deviceID, of what hangs below the carrier and is not blocked. */
   below(carrier: number): Promise<ReadonlyMap<string, number>>;
   forget(change: Change): void;

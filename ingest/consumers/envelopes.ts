@@ -14,7 +14,7 @@ import { createCarriers } from "./carriers.js";
  * behind them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
  * come, so that no entry is written twice.
  */
-export interface Envelopes {
+interface Envelopes {
   /** Appends the entries; until they are on disk the envelope counts as open. @throws what lies in the record */
   expand(record: JournalRecord): Promise<void>;
   /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */
@@ -171,7 +171,7 @@ interface Entry {
 }
 
 /** The entries in their order, null for what names no device. */
-export function entriesOf(payload: Uint8Array): (Entry | null)[] {
+function entriesOf(payload: Uint8Array): (Entry | null)[] {
   const parsed = parseJson(Buffer.from(payload).toString("utf8"));
   const objects = Array.isArray(parsed) ? parsed : [parsed];
   return objects.flatMap((object: unknown) => {

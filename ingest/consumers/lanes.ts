@@ -23,7 +23,7 @@ const retryMs = { first: 200, longest: 10_000 } as const;
 export type SourceOf = (point: Point) => PointSource | null;
 
 /** Writes batches in the order of each device, several at once. */
-export interface Lanes {
+interface Lanes {
   /**
    * Resolves when there is room for the next; `settled` is called once these points can be read, but for those
    * that the store refused.

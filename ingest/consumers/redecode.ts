@@ -8,7 +8,7 @@ import type { DeviceEntry } from "../directory/entries.js";
 import type { OnFailed } from "../followers/failures.js";
 import { isDecodable, messageOf } from "../followers/records.js";
 
-export interface RedecodeOptions {
+interface RedecodeOptions {
   readonly events: Pick<EventLog, "kept">;
   readonly series: SeriesStore;
   readonly device: DeviceEntry;
@@ -32,7 +32,7 @@ export interface RedecodeOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Redecoded {
+interface Redecoded {
   readonly messages: number;
   readonly points: number;
 }

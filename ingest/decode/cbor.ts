@@ -5,7 +5,7 @@ import { numberOf, wholeOf } from "./whole.js";
  * Reads CBOR (RFC 8949) as far as SenML needs it: numbers, texts, byte strings, booleans, arrays, maps, and decimal
  * fractions (tag 4), which RFC 8428 §6 allows for numbers. Maps become Map; other tags give what they enclose.
  */
-export interface Decoded {
+interface Decoded {
   readonly value: unknown;
 }
 

@@ -1,5 +1,5 @@
 /** Which devices were heard through a carrier that is there: a gateway, or a parent device. */
-export interface CarriedDevices {
+interface CarriedDevices {
   /** Through which carrier the device was heard last. */
   carrierOf(device: number): number | undefined;
   put(device: number, carrier: number): void;

@@ -17,7 +17,7 @@ export async function certificatesOf(
 }
 
 /** What a change of a certificate, or of what it is bound to, means. */
-export interface CertificateChange {
+interface CertificateChange {
   readonly id: number;
   /** Null: the certificate is disabled or gone. */
   readonly fingerprint: string | null;

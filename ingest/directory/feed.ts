@@ -10,7 +10,7 @@ import type { EntryCache } from "./entry-cache.js";
 import { devicesPerRead, type EntryLoader } from "./entry-loader.js";
 import type { ProductCache } from "./product-cache.js";
 
-export interface FeedDeps {
+interface FeedDeps {
   readonly db: Db;
   readonly cache: EntryCache;
   readonly products: ProductCache;

@@ -20,7 +20,7 @@ export interface Narrowing {
   close(): void;
 }
 
-export interface NarrowingOptions {
+interface NarrowingOptions {
   readonly mark: WorkMark;
   /** What the follower goes on from, and the end of the journal at the start. */
   readonly from: number;

@@ -3,7 +3,7 @@ import { createShares } from "../../store/lib/shares.js";
 import type { Point } from "../../store/series/series.js";
 import { bytesOfEvent, createLiveLog, type LiveEvent, type LiveLog, liveEvent } from "./log.js";
 
-export interface LiveDevice {
+interface LiveDevice {
   readonly tenant: number;
   readonly productID: string;
   readonly deviceID: string;
@@ -41,7 +41,7 @@ export interface LiveFeed {
   close(): void;
 }
 
-export interface LiveCounts {
+interface LiveCounts {
   readonly listeners: number;
   /** Events that wait for their listeners. */
   readonly queued: number;

@@ -32,7 +32,7 @@ export function mergeSubscriptions(all: readonly PlatformSubscription[]): Platfo
 }
 
 /** What has to be done with a session's subscriptions; the client's own stay as it asked. */
-export interface PlatformSteps {
+interface PlatformSteps {
   readonly part: PlatformPart | null;
   readonly subscribe: readonly PlatformSubscription[];
   readonly unsubscribe: readonly string[];

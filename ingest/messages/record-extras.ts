@@ -123,7 +123,7 @@ export function readPlatformExtra(extra: Uint8Array | null): readonly PlatformSu
 }
 
 /** What a disconnect record may say. */
-export interface DisconnectExtra {
+interface DisconnectExtra {
   /** Session expiry that DISCONNECT brought, seconds; null: none. */
   readonly expiry: number | null;
   /** When it was, where the record is written later, microseconds since 1970. */

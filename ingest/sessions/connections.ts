@@ -43,7 +43,7 @@ export interface Sessions {
   waitingBytes(tenant: number): number;
 }
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly spaces: Pick<Spaces, "forget">;
   /** Milliseconds since 1970. */
   readonly now: () => number;

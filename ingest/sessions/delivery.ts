@@ -6,7 +6,7 @@ import { routeTo } from "./routing.js";
 import { isExpired, type Message, type SessionState, type Settled, type Space } from "./state.js";
 
 /** Messages on their way to the sessions of one space. */
-export interface Delivery {
+interface Delivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(space: Space, published: Published, settled?: Settled): Reached;
   /**
@@ -16,7 +16,7 @@ export interface Delivery {
   handOver(space: Space, state: SessionState, wanted: Wanted): void;
 }
 
-export interface Wanted {
+interface Wanted {
   readonly filter: string;
   readonly subscription: Subscription;
   /** The subscription was there before. */

@@ -9,7 +9,7 @@ import { firstOf } from "./settling.js";
 import type { Settled } from "./state.js";
 
 /** Messages of ours on their way to sessions by the journal. */
-export interface DownlinkRecords {
+interface DownlinkRecords {
   /** As SessionRecords.send. */
   send(
     to: { readonly tenant: number; readonly device: number },

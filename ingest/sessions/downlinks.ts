@@ -10,7 +10,7 @@ import { expiresAt, type Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 
 /** A message of ours to one device. */
-export interface Downlink {
+interface Downlink {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
@@ -21,7 +21,7 @@ export interface Downlink {
 }
 
 /** How far a message would come now. */
-export interface Reach {
+interface Reach {
   readonly entry: DeviceEntry;
   /** What subscriptions grant of the QoS that was asked for. */
   readonly qos: 0 | 1;
@@ -32,7 +32,7 @@ export interface Reach {
 }
 
 /** none: nobody is there for it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
-export type Sent = "none" | "sent" | "awaited";
+type Sent = "none" | "sent" | "awaited";
 
 /** Messages of ours on their way to sessions, connected or not. */
 export interface Downlinks {
@@ -46,7 +46,7 @@ export interface Downlinks {
   send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
 }
 
-export interface DownlinksDeps {
+interface DownlinksDeps {
   readonly spaces: Pick<Spaces, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send">;
   readonly directory: {

@@ -24,7 +24,7 @@ export interface Holdings {
   readonly lastRetained: number;
 }
 
-export interface HoldingsDeps {
+interface HoldingsDeps {
   readonly changes: Changes;
   readonly marking: Marking;
   readonly meter: Meter;

@@ -16,7 +16,7 @@ export interface HeldReceipts {
 }
 
 /** `receipt` is the record id of the command's control log. */
-export type ReceiptListener = (receipt: number, acknowledged: boolean) => void;
+type ReceiptListener = (receipt: number, acknowledged: boolean) => void;
 
 export function createHeldReceipts(): HeldReceipts {
   const known = new Set<number>();

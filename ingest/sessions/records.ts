@@ -24,7 +24,7 @@ import type { Spaces } from "./session-registry.js";
 import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 
 /** What a CONNECT asks of its session. */
-export interface SessionRequest {
+interface SessionRequest {
   readonly clientID: string;
   readonly cleanStart: boolean;
   /** Seconds. */

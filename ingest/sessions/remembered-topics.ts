@@ -1,5 +1,5 @@
 /** Of all clients of the process together, and of one: bytes as they are held, rather too many than too few. */
-export const topicsBytesMax = { ofAll: 32 * 1024 * 1024, ofOne: 16 * 1024 } as const;
+const topicsBytesMax = { ofAll: 32 * 1024 * 1024, ofOne: 16 * 1024 } as const;
 /** Of one client, forgotten all at once. */
 const topicsMax = 32;
 /** An entry, and what it refers to. */
@@ -15,7 +15,7 @@ export interface RememberedTopics<Found> {
 }
 
 /** The memories of many clients, within one bound: the one that has begun first forgets first. */
-export interface TopicMemory<Found> {
+interface TopicMemory<Found> {
   begin(): RememberedTopics<Found>;
   readonly bytes: number;
 }

@@ -3,7 +3,7 @@ import type { SessionState } from "./state.js";
 import type { Grant } from "./subscriptions.js";
 
 /** How a message on a topic reaches a client: at most at this QoS. */
-export interface Route extends Grant {
+interface Route extends Grant {
   /** The name under which the client gets it. */
   readonly topic: string;
 }

@@ -11,7 +11,7 @@ export interface Wills {
   close(): void;
 }
 
-export interface WillsDeps {
+interface WillsDeps {
   readonly spaces: Pick<Spaces, "dueWills" | "publishCost">;
   readonly work: WorkBudget;
   readonly records: Pick<SessionRecords, "publishWill">;

@@ -1,3 +1,4 @@
+import { createRoundRobin } from "../../store/lib/round-robin.js";
 import { createShares } from "../../store/lib/shares.js";
 import { nextTurn } from "../../store/lib/turns.js";
 
@@ -28,8 +29,7 @@ export const lightWorkMax = 4096;
 
 export function createWorkBudget(max = workMax): WorkBudget {
   const shares = createShares<number>(max);
-  /** By tenant, in the order of their turns. */
-  const waiting = new Map<number, Waiting[]>();
+  const waiting = createRoundRobin<number, Waiting>();
 
   function takes(tenant: number, cost: number): boolean {
     if (shares.total > 0) return shares.take(tenant, cost);
@@ -40,18 +40,15 @@ export function createWorkBudget(max = workMax): WorkBudget {
 
   /** Whether a tenant that has nothing yet waits for room: nobody goes past it, or a large one would wait for ever. */
   function isAskedFor(): boolean {
-    for (const tenant of waiting.keys()) if (shares.held(tenant) === 0) return true;
+    for (const [tenant] of waiting.firsts()) if (shares.held(tenant) === 0) return true;
     return false;
   }
 
   /** The first tenant's for which there is room; it then goes behind the others. False where there is none. */
   function callNext(): boolean {
-    for (const [tenant, all] of waiting) {
-      const [first] = all;
-      if (first !== undefined && takes(tenant, first.cost)) {
-        all.shift();
-        waiting.delete(tenant);
-        if (all.length > 0) waiting.set(tenant, all);
+    for (const [tenant, first] of waiting.firsts()) {
+      if (takes(tenant, first.cost)) {
+        waiting.serve(tenant);
         first.resolve();
         return true;
       }
@@ -61,21 +58,17 @@ export function createWorkBudget(max = workMax): WorkBudget {
   }
 
   const take = (tenant: number, cost: number): boolean =>
-    !waiting.has(tenant) && !isAskedFor() && takes(tenant, cost);
+    (waiting.size === 0 || (!waiting.has(tenant) && !isAskedFor())) && takes(tenant, cost);
 
   function give(tenant: number, cost: number): void {
     shares.give(tenant, cost);
     // Taken for them: who is called and has no use for it any more gives it back.
-    while (callNext());
+    while (waiting.size > 0 && callNext());
   }
 
   async function room(tenant: number, cost: number): Promise<void> {
     if (take(tenant, cost)) return;
-    await new Promise<void>((resolve) => {
-      const all = waiting.get(tenant);
-      if (all === undefined) waiting.set(tenant, [{ cost, resolve }]);
-      else all.push({ cost, resolve });
-    });
+    await new Promise<void>((resolve) => waiting.push(tenant, { cost, resolve }));
   }
 
   return {

@@ -17,7 +17,7 @@ export type Term =
     };
 
 /** Fills `out[0…n)`, NaN where there is no result; returns how many of those had no null operand. */
-export type Program = (n: number, columns: readonly Float64Array[], out: Float64Array) => number;
+type Program = (n: number, columns: readonly Float64Array[], out: Float64Array) => number;
 
 const helperNames = Object.keys(helpers);
 

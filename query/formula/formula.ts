@@ -28,7 +28,7 @@ export interface Formula {
   row(): (operands: Float64Array) => number;
 }
 
-export interface FormulaOptions {
+interface FormulaOptions {
   /** Takes any plain identifier as a variable: a data point may have gone since the formula was saved. */
   readonly allowUnknown?: boolean;
   /** Takes what weighs more than a formula may that is saved today. */
@@ -38,11 +38,7 @@ export interface FormulaOptions {
 /** Of a formula that is stored: it is computed as it was saved. */
 export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
 
-export type FormulaCompiler = (
-  text: string,
-  dataPointIDs: ReadonlySet<string>,
-  options?: FormulaOptions,
-) => Formula;
+type FormulaCompiler = (text: string, dataPointIDs: ReadonlySet<string>, options?: FormulaOptions) => Formula;
 
 const ownVariables: ReadonlySet<string> = new Set(["dataPoint", "lastValue"]);
 

@@ -4,8 +4,8 @@ import type { Term } from "./code.js";
 import { constants, functions, type Operation, operators } from "./functions.js";
 import { encloseSigned } from "./signs.js";
 
-export const formulaCharactersMax = 1024;
-export const formulaNodesMax = 200;
+const formulaCharactersMax = 1024;
+const formulaNodesMax = 200;
 /** Slow functions count as several parts, so that a formula of many takes no longer than others. */
 export const formulaWeightMax = 200;
 /** Each level costs the parser some twenty stack frames. */

@@ -4,7 +4,7 @@
  */
 
 /** A text for the parser, and where its characters stood in the text that was sent. */
-export interface SignedText {
+interface SignedText {
   readonly text: string;
   /** Column of the original text, from 1, of a column of `text`. */
   columnOf(column: number): number;

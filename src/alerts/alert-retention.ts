@@ -3,7 +3,7 @@ import { alertBeyond, removeAlertsUpTo, removeOldAlerts } from "../../store/meta
 import type { Db } from "../../store/metadata/db/db.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 
-export interface AlertRetentionOptions {
+interface AlertRetentionOptions {
   /** Days that an alert is kept once it has ended; 0 is for ever. */
   readonly days: number;
   /** Ended alerts of a tenant: beyond them the oldest go. */

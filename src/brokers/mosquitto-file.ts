@@ -11,7 +11,7 @@ import {
 import type { Unwritten } from "./placeholders.js";
 
 /** What a file has got. */
-export interface WrittenConfig {
+interface WrittenConfig {
   readonly file: string;
   readonly clients: number;
   readonly roles: number;

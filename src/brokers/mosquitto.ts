@@ -43,7 +43,7 @@ interface DynamicGroup {
   readonly clients?: readonly { readonly username: string }[];
 }
 
-export interface DynamicRole {
+interface DynamicRole {
   readonly rolename: string;
   readonly acls: readonly Acl[];
 }

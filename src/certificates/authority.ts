@@ -21,7 +21,7 @@ import { parsed, readSetting } from "../config/setting-files.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
 
 /** What a device gets to prove itself with; texts are PEM. */
-export interface Issued {
+interface Issued {
   readonly cert: string;
   readonly key: string;
   /** The authority's certificate, with those above it that CA_CERT has. */

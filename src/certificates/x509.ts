@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 
 /** The one place of the X.509 library: a certificate's contents and keys in, its PEM text out. */
 
-export interface CertificateContents {
+interface CertificateContents {
   /** Common name: letters, digits, spaces and `: -`. */
   readonly name: string;
   readonly publicKey: KeyObject;
@@ -16,7 +16,7 @@ export interface CertificateContents {
   readonly notAfter: number;
 }
 
-export interface Issuer {
+interface Issuer {
   /** Null: the certificate is its own issuer. */
   readonly certificate: X509Certificate | null;
   readonly key: KeyObject;

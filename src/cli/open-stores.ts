@@ -9,7 +9,7 @@ import { openMetadata } from "../host/metadata.js";
 import { createLogger } from "../observability/log.js";
 import { openSeries } from "../service/series.js";
 
-export interface OpenStores {
+interface OpenStores {
   readonly db: Db;
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;

@@ -27,7 +27,7 @@ export interface Command {
 }
 
 /** By whom a command reaches its device, found before its log is written. */
-export interface Way {
+interface Way {
   /** The device itself, or what carries it. */
   readonly to: DeviceEntry;
   /** String id of the device where another carries it; null: it goes straight. */
@@ -41,7 +41,7 @@ export interface Way {
 }
 
 /** A message whose log is committed. */
-export interface Logged {
+interface Logged {
   readonly logID: number;
   readonly groupLogIntID: number | null;
 }
@@ -79,7 +79,7 @@ export interface Elsewhere {
   send(device: number, topic: string, payload: Uint8Array): boolean;
 }
 
-export interface CommandsDeps {
+interface CommandsDeps {
   readonly db: Db;
   readonly node: number;
   readonly sessions: Pick<Sessions, "has" | "sendToAll" | "waitingBytes">;

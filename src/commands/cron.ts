@@ -1,7 +1,7 @@
 import { wallMs, type Zone } from "../../query/zone.js";
 
 /** A cron expression: minute, hour, day of the month, month, day of the week (0 and 7 are Sunday). */
-export interface Cron {
+interface Cron {
   readonly minutes: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
   readonly days: ReadonlySet<number>;

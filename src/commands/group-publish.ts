@@ -37,7 +37,7 @@ export const turnBytesMax = 4 * 1024 * 1024;
 /** Sendings at once, of as many tenants. */
 const sendingsMax = 8;
 
-export interface GroupPublishDeps {
+interface GroupPublishDeps {
   readonly db: Db;
   readonly commands: Commands;
   /** Members of one turn at most: one write, and at most so many packets at once. */

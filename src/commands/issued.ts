@@ -17,7 +17,7 @@ import type { Receipts } from "./receipts.js";
 
 const logsPerStep = 1000;
 
-export interface IssuedDeps {
+interface IssuedDeps {
   readonly db: Db;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -6,7 +6,7 @@ import { nextTime, parseCron } from "./cron.js";
 const minuteMs = 60_000;
 
 /** When a schedule that is due runs again: the first time of it after `now`; null: never. */
-export function nextRun(due: Omit<Repeated, "scheduleIntID">, zone: Zone, now: number): number | null {
+function nextRun(due: Omit<Repeated, "scheduleIntID">, zone: Zone, now: number): number | null {
   const { scheduleType, IntervalMinute, crontab, nextAt } = due;
   if (scheduleType !== scheduleTypes.repeated) return null;
   if (IntervalMinute !== null) {

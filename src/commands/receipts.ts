@@ -14,7 +14,7 @@ export interface Receipts {
 const changesPerWrite = 1000;
 const retryMs = 1000;
 
-export interface ReceiptsDeps {
+interface ReceiptsDeps {
   readonly db: Db;
   readonly log: Logger;
   /** Milliseconds since 1970. */

@@ -25,7 +25,7 @@ export interface Scheduler {
   close(): Promise<void>;
 }
 
-export interface SchedulerDeps {
+interface SchedulerDeps {
   readonly db: Db;
   readonly node: number;
   readonly zone: Zone;

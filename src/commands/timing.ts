@@ -5,7 +5,7 @@ import { invalid } from "../http/errors.js";
 import { nextTime, parseCron } from "./cron.js";
 
 /** When a schedule is asked to run. */
-export interface AskedTiming {
+interface AskedTiming {
   readonly scheduleType: number;
   /** `YYYY-MM-DD HH:MM:SS` in the zone. */
   readonly crontabTime?: string | null | undefined;
@@ -14,10 +14,7 @@ export interface AskedTiming {
   readonly crontab?: string | null | undefined;
 }
 
-export type Timing = Pick<
-  NewSchedule,
-  "scheduleType" | "crontabTime" | "IntervalMinute" | "crontab" | "nextAt"
->;
+type Timing = Pick<NewSchedule, "scheduleType" | "crontabTime" | "IntervalMinute" | "crontab" | "nextAt">;
 
 const minuteMs = 60_000;
 const wallForm = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;

@@ -1,5 +1,5 @@
 /** Payload bytes that clients have been sent and have not confirmed, by tenant and device. */
-export interface Unconfirmed {
+interface Unconfirmed {
   /** Answers what takes them away again; called twice it does nothing more. */
   add(tenant: number, device: number, bytes: number): () => void;
   /** Whether a tenant's clients that are there have no more than so many. */

@@ -89,7 +89,7 @@ export interface Config {
   readonly holdSeries: boolean;
 }
 
-export interface BrokerConfig {
+interface BrokerConfig {
   readonly host: string;
   readonly port: number;
   /** Null: without TLS. Paths of PEM files; null where none is given. */

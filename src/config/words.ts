@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 
 /** What a validator finds, in plain words; for whatever has no message of its own. */
 
-export const absent = "is required";
+const absent = "is required";
 
 const kinds: Readonly<Record<string, string>> = {
   string: "a text",

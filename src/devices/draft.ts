@@ -21,7 +21,7 @@ export interface DeviceDeps {
 
 /** From a body to what is stored: spellings, nulls, the record as it would be, and its links. */
 
-export type Fields = { readonly [K in keyof DeviceInput]?: DeviceInput[K] | null };
+type Fields = { readonly [K in keyof DeviceInput]?: DeviceInput[K] | null };
 
 /** Moves what came under another spelling to its proper name, which wins where both are there; drops what is absent. */
 export function spelled(

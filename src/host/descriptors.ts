@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** How many connections of each kind the process's limit of open files has room for. */
-export interface ConnectionPlaces {
+interface ConnectionPlaces {
   readonly http: number;
   readonly mqtt: number;
 }

@@ -17,7 +17,7 @@ import type { Caller, ChosenSecret } from "../http/auth.js";
 import { payerOf } from "../http/password-fields.js";
 import { replaceFile } from "./replace-file.js";
 
-export interface FirstCredentials {
+interface FirstCredentials {
   readonly username: string;
   readonly password: string;
   readonly apiKey: string;

@@ -7,11 +7,11 @@ import { asError, StoreError } from "../../store/lib/errors.js";
 import { ConfigError } from "../config/config.js";
 
 /** The data folder, held for this process alone. */
-export interface DataDirLock {
+interface DataDirLock {
   release(): void;
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** The file is no longer the one that is held: another process may write here now, this one must not. */
   readonly onLost: (error: Error) => void;
   readonly watchMs?: number;

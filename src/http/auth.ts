@@ -50,7 +50,7 @@ export function mayCall(role: Role, access: Access): boolean {
 }
 
 /** Whose credentials are no longer what they were: those of a user, one API key, or one session by its token's hash. */
-export type Forgotten = { readonly user: number } | Credential;
+type Forgotten = { readonly user: number } | Credential;
 
 export interface Authenticator {
   /** @throws ApiError AUTH_FAILED, LOGIN_REQUIRED, TOO_MANY_REQUESTS */

@@ -5,7 +5,7 @@ export const jsonBytesMax = 1024 * 1024;
 export const publicBodyBytesMax = 16 * 1024;
 
 /** The body as bytes. @throws ApiError PAYLOAD_TOO_LARGE as soon as it is known to be larger, BAD_REQUEST when cut */
-export async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
+async function readBody(request: Request, bytesMax: number): Promise<Buffer> {
   const tooLarge = () => new ApiError("PAYLOAD_TOO_LARGE", `the body is larger than ${bytesMax} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
   const chunks: Uint8Array[] = [];

@@ -1,5 +1,5 @@
 /** Chunks that come when they come, and someone who reads them. */
-export interface EventSource {
+interface EventSource {
   readonly chunks: AsyncGenerator<Uint8Array, void>;
   /** Called when the reader has gone. */
   readonly left: () => void;

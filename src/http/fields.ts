@@ -52,8 +52,8 @@ export function codes(first: number, last: number) {
   return code(...Array.from({ length: last - first + 1 }, (_, i) => first + i));
 }
 
-export const nameLengthMax = 255;
-export const textLengthMax = 4096;
+const nameLengthMax = 255;
+const textLengthMax = 4096;
 
 /** A name: not empty, at most 255 characters, no control characters. */
 export const name = z
@@ -65,7 +65,7 @@ export const name = z
 
 export const text = z.string().max(textLengthMax);
 
-export const jsonLengthMax = 16_384;
+const jsonLengthMax = 16_384;
 
 /** Any JSON value within bounds. */
 export const json = z.unknown().refine((value) => value === undefined || isSmallJson(value), {

@@ -15,7 +15,8 @@ export function attachment(name: string): string {
 
 /** Streams a file as a download. @throws ApiError DATA_NOT_FOUND */
 export async function fileAnswer(path: string, name: string, type: string): Promise<Answer> {
-  const file = await open(path).catch(() => {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
     throw new ApiError("DATA_NOT_FOUND", "the file is no longer there");
   });
   const { size } = await file.stat();

@@ -76,7 +76,7 @@ async function tagOf(pieces: Iterable<string | Uint8Array>, form: string): Promi
 }
 
 /** RFC 9110 13.1.2: a list of tags, compared weakly, or *. */
-export function isKnown(ifNoneMatch: string | null, tag: string): boolean {
+function isKnown(ifNoneMatch: string | null, tag: string): boolean {
   if (ifNoneMatch === null) return false;
   const bare = (one: string) => one.trim().replace(/^W\//, "");
   return ifNoneMatch.trim() === "*" || ifNoneMatch.split(",").some((one) => bare(one) === bare(tag));

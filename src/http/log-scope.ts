@@ -14,7 +14,7 @@ const nameColumns: Readonly<Record<string, "deviceID" | "deviceName">> = {
   gatewayName: "deviceName",
 };
 
-export interface LogScope {
+interface LogScope {
   /** Record ids; null for every device of the tenant. */
   readonly devices: readonly number[] | null;
   /** Whether the names mean more devices than are looked for. */

@@ -16,7 +16,7 @@ export const pageLimitMax = 1000;
 export const idsMax = 1000;
 
 /** What a list may be asked by. */
-export interface ListFields {
+interface ListFields {
   readonly filters: Listing["filters"];
   /** Further spellings of a filter. */
   readonly aliases?: Readonly<Record<string, string>>;

@@ -23,7 +23,7 @@ export interface Answer {
 /** The two documented shapes of the interface: two views of the same records. */
 export type Variant = "A" | "B";
 
-export interface RouteInput<Params, Query, Body> {
+interface RouteInput<Params, Query, Body> {
   readonly caller: Caller;
   readonly variant: Variant;
   readonly params: Params;
@@ -74,7 +74,7 @@ export interface RouteSpec<S extends Shape> {
 }
 
 /** What a path does in Variant B, where its request or its answer differs from Variant A's. */
-export type VariantB<S extends Shape> = Pick<RouteSpec<S>, "shape" | "answer" | "handle">;
+type VariantB<S extends Shape> = Pick<RouteSpec<S>, "shape" | "answer" | "handle">;
 
 export interface Route {
   readonly spec: RouteSpec<Shape>;
@@ -92,7 +92,7 @@ export function route<const S extends Shape, const B extends Shape>(
   };
 }
 
-export interface FrameDeps {
+interface FrameDeps {
   readonly authenticator: Authenticator;
   readonly log: Logger;
   readonly requestID: () => string;
@@ -173,15 +173,20 @@ async function counted(
 ): Promise<Answer> {
   const { held = 0 } = answer;
   let { body } = answer;
-  if (isPlain(body) && isLong(body)) {
-    await take(bytesHeld(body));
-    body = streamOf(chunksOfTexts(jsonTexts(body)));
+  if (isPlain(body)) {
+    // To find out walks through all of it: once, and what is short is a text from here on.
+    if (isLong(body)) {
+      await take(bytesHeld(body));
+      body = streamOf(chunksOfTexts(jsonTexts(body)));
+    } else body = JSON.stringify(body);
   } else if (held > 0) await take(held);
   if (hold.bytes > 0 && body instanceof ReadableStream) {
     return { ...answer, body: heldBody(body, hold, held > 0) };
   }
   hold.end();
-  return body === answer.body ? answer : { ...answer, type: answer.type ?? jsonType, body: body as object };
+  return body === answer.body
+    ? answer
+    : { ...answer, type: answer.type ?? jsonType, body: body as object | string };
 }
 
 const isPlain = (body: Answer["body"]): body is object =>

@@ -7,7 +7,7 @@ import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 
 /** A body that is worked on after its request has ended: it goes to disk as it comes. */
-export interface Spool {
+interface Spool {
   /** Content types that the body itself may have; a multipart form carries it in the field `file`. */
   readonly types: readonly string[];
   /** Of the file, unpacked. */

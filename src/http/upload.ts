@@ -15,7 +15,7 @@ const pieceBytes = 4096;
 const tooManyParts = () =>
   new ApiError("BAD_REQUEST", `the form has more than ${partsMax} parts or ${filesMax} files`);
 
-export interface Upload {
+interface Upload {
   /** Name of the form's field that carries the file. */
   readonly field: string;
   readonly bytesMax: number;

@@ -5,7 +5,7 @@ import type { Logger } from "./log.js";
 export type ClockJump = "forward" | "back";
 
 /** Smaller steps are the clock being kept right, or the time between two readings. */
-export const jumpMsMin = 500;
+const jumpMsMin = 500;
 
 /**
  * Returns the look at both clocks that is to be taken each second: where the wall clock has moved otherwise than

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { isTopicName } from "../../ingest/messages/topics.js";
+import { ifNotFound } from "../../store/lib/errors.js";
 import {
   type AppTemplate,
   type AppTemplateInput,
@@ -194,7 +195,7 @@ async function checkParts(
     defaultValues: (defaultValues ?? []).map(({ id }) => id),
   });
   if (!dataStreamIntID) return null;
-  const stream = await getDataStream(db, tenant, dataStreamIntID).catch(() => undefined);
+  const stream = await getDataStream(db, tenant, dataStreamIntID).catch(ifNotFound(undefined));
   if (stream?.productIntID === productIntID) return stream;
   throw invalid({ dataStreamIntID: "the product has no such data stream" });
 }

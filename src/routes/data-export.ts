@@ -1,4 +1,4 @@
-import { boundsOf, resolveRange } from "../../query/range.js";
+import { boundsOf } from "../../query/range.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import { ApiError } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
@@ -13,10 +13,10 @@ import type { AppDeps } from "./deps.js";
 
 /** Raw points as a stream of rows, of any range, without a limit. */
 
-export type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
+type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 
 /** Streams at once; each has a thread of its own. */
-export const streamsMax = 8;
+const streamsMax = 8;
 const streams = new WeakMap<AppDeps["series"], Shares<number>>();
 
 /** The row format that the caller prefers over JSON; null when that is as welcome. */
@@ -39,9 +39,9 @@ export async function streamOriginal(
   format: HistoryFormat,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
-  const { devices, timezone, now } = asked;
+  const { devices } = asked;
   // Without a startTime from the first point on; a window unit has its own default range.
-  const range = boundsOf(resolveRange(query, "real", timezone, now));
+  const range = boundsOf(asked.range("real"));
   const exported: ExportedDevice[] = [];
   for (const device of devices) {
     const model = await deps.catalog.model(device.productIntID);

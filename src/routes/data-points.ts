@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { ifNotFound } from "../../store/lib/errors.js";
 import { resolveIDs } from "../../store/metadata/db/table.js";
 import {
   createDataPoint,
@@ -99,10 +100,7 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
   const { db, now } = deps;
   const routes = resourceRoutes(deps);
   const isStream = async (tenant: number, id: string): Promise<boolean> =>
-    resolveIDs(db, dataStreamIDs, tenant, [id]).then(
-      () => true,
-      () => false,
-    );
+    resolveIDs(db, dataStreamIDs, tenant, [id]).then(() => true, ifNotFound(false));
 
   return [
     routes.list<DataPoint>({
@@ -176,12 +174,7 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-export async function editPointOf(
-  deps: AppDeps,
-  caller: Caller,
-  text: string,
-  body: unknown,
-): Promise<Answer> {
+async function editPointOf(deps: AppDeps, caller: Caller, text: string, body: unknown): Promise<Answer> {
   const { db, now } = deps;
   const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [text]));
   const point = await getDataPoint(db, caller.tenant, id);
@@ -204,7 +197,7 @@ export async function editPointOf(
 }
 
 /** Ids of either kind: each is a point or a stream, for they share one sequence. */
-export async function removePointsAndStreams(
+async function removePointsAndStreams(
   deps: AppDeps,
   caller: Caller,
   texts: readonly string[],
@@ -212,7 +205,7 @@ export async function removePointsAndStreams(
   const { db, now } = deps;
   const found = await Promise.all(
     texts.map(async (text) => {
-      const stream = await resolveIDs(db, dataStreamIDs, caller.tenant, [text]).catch(() => []);
+      const stream = await resolveIDs(db, dataStreamIDs, caller.tenant, [text]).catch(ifNotFound([]));
       return stream.length > 0
         ? { streams: stream, points: [] }
         : { streams: [], points: await resolveIDs(db, dataPointIDs, caller.tenant, [text]) };

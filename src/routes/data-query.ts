@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { maxPointsLeast, maxPointsMost } from "../../query/downsample.js";
 import { type Fill, fills } from "../../query/fill.js";
-import { resolveRange, timeUnits } from "../../query/range.js";
+import { type Range, resolveRange, timeUnits } from "../../query/range.js";
 import type { TimeFormat } from "../../query/time-text.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
@@ -37,7 +37,7 @@ export const dataQuery = z.object({
   limit: parameter(`points a series, at most ${limitMax}; default ${limitDefault}`),
   timeFormat: parameter("iso or ms for exact times; absent: YYYY-MM-DD HH:MM:SS"),
 });
-export type DataQuery = z.output<typeof dataQuery>;
+type DataQuery = z.output<typeof dataQuery>;
 
 /** The questions of charts: many devices at once, and points thinned to what a line shows. */
 export const chartQuery = dataQuery.extend({
@@ -59,12 +59,12 @@ export const originalQuery = chartQuery.extend({
 export type ChartQuery = z.output<typeof chartQuery> & Partial<z.output<typeof originalQuery>>;
 
 /** What the endpoints read of their query beside the devices, validated. */
-export interface AskedData {
+interface AskedData {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   readonly timezone: string;
-  /** One present for the whole answer, milliseconds since 1970. */
-  readonly now: number;
+  /** The range, resolved once an answer and by one present; `unitDefault`: where the request names no time_unit. */
+  readonly range: (unitDefault: UnitDefault) => Range;
   readonly fill: Fill | null;
   readonly limit: number | null;
   readonly maxPoints: number | null;
@@ -73,10 +73,13 @@ export interface AskedData {
   readonly layout: Layout | null;
 }
 
+/** Raw points of formulas and of devices, windows of aggregates. */
+type UnitDefault = "real" | "hour";
+
 /** What reading a query takes. */
 export type QueryDeps = Pick<AppDeps, "catalog" | "db" | "zone" | "now">;
 
-export type Asked = AskedData & { readonly device: DeviceRef };
+type Asked = AskedData & { readonly device: DeviceRef };
 export type AskedChart = AskedData & AskedDevices;
 
 /** One device's. @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for the device */
@@ -138,11 +141,31 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
     errors.deviceID = "deviceID or deviceIntID is required";
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  // Also where no metric or data point will ask for the range.
-  const now = deps.now();
   const timezone = query.timezone || deps.zone.name;
-  resolveRange(query, "real", timezone, now);
-  return { ...numbers, ...names, fill, format, layout, timezone, now };
+  const range = createRange(query, timezone, deps.now(), numbers.limit);
+  // Also where no metric or data point will ask for it.
+  range("real");
+  return { ...numbers, ...names, fill, format, layout, timezone, range };
+}
+
+/** `limit` takes the place of the default number of newest points. */
+function createRange(
+  query: Parameters,
+  timezone: string,
+  now: number,
+  limit: number | null,
+): AskedData["range"] {
+  const known = new Map<string, Range>();
+  return (unitDefault) => {
+    const unit = query.time_unit || unitDefault;
+    let range = known.get(unit);
+    if (range === undefined) {
+      range = resolveRange(query, unitDefault, timezone, now);
+      if (range.newest !== undefined && limit !== null) range = { ...range, newest: limit };
+      known.set(unit, range);
+    }
+    return range;
+  };
 }
 
 /** One of some words, null when absent; what it is not is told in `errors`. */

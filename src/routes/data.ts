@@ -5,7 +5,6 @@ import { asStored, memoizeFormula } from "../../query/formula/formula.js";
 import type { BoundFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
-import { type Range, resolveRange } from "../../query/range.js";
 import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
@@ -125,7 +124,7 @@ async function answerMetrics(
   const computing = createComputing(deps.config.formulaSecondsMax);
   let errors = 0;
   const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
-    const data = await metricData({ ...deps, store }, computing, device, asked, query, metric, points);
+    const data = await metricData({ ...deps, store }, computing, device, asked, metric, points);
     errors += data.errors;
     await budget(data.values.length, 0);
     return {
@@ -169,7 +168,6 @@ async function metricData(
   computing: Computing,
   device: DeviceRef,
   asked: AskedChart,
-  query: ChartQuery,
   metric: Metric,
   points: ReadonlyMap<number, DataPoint>,
 ): Promise<MetricData> {
@@ -179,7 +177,7 @@ async function metricData(
   const formula =
     metric.expressions === null ? null : bind(deps, computing, metric.expressions, device, points);
   if (metric.metricType === formulaType) {
-    const range = rangeOf(asked, query, "real");
+    const range = asked.range("real");
     if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
     return formulaMetric(deps.store, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
   }
@@ -187,7 +185,7 @@ async function metricData(
   if (aggregate === undefined)
     throw new ApiError("INTERNAL_ERROR", "an aggregate metric without an aggregate");
   const ofFormula = metric.aggregateData === formulaData ? formula : null;
-  const range = rangeOf(asked, query, "hour");
+  const range = asked.range("hour");
   return aggregateMetric(deps.store, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
 }
 
@@ -219,7 +217,7 @@ async function answerOriginal(
   hold: AnswerHold | null,
 ): Promise<Answer> {
   const asked = await readChartQuery(deps, tenant, query);
-  const range = rangeOf(asked, query, "real");
+  const range = asked.range("real");
   const most = range.newest ?? asked.limit ?? limitDefault;
   const questions = await questionsOf(deps, asked, (model) => piecesOf(pointsAsked(model, asked), most));
   const store = deps.series.under(request.signal);
@@ -280,12 +278,6 @@ function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: r
 }
 
 const isText = ({ pointDataType }: DataPoint): boolean => kindOf(pointDataType) === "text";
-
-/** `limit` of the request takes the place of the default number of newest points. */
-function rangeOf(asked: AskedChart, query: ChartQuery, unitDefault: "real" | "hour"): Range {
-  const range = resolveRange(query, unitDefault, asked.timezone, asked.now);
-  return range.newest !== undefined && asked.limit !== null ? { ...range, newest: asked.limit } : range;
-}
 
 /** Windows carry their calendar start: as the wall clock shows it, or as an exact instant. */
 function columns(data: MetricData, asked: AskedChart): object {

@@ -4,6 +4,7 @@ import type { LiveEvent } from "../../ingest/live/log.js";
 import { isPlace, shown } from "../../query/newest.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
+import { StoreError } from "../../store/lib/errors.js";
 import { createPacer } from "../../store/lib/turns.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
@@ -191,7 +192,7 @@ async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerato
 
 /** A key may be withdrawn and a device may go while a feed is open. */
 async function isStillTheirs(
-  { authenticator, catalog }: AppDeps,
+  { authenticator, catalog, log }: AppDeps,
   device: DeviceRef,
   authorization: string | null,
   address: string,
@@ -200,7 +201,10 @@ async function isStillTheirs(
     const caller = await authenticator.caller(authorization ?? undefined, address);
     const now = await catalog.byIntID(caller.tenant, device.id);
     return now?.deviceID === device.deviceID;
-  } catch {
+  } catch (error) {
+    // Where nobody knows now, it ends too: its client asks again.
+    const isKnown = error instanceof ApiError || error instanceof StoreError;
+    if (!isKnown) log.error("live feed ended", { device: device.id, error });
     return false;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { resolveRange } from "../../query/range.js";
+import { boundsOf } from "../../query/range.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import { timeWriters } from "../../query/time-text.js";
 import { type LocationSeries, track } from "../../query/track.js";
@@ -87,20 +87,19 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND"],
       making: "series",
       handle: async ({ caller, query, request }) => {
-        const { device, timezone, format, now: at } = await readQuery(deps, caller.tenant, query);
-        const { start, stop, zone } = resolveRange(query, "real", timezone, at);
-        const range = { ...(start === undefined ? {} : { start }), ...(stop === undefined ? {} : { stop }) };
+        const { device, format, range } = await readQuery(deps, caller.tenant, query);
+        const asked = range("real");
         const { points } = await deps.catalog.model(device.productIntID);
         const found = await track(
           deps.series.under(request.signal),
           locationSeries(deps.refs, device, points),
-          range,
+          boundsOf(asked),
           positionsMax,
         );
         const write = timeWriters[format];
         return {
           status: 200,
-          body: found.positions.map(({ time, lnglat }) => ({ time: write(zone, time), lnglat })),
+          body: found.positions.map(({ time, lnglat }) => ({ time: write(asked.zone, time), lnglat })),
           headers: found.truncated ? { Truncated: "true" } : {},
         };
       },

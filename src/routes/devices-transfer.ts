@@ -25,7 +25,7 @@ import { deviceListedSchema, deviceListedSchemaB } from "./device-schemas.js";
 import { typeAsCode } from "./devices.js";
 
 const tag = "Devices";
-export const importBytesMax = 64 * 1024 * 1024;
+const importBytesMax = 64 * 1024 * 1024;
 
 const accepted = z
   .object({ statusUrl: z.string().openapi({ example: "/task_status/0123456789abcdef0123456789abcdef" }) })

@@ -1,4 +1,5 @@
 import { compileFormula } from "../../query/formula/formula.js";
+import { ifNotFound } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
   type DataPoint,
@@ -10,7 +11,7 @@ import { invalid } from "../http/errors.js";
 
 /** A data point that can be computed with. @throws ApiError PARAMETER_INVALID naming dataPointIntID */
 export async function getFormulaPoint(db: Db, tenant: number, id: number): Promise<DataPoint> {
-  const point = await getDataPoint(db, tenant, id).catch(() => undefined);
+  const point = await getDataPoint(db, tenant, id).catch(ifNotFound(undefined));
   if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });
   if (kindOf(point.pointDataType) === "text") {
     throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });

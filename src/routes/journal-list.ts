@@ -12,13 +12,13 @@ import type { LogRow } from "../views/events.js";
 /** Whether a record passes a filter, by the filter's field. */
 export type RecordTests = Readonly<Record<string, (record: JournalRecord, filter: Filter) => boolean>>;
 
-export interface JournalListing {
+interface JournalListing {
   readonly logs: readonly Log[];
   readonly tests: RecordTests;
   readonly withProducts?: boolean;
 }
 
-export interface JournalLists {
+interface JournalLists {
   /** Records of the tenant, or of one device (`parent`), newest first. */
   list(tenant: number, listing: JournalListing, request: PageRequest, parent: number): Promise<Page<LogRow>>;
 }

@@ -19,7 +19,7 @@ interface Asked {
   readonly ref: SeriesRef;
 }
 
-export interface Replayed {
+interface Replayed {
   /** Ascending by time, numbered 0: who breaks off among them asks the store again. */
   readonly events: readonly LiveEvent[];
   /** Why a data point is missing among them. */

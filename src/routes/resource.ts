@@ -39,12 +39,12 @@ export interface Asking {
 }
 
 /** Of a list, whose answer may take long: the signal tells when the caller leaves. */
-export interface AskingList extends Asking {
+interface AskingList extends Asking {
   readonly request: Pick<Request, "signal">;
 }
 
 /** The answer's schema in Variant A, and in B where it differs. */
-export interface Schemas {
+interface Schemas {
   readonly schema: z.ZodType;
   readonly schemaB?: z.ZodType;
 }
@@ -77,7 +77,7 @@ export interface ListSpec<Row> extends Named, Schemas {
   view(row: Row, context: ViewContext): object;
 }
 
-export interface DetailSpec<Row> extends Named, Schemas {
+interface DetailSpec<Row> extends Named, Schemas {
   readonly ids: IDs;
   get(asking: Asking, id: number): Promise<Row>;
   view(row: Row, context: ViewContext): object;
@@ -85,7 +85,7 @@ export interface DetailSpec<Row> extends Named, Schemas {
   truncated?(row: Row): boolean;
 }
 
-export interface RemoveSpec extends Omit<Named, "access"> {
+interface RemoveSpec extends Omit<Named, "access"> {
   readonly access?: "write" | "admin" | "command";
   readonly ids: IDs;
   /** Where the path names the record that the removed ones belong to. */
@@ -94,7 +94,7 @@ export interface RemoveSpec extends Omit<Named, "access"> {
   remove(asking: Asking, ids: readonly number[], parent: number): Promise<void>;
 }
 
-export interface ResourceRoutes {
+interface ResourceRoutes {
   list<Row>(spec: ListSpec<Row>): Route;
   detail<Row>(spec: DetailSpec<Row>): Route;
   remove(spec: RemoveSpec): Route;
@@ -102,7 +102,7 @@ export interface ResourceRoutes {
   find(asking: Asking, ids: IDs, text: string): Promise<number>;
 }
 
-export interface ResourceDeps {
+interface ResourceDeps {
   readonly db: Db;
   readonly stamp: Stamp;
   /** The deployment's. */

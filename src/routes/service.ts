@@ -2,7 +2,6 @@ import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
 import { requireDeployment } from "../http/auth.js";
 import { ApiError } from "../http/errors.js";
-import { parseWith } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
 import type { AppDeps } from "./deps.js";
@@ -75,8 +74,8 @@ export function serviceRoutes({ status, now, stamp, zone, resettle }: AppDeps): 
       answer: { status: 200, schema: z.object({ messages: int, points: int }) },
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
-        const { startTime } = parseWith(z.object({ startTime: z.string() }), body);
-        return { status: 200, body: await resettle(readRequestTime(startTime, zone, "startTime") / 1000) };
+        const since = readRequestTime(body.startTime, zone, "startTime") / 1000;
+        return { status: 200, body: await resettle(since) };
       },
     }),
   ];

@@ -1,3 +1,4 @@
+import { createRoundRobin } from "../../store/lib/round-robin.js";
 import { sliceMs } from "../../store/lib/turns.js";
 
 /**
@@ -5,7 +6,7 @@ import { sliceMs } from "../../store/lib/turns.js";
  * their own, one client after the other, so that a hundred connections that ask at once hold up nobody else's messages
  * for longer than one of them does.
  */
-export interface RequestTurns {
+interface RequestTurns {
   /** Begins the work now, or once it is its client's turn. */
   begin(client: string, work: () => void): void;
   /** Requests that wait. */
@@ -14,15 +15,13 @@ export interface RequestTurns {
 
 /** @param now milliseconds; never set */
 export function createRequestTurns(now = (): number => performance.now()): RequestTurns {
-  /** In the order of their turns. */
-  const clients = new Map<string, (() => void)[]>();
-  let waiting = 0;
+  const waiting = createRoundRobin<string, () => void>();
   let turnEnds: number | null = null;
 
   /** Runs in the loop's next turn; whatever a request does at once, its own promises among it, is behind it by then. */
   function turn(): void {
     turnEnds = null;
-    const work = next();
+    const work = waiting.next();
     if (work === undefined) return;
     openTurn();
     work();
@@ -33,29 +32,14 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
     setImmediate(turn);
   }
 
-  /** The next request of whoever's turn it is, who then goes behind the others. */
-  function next(): (() => void) | undefined {
-    for (const [client, works] of clients) {
-      const first = works.shift();
-      clients.delete(client);
-      if (works.length > 0) clients.set(client, works);
-      waiting--;
-      return first;
-    }
-    return undefined;
-  }
-
   return {
     begin: (client, work) => {
       if (turnEnds === null) openTurn();
-      if (waiting === 0 && now() < (turnEnds ?? 0)) return work();
-      const works = clients.get(client);
-      if (works === undefined) clients.set(client, [work]);
-      else works.push(work);
-      waiting++;
+      if (waiting.size === 0 && now() < (turnEnds ?? 0)) return work();
+      waiting.push(client, work);
     },
     get waiting() {
-      return waiting;
+      return waiting.size;
     },
   };
 }

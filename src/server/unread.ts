@@ -9,7 +9,7 @@ import type { Logger } from "../observability/log.js";
  * Answers to what does not get as far as a route: what cannot be read, comes too slowly, or asks for what HTTP/1.1
  * has and we do not. Node would answer each by itself, without the body and the headers of our errors.
  */
-export interface Unread {
+interface Unread {
   /** For requests whose address or method cannot be used. */
   respond(error: unknown): Response;
   /** The request has been read: it is answered before anything that cannot be read behind it. */

@@ -22,12 +22,12 @@ export interface HttpTimes {
 }
 
 /** What a connection has let pass: it is told so (408), or closed without a word. */
-export type Overdue = "tell" | "close" | null;
+type Overdue = "tell" | "close" | null;
 
 /** Whom waiting bytes count for: the tenant of whoever has shown a right credential, a stranger's address. */
 export type Holder = { readonly tenant: number } | { readonly address: string };
 
-export interface HttpWireDeps {
+interface HttpWireDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   /** The bytes that wait here have changed by so many; false: there is no room for them. */

@@ -18,16 +18,16 @@ import { runTrial, type TrialBounds, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
 /** What a trial needs beside the record: earlier ones, and what is saved of the device's sessions. */
-export type TrialContext = (record: JournalRecord) => Promise<Pick<TrialStart, "saved"> & Earlier>;
+type TrialContext = (record: JournalRecord) => Promise<Pick<TrialStart, "saved"> & Earlier>;
 interface Earlier {
   readonly before: readonly JournalRecord[];
 }
 
 /** Lets a record that was set aside have its effect now. @throws where it cannot have it later */
-export type Replay = (record: JournalRecord) => Promise<void>;
+type Replay = (record: JournalRecord) => Promise<void>;
 
 /** What has become of a record, by follower. */
-export interface Replayed {
+interface Replayed {
   readonly replayed: readonly Follower[];
   /** They stay set aside. */
   readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
@@ -51,7 +51,7 @@ export interface AsideKeeper {
   drop(id: number): Promise<void>;
 }
 
-export interface AsideDeps {
+interface AsideDeps {
   readonly config: Pick<Config, "dataDir" | "nodeNumber" | "timezone" | "oldestTime">;
   readonly db: Db;
   readonly log: Logger;

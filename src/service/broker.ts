@@ -29,7 +29,7 @@ function readPem(setting: string, path: string | null): Promise<string | null> {
   return path === null ? Promise.resolve(null) : readSetting(setting, path);
 }
 
-export interface BrokerParts
+interface BrokerParts
   extends Pick<
     BrokerDeps,
     "spaces" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"

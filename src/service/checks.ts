@@ -15,7 +15,7 @@ export interface Checks {
   close(): void;
 }
 
-export interface ChecksDeps {
+interface ChecksDeps {
   readonly config: Config;
   readonly kept: Pick<Kept, "events" | "remakeSessions">;
   readonly series: Pick<SeriesStore, "files">;

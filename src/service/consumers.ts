@@ -27,8 +27,7 @@ export interface Consumers {
   close(): Promise<void>;
 }
 
-export interface ConsumersDeps
-  extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onFailed">> {
+interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onFailed">> {
   readonly config: Config;
   readonly base: Base;
   readonly journal: Journal;

@@ -15,7 +15,7 @@ import type { Kept } from "./kept.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
 /** What goes down to devices, and what runs in the background: commands, tasks, schedules. */
-export interface Control {
+interface Control {
   readonly commands: Commands;
   readonly tasks: Tasks;
   /** Ends what sends; tasks go on after the restart. */
@@ -24,7 +24,7 @@ export interface Control {
   close(): Promise<void>;
 }
 
-export interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
+interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
   readonly base: Base;
   readonly kept: Kept;
   readonly accept: Accept;

@@ -26,14 +26,14 @@ import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
 import type { Status } from "./status.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
-export interface Endpoints {
+interface Endpoints {
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
   /** What an external broker is told of who may do what. */
   readonly brokerAccess: BrokerAccess;
 }
 
-export interface EndpointsDeps {
+interface EndpointsDeps {
   readonly config: Config;
   readonly brokerSettings: BrokerSettings | null;
   readonly base: Base;

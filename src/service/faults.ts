@@ -2,7 +2,7 @@ import { asError } from "../../store/lib/errors.js";
 import type { Logger } from "../observability/log.js";
 
 /** Tells of one more fault. */
-export type OnFault = (error: unknown) => void;
+type OnFault = (error: unknown) => void;
 
 const minuteMs = 60_000;
 const linesPerMinute = 10;

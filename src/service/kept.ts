@@ -57,7 +57,7 @@ const segmentBytesMax = 64 * 1024 * 1024;
 const segmentAgeMaxMs = 3_600_000;
 const pendingBytesMax = 32 * 1024 * 1024;
 
-export interface KeptDeps {
+interface KeptDeps {
   readonly config: Config;
   readonly base: Base;
   readonly series: Pick<SeriesStore, "checkpoint">;

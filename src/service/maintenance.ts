@@ -26,7 +26,7 @@ export interface Maintenance {
   close(): Promise<void>;
 }
 
-export interface MaintenanceDeps {
+interface MaintenanceDeps {
   readonly config: Config;
   readonly db: Db;
   readonly journal: Journal;

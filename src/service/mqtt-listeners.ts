@@ -59,7 +59,7 @@ export interface MqttListeners {
   close(): Promise<void>;
 }
 
-export interface MqttListenersDeps {
+interface MqttListenersDeps {
   readonly config: Config;
   readonly context: EndpointContext;
   /** Sockets at once, over all listeners. */

@@ -15,7 +15,7 @@ const embeddedMemtablePointsMax = 500_000;
 const seriesConsumer = "series";
 
 /** What the embedded engine tells of damage, and of points that were lost with it, comes through its own listeners. */
-export interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
+interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
   /** Called when the embedded engine cannot go on. */
   readonly fatal: (error: Error) => void;
   readonly log: Logger;

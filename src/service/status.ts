@@ -39,7 +39,7 @@ export function createTroubles(): Troubles {
   };
 }
 
-export interface StatusSources {
+interface StatusSources {
   readonly troubles: Troubles;
   readonly journal: Journal;
   readonly meter: Meter;

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { equalText } from "../../store/metadata/db/secrets.js";
 
 /** Download links that need no credentials and hold for a while: their token names who made them and when they end. */
-export interface DownloadLinks {
+interface DownloadLinks {
   /** Relative to /api/v1. `file` is a name in the tasks' folder. */
   link(task: string, file: string): string;
   /** Whether the token is one of ours, for that file, and not too old. */

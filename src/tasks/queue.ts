@@ -1,13 +1,13 @@
 import { createShares } from "../../store/lib/shares.js";
 
 /** What waits for a place to run, and what runs. */
-export interface Queued {
+interface Queued {
   readonly tenant: number;
   readonly kind: string;
 }
 
 /** What tasks of a kind need beside a place. */
-export interface Needs {
+interface Needs {
   /** Of one lane, one such task runs at a time. */
   readonly lane?: string;
   /** So many run beside the others, in places of their own, one of a tenant. */
@@ -18,7 +18,7 @@ export interface Needs {
  * Which task runs next. Of a lane one runs at a time; a tenant's running ones leave a place to others, and whose turn it
  * is longest ago comes first, so that nobody waits for more than one task of each other tenant.
  */
-export interface TaskQueue<Task extends Queued> {
+interface TaskQueue<Task extends Queued> {
   add(task: Task): void;
   /** The next one, which then runs until `ended`; undefined when none may begin. */
   next(): Task | undefined;

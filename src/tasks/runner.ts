@@ -80,7 +80,7 @@ export interface Tasks {
 }
 
 export const tasksRunningMax = 4;
-export const tasksWaitingMax = 100;
+const tasksWaitingMax = 100;
 /** Waiting and running tasks of one tenant, so that none keeps the others waiting for long. */
 export const tasksPerTenantMax = 20;
 /** Waiting tasks beyond which schedules hold theirs back. */
@@ -89,7 +89,7 @@ const keptMs = 86_400_000;
 const sweepMs = 600_000;
 const saveAgainMs = 1000;
 
-export interface TasksDeps {
+interface TasksDeps {
   readonly db: Db;
   readonly node: number;
   readonly dir: string;

@@ -7,7 +7,7 @@ export interface Brokers {
 
 /** `…s` is over TLS or DTLS, `…ss` with the device's certificate. */
 const brokerNames = ["mqtt", "mqtts", "mqttss", "coap", "coaps", "coapss", "ws", "wss"] as const;
-export type BrokerName = (typeof brokerNames)[number];
+type BrokerName = (typeof brokerNames)[number];
 
 export type BrokerAddresses = { readonly [Name in `${BrokerName}Broker`]: string | null };
 

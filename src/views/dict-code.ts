@@ -1,7 +1,7 @@
 import type { Variant } from "../http/route.js";
 import { dictionary, dictionaryB, textDictionary } from "./labels.js";
 
-export interface DictEntry {
+interface DictEntry {
   readonly label: string;
   readonly value: number | string;
 }

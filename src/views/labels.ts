@@ -89,7 +89,7 @@ export const textDictionary = {
   ),
 } as const satisfies Record<string, Readonly<Record<string, string>>>;
 
-export type DictionaryName = keyof typeof dictionary;
+type DictionaryName = keyof typeof dictionary;
 
 /** The label of a code; null for no value. */
 export function label(name: DictionaryName, code: number | null): string | null {

@@ -13,7 +13,7 @@ const logsOfKinds: Readonly<Record<number, Log | undefined>> = {
 };
 
 /** Which log a record kind belongs to; a release belongs to none. */
-export function logOf(kind: number): Log | null {
+function logOf(kind: number): Log | null {
   return logsOfKinds[kind] ?? null;
 }
 

@@ -59,7 +59,7 @@ export interface ReceivedSpan {
   readonly stop: number;
 }
 
-export interface EventPage {
+interface EventPage {
   readonly items: JournalRecord[];
   readonly count: number;
   readonly truncated: boolean;
@@ -84,7 +84,7 @@ const beingMade = "cannot list events: their index is being made again";
 /** Offsets fetched at once from the index. */
 const readRows = 1000;
 
-export interface EventLogOptions {
+interface EventLogOptions {
   /** Of the index file. */
   readonly path: string;
   readonly onTrouble: (error: Error) => void;

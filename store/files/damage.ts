@@ -1,6 +1,6 @@
 /** The parts of a data folder that can be damaged. */
-export const damageParts = ["journal", "events", "sessions", "series", "metadata"] as const;
-export type DamagePart = (typeof damageParts)[number];
+const damageParts = ["journal", "events", "sessions", "series", "metadata"] as const;
+type DamagePart = (typeof damageParts)[number];
 
 /** Something on disk that is not what was written there. */
 export interface Damage {
@@ -21,7 +21,7 @@ export interface DamageLog {
   readonly counts: ReadonlyMap<DamagePart, DamageCount>;
 }
 
-export interface DamageCount {
+interface DamageCount {
   findings: number;
   lostBytes: number;
 }

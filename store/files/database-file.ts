@@ -13,7 +13,7 @@ const changesAt = 24;
 const pagesValidForAt = 92;
 
 /** Databases up to this size are checked whole at a start; larger ones by their head, the rest in the background. */
-export const wholeCheckBytesMax = 16 * 2 ** 20;
+const wholeCheckBytesMax = 16 * 2 ** 20;
 
 /**
  * What is wrong with a database file, null where nothing was found: its head, and at most `wholeCheckBytesMax`

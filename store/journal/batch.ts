@@ -22,7 +22,7 @@ const sharedLengthMin = 8;
 type Done = (id: number) => void;
 
 /** Where a batch is about to stand. */
-export interface Place {
+interface Place {
   readonly salt: number;
   /** Offset in the file. */
   readonly position: number;

@@ -24,7 +24,7 @@ export interface JournalReader {
 }
 
 /** What a reader asks of the journal. */
-export interface ReaderSource {
+interface ReaderSource {
   /** The journal's own list. */
   readonly segments: readonly Segment[];
   /** Its durable end. */

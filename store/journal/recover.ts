@@ -17,7 +17,7 @@ import { createStamps, type Stamps } from "./stamps.js";
 import { readStampRuns, stampsFileName } from "./stamps-file.js";
 import { describeDamage, type SegmentDamage, type SegmentWalk } from "./walk.js";
 
-export interface RecoverOptions {
+interface RecoverOptions {
   readonly dir: string;
   /** A record of the newest segment, in order. */
   readonly onRecord?: (segment: Segment, position: number, record: RecordPeek) => void;

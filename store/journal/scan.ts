@@ -7,7 +7,7 @@ export const recordBytesLimit = 768 * 1024;
 const headsPerCall = 16_384;
 
 /** What the records of a segment must be. */
-export interface ScanRules {
+interface ScanRules {
   /** 0 in format 1, where a payload might pass for a record: lengths alone lead on there. */
   readonly salt: number;
   /** Ids of the records lie in (after, before); others are left over from a commit that failed. */
@@ -15,7 +15,7 @@ export interface ScanRules {
   readonly before: number;
 }
 
-export interface Scan {
+interface Scan {
   /** Offsets of intact records, ascending by id. */
   readonly offsets: number[];
   /** Stretches [from, to) that hold nothing that was written so. */

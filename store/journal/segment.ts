@@ -12,7 +12,7 @@ export interface Segment extends SegmentHead {
   bytes: number;
 }
 
-export interface SegmentHead {
+interface SegmentHead {
   readonly firstID: number;
   /** The last id before it; ids in between were never given, or are known to be lost. */
   readonly afterID: number;

@@ -6,7 +6,7 @@ import { recordBytesLimit } from "./scan.js";
 export type Topics = ReadonlyMap<number, string>;
 
 /** Finds the topics that records of one segment refer to. */
-export interface TopicFinder {
+interface TopicFinder {
   /**
    * `buffer` holds the segment from `position` on, and whole records at the offsets. A topic is empty where the record
    * that holds it is damaged: that has been told, or will be.

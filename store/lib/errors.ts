@@ -22,6 +22,14 @@ export class StoreError extends Error {
   }
 }
 
+/** For `catch` where a record may be absent: `value` then; every other error goes on. */
+export function ifNotFound<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof StoreError && error.code === "NOT_FOUND") return value;
+    throw error;
+  };
+}
+
 /** What was thrown, as an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

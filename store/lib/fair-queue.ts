@@ -5,7 +5,7 @@ import { createShares } from "./shares.js";
  * Works one at a time. Those who ask take turns, so that one who asks for many holds up itself alone, and whoever has
  * had no turn yet is next.
  */
-export interface FairQueue {
+interface FairQueue {
   /**
    * @throws StoreError UNAVAILABLE where this payer, or everybody together, has too much waiting; also later, where
    * another who has none waiting takes the place

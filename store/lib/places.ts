@@ -1,4 +1,5 @@
 /** A bound that is shared (shares.ts), and those who wait for their part of it. */
+import { createRoundRobin } from "./round-robin.js";
 import { createShares } from "./shares.js";
 
 export interface Places<Holder> {
@@ -31,8 +32,7 @@ interface Waiting {
 /** @param max what may be taken at once; a holder alone has seven eighths of it */
 export function createPlaces<Holder>(max: number): Places<Holder> {
   const shares = createShares<Holder>(max);
-  /** By holder, whose turn is next first; none is empty. */
-  const waiting = new Map<Holder, Set<Waiting>>();
+  const waiting = createRoundRobin<Holder, Waiting>();
 
   function wait(
     holder: Holder,
@@ -41,38 +41,29 @@ export function createPlaces<Holder>(max: number): Places<Holder> {
     left: () => Error,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
-      const queue = waiting.get(holder) ?? new Set();
       const begin = (): void => {
         signal?.removeEventListener("abort", leave);
         resolve();
       };
       const one = { amount, begin };
       const leave = (): void => {
-        queue.delete(one);
-        if (queue.size === 0 && waiting.get(holder) === queue) waiting.delete(holder);
+        waiting.remove(holder, one);
         reject(left());
         // It may have stood before one that is smaller.
         pump();
       };
-      queue.add(one);
-      waiting.set(holder, queue);
+      waiting.push(holder, one);
       signal?.addEventListener("abort", leave, { once: true });
     });
   }
 
   /** Lets in who waits as far as shares allow; a holder that was served goes behind the others. */
   function pump(): void {
-    for (let served = true; served; ) {
-      served = false;
-      for (const [holder, queue] of [...waiting]) {
-        const [one] = queue;
-        if (one === undefined || !shares.take(holder, one.amount)) continue;
-        served = true;
-        queue.delete(one);
-        waiting.delete(holder);
-        if (queue.size > 0) waiting.set(holder, queue);
-        one.begin();
-      }
+    // Who found no room finds none later on either: it only gets less.
+    for (const [holder, one] of waiting.firsts()) {
+      if (!shares.take(holder, one.amount)) continue;
+      waiting.serve(holder);
+      one.begin();
     }
   }
 

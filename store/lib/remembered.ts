@@ -1,7 +1,7 @@
 import { createVersions } from "./versions.js";
 
 /** What was read of the metadata, kept until one of the records that it is made of is touched. */
-export interface Remembered<Key, Value> {
+interface Remembered<Key, Value> {
   /** From memory only. */
   peek(key: Key): Value | undefined;
   /**

@@ -34,7 +34,7 @@ const nextOwnTurn = (): Promise<void> =>
  * The clock of work in slices, for loops whose length comes from outside. Between two steps:
  * `if (slice.isOver()) await slice.next();`
  */
-export interface Slice {
+interface Slice {
   /** Whether the work has held the thread for its slice; costs as much as reading a clock. */
   isOver(): boolean;
   /** Lets the others in, then begins anew: in a turn that no other work in slices has. */

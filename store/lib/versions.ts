@@ -10,7 +10,7 @@ export interface Versions {
   readonly size: number;
 }
 
-export interface Reading {
+interface Reading {
   /** True while none of the records was touched since it began. */
   holds(records: Iterable<string>): boolean;
   end(): void;

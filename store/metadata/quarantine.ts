@@ -2,7 +2,7 @@ import type { RefusedPoint } from "../series/series.js";
 import type { Db, SqlValue } from "./db/db.js";
 
 /** The newest refused points kept for a person to look at. */
-export const quarantineRowsMax = 100_000;
+const quarantineRowsMax = 100_000;
 /** Rows of one write: the points of a whole fleet may be refused at once, and the loop has others to serve. */
 const rowsPerWrite = 100;
 

@@ -3,7 +3,7 @@ import type { Actor } from "./db/changes.js";
 import type { Db, Statement } from "./db/db.js";
 import { fromJson, insertInto } from "./db/table.js";
 
-export type TaskState = "PENDING" | "STARTED" | "PROGRESS" | "SUCCESS" | "FAILURE";
+type TaskState = "PENDING" | "STARTED" | "PROGRESS" | "SUCCESS" | "FAILURE";
 
 /** Work that outlives its request. */
 export interface Task {

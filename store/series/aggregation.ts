@@ -1,6 +1,6 @@
 import type { Aggregate } from "./series.js";
 
-export interface Aggregation {
+interface Aggregation {
   /** The value of the point before the first edge: what `increase` counts from. */
   startFrom(value: number): void;
   /** Adds points in time order, each call after the one before; those outside the edges are passed over. */

@@ -1,7 +1,7 @@
 import type { Columns } from "./series.js";
 
 /** Thins points to what a drawn line shows of them: the ends, and the lowest and highest of each bucket. */
-export interface Extremes {
+interface Extremes {
   /** Adds points in time order, each call after the one before. */
   add(times: Float64Array, values: Float64Array): void;
   /** The points kept, ascending, none twice. */

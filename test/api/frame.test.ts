@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { createAnswerRoom } from "../../src/http/answer-room.js";
 import { mountRoutes, route } from "../../src/http/route.js";
 import { inertDeps } from "../../src/reference/inert.js";
 import { productBody } from "../factories.js";
@@ -50,6 +51,40 @@ suite("HEAD", (test) => {
     assert.equal(await head("/file"), [200, "text/csv", "7", null]);
     assert.is(closed, 1);
     assert.equal(await (await app.request("/list")).json(), [{ id: 1 }, { id: 1 }, { id: 1 }]);
+  });
+});
+
+suite("answers of routes", (test) => {
+  test("a short one is walked through once, to find that it is, and written once", async () => {
+    let read = 0;
+    const body = {
+      get id() {
+        read++;
+        return 1;
+      },
+    };
+    const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
+    const app = new Hono();
+    const { authenticator, log } = inertDeps();
+    const caller = { ...{ tenant: 1, userIntID: 1, username: "u", role: "admin" } } as never;
+    mountRoutes(
+      app,
+      (["get", "post"] as const).map((method) =>
+        route({ method, path: "/one", access: "read", ...told, handle: () => ({ status: 200, body }) }),
+      ),
+      {
+        ...{ authenticator: { ...authenticator, caller: async () => caller }, log, variant: "A" },
+        ...{ requestID: () => "1", addressOf: () => "", hangUp: () => undefined, onCaller: () => undefined },
+        room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
+      },
+    );
+    for (const method of ["GET", "POST"]) {
+      read = 0;
+      const answer = await app.request("/one", { method });
+      assert.equal(await answer.json(), { id: 1 });
+      assert.is(answer.headers.get("content-type"), "application/json; charset=utf-8");
+      assert.is(read, 2, "looked at, then written");
+    }
   });
 });
 

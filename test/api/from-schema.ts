@@ -21,7 +21,7 @@ export interface Schema {
 
 export type Schemas = Readonly<Record<string, Schema>>;
 
-export function resolve(schemas: Schemas, schema: Schema): Schema {
+function resolve(schemas: Schemas, schema: Schema): Schema {
   if (schema.$ref === undefined) return schema;
   const named = schemas[schema.$ref.replace("#/components/schemas/", "")];
   if (named === undefined) throw new Error(`the reference has no ${schema.$ref}`);

@@ -7,7 +7,7 @@ import { ended, type TaskStatus } from "./transfer.js";
 export const csvType = { "Content-Type": "text/csv" };
 export const ndjsonType = { "Content-Type": "application/x-ndjson" };
 
-export interface Imported {
+interface Imported {
   readonly import_success_num: number;
   readonly import_failure_num: number;
   readonly errors: readonly { readonly line: number; readonly column: string; readonly error: string }[];

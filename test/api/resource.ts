@@ -5,7 +5,7 @@ import { hasKeys, type Rec, type Reply, refused, stampPattern, type World } from
 
 export type Body = Readonly<Record<string, unknown>>;
 
-export interface Resource {
+interface Resource {
   readonly path: string;
   /** A create body that is taken; unlike any before. */
   body(): Promise<Body>;

@@ -47,7 +47,7 @@ export interface Mosquitto {
   connect(options?: IClientOptions): Promise<MqttClient>;
 }
 
-export interface MosquittoOptions {
+interface MosquittoOptions {
   /** Where its configuration and its sessions lie. */
   readonly dir: string;
   /** Lines beyond those of every test; the listener is there. */

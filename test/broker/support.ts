@@ -4,7 +4,7 @@ import { openTempDir, suite, type Test } from "../suite.js";
 import type { Rec } from "../world.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "./mosquitto.js";
 
-export interface BrokerWorld {
+interface BrokerWorld {
   readonly broker: Mosquitto;
   readonly service: RunningService;
   /** With the data point `n`. */

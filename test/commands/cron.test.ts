@@ -36,6 +36,7 @@ suite("cron expressions", (test) => {
     ...["1,,2 * * * *", ", * * * *", "* * * foo *", "1.5 * * * *", "@daily", "0x1 * * * *", "*5 * * * *"],
     ...["* * * * mon-", "1-2-3 * * * *", "🦉 * * * *", "*/999 * * * *", `0 0 1 1 ${"*".repeat(300)}`],
     ...["jan * * * *", "* * mon * *", "９ * * * *"],
+    ...["* * ? * *", "* * L * *", "* * 1W * *", "* * * * 5#2", "0 0 1 * +mon", "2026-01-01T00:00:00"],
   ];
   for (const text of refused) {
     test(`${JSON.stringify(text.slice(0, 20))} is none`, () => assert.is(parseCron(text), null));
@@ -69,6 +70,38 @@ suite("cron expressions", (test) => {
     const first = Date.parse("2026-10-25T00:30:00Z");
     assert.is(nextTime(cron, zone(berlin), first - 1), first);
     assert.is(nextTime(cron, zone(berlin), first), Date.parse("2026-10-26T01:30:00Z"));
+  });
+
+  const gaps: readonly (readonly [string, string, string, readonly string[]])[] = [
+    ["0,30 2 * * *", "2026-03-28T12:00:00Z", berlin, ["2026-03-29 03:00", "2026-03-29 03:30"]],
+    ["*/30 2 * * *", "2026-03-28T12:00:00Z", berlin, ["2026-03-29 03:00", "2026-03-29 03:30"]],
+    ["15 2 * * *", "2026-10-03T10:00:00Z", "Australia/Lord_Howe", ["2026-10-04 02:45", "2026-10-05 02:15"]],
+    ["30 0 * * *", "2026-04-23T12:00:00Z", "Africa/Cairo", ["2026-04-24 01:30", "2026-04-25 00:30"]],
+  ];
+  for (const [text, from, name, expected] of gaps) {
+    test(`${text} moves by the gap in ${name}`, () => assert.equal(times(text, from, 2, name), expected));
+  }
+
+  test("what never comes is given up without a look at the zone's changes", () => {
+    for (const text of ["0 0 30 2 *", "* * 31 2,4,6,9,11 *", "*/5 * 30 feb *"]) {
+      const cron = parseCron(text);
+      assert.ok(cron !== null);
+      const place = zone(berlin);
+      let asked = 0;
+      const counting = {
+        ...place,
+        toWall: (utc: number) => {
+          asked++;
+          return place.toWall(utc);
+        },
+        fromWall: (wall: number) => {
+          asked++;
+          return place.fromWall(wall);
+        },
+      };
+      assert.is(nextTime(cron, counting, Date.parse("2096-03-01T00:00:00Z")), null);
+      assert.is(asked, 1, text);
+    }
   });
 
   test("every half hour goes on by elapsed time", () => {

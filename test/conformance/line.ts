@@ -4,7 +4,7 @@ import type { Form } from "./form.js";
 export type Body = Readonly<Record<string, unknown>>;
 
 /** A request. `{name.field}` stands for a field of a record of the scope, `{unique}` for a number used once. */
-export interface Call {
+interface Call {
   /** `GET /devices?_limit=1`; a path below /api/v1, except that `//x` is `/x` itself. */
   readonly call: string;
   readonly body?: unknown;

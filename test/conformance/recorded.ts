@@ -10,7 +10,7 @@ import { standIns } from "./stand-ins.js";
 
 /** What the run asks and is answered, as examples of the reference. */
 
-export interface Recorder {
+interface Recorder {
   /** The world, with every call noted. */
   readonly world: World;
   /** One example of each form of each body and answer that the reference has, of what was noted. */
@@ -122,7 +122,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** Names and numbers of records move as lines come and go; everything else of a body stays. */
-export function comparable(value: unknown, key = ""): unknown {
+function comparable(value: unknown, key = ""): unknown {
   if (typeof value === "string") return value.replaceAll(/\d+/g, "0");
   if (typeof value === "number")
     return /(^id|ID|ids|IntID|IDs|gateway|parentDevice|dataPoints)$/.test(key) ? 0 : value;
@@ -149,7 +149,7 @@ export function writeExamples(variant: "A" | "B", examples: RecordedExamples): v
   const head = `import type { RecordedExamples } from "./recorded.js";
 
 /** Recorded by the conformance run in Variant ${variant} (README, Checks); not to be edited. */
-export const examplesOf${variant}: RecordedExamples =`;
+const examplesOf${variant}: RecordedExamples =`;
   writeFileSync(file, `${head} ${JSON.stringify(examples, null, 2)};\n`);
 }
 

@@ -9,8 +9,6 @@ import type {
   WindowUnit,
 } from "../../store/series/series.js";
 
-export type Oracle = ReturnType<typeof createOracle>;
-
 export function createOracle() {
   const all = new Map<SeriesRef, Map<number, number | string>>();
   const sorted = (series: SeriesRef) => [...(all.get(series) ?? [])].sort(([a], [b]) => a - b);

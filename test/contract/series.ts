@@ -15,7 +15,7 @@ import { agree, calendarEdges, createOracle, pairsOf } from "./series-oracle.js"
 import { defineTexts } from "./series-texts.js";
 
 /** Opens the store on the same data each time; the caller of the contract removes them. */
-export type OpenSeriesStore = () => Promise<SeriesStore>;
+type OpenSeriesStore = () => Promise<SeriesStore>;
 
 export const aggregates: readonly Aggregate[] = [
   "max",

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface FakeInflux {
+interface FakeInflux {
   readonly url: string;
   /** Line without its value → the value of field `n`: what a server would hold. */
   readonly stored: ReadonlyMap<string, number>;

@@ -20,7 +20,7 @@ interface Unanswered {
   received: boolean;
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly device: Rec;
   readonly qos: 1 | 2;
   readonly clientID: string;

@@ -3,7 +3,7 @@ import type { Packet } from "mqtt-packet";
 import { connectPacket, type RawClient, rawClient } from "../ingest/support.js";
 import type { Rec } from "../world.js";
 
-export interface Receiver {
+interface Receiver {
   /** Payloads in the order in which they were taken; at QoS 1 one may be there twice. */
   readonly taken: readonly string[];
   /** What CONNACK said of the session, connection by connection. */

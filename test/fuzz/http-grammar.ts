@@ -3,7 +3,7 @@ import type { Schema, Schemas } from "../api/from-schema.js";
 import type { Random } from "./random.js";
 import { type Group, type Part, prefixed, separated, sequence } from "./tree.js";
 
-export interface Operation {
+interface Operation {
   readonly method: string;
   readonly path: string;
   readonly query: readonly string[];
@@ -73,7 +73,7 @@ function target({ path, query: names }: Operation, random: Random): Part {
 }
 
 /** JSON of a schema, each value a part of its own. */
-export function json(schemas: Schemas, given: Schema, random: Random, depth = 0): Part {
+function json(schemas: Schemas, given: Schema, random: Random, depth = 0): Part {
   const schema = given.$ref === undefined ? given : (schemas[given.$ref.replace(/.*\//, "")] ?? {});
   const among = schema.anyOf ?? schema.oneOf ?? schema.allOf;
   if (among !== undefined && among.length > 0) return json(schemas, random.pick(among), random, depth);

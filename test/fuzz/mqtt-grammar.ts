@@ -7,21 +7,21 @@ export interface Credentials {
   readonly password: string;
 }
 
-export type Version = 3 | 4 | 5;
+type Version = 3 | 4 | 5;
 
 export const versions: readonly Version[] = [3, 4, 5];
 
-export function uint16(value: number): Buffer {
+function uint16(value: number): Buffer {
   return Buffer.of((value >> 8) & 0xff, value & 0xff);
 }
 
-export function uint32(value: number): Buffer {
+function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value >>> 0);
   return bytes;
 }
 
-export function varint(value: number): Buffer {
+function varint(value: number): Buffer {
   const bytes: number[] = [];
   let left = value;
   for (; left > 127; left = Math.floor(left / 128)) bytes.push((left % 128) | 0x80);
@@ -186,7 +186,7 @@ const auth = (version: Version, random: Random): Part =>
   );
 
 /** Any packet that may follow CONNECT, and now and then one that only a server sends. */
-export function anyPacket(version: Version, random: Random): Part {
+function anyPacket(version: Version, random: Random): Part {
   const kind = random.below(16);
   if (kind < 6) return publish(version, random);
   if (kind < 8) return subscribe(version, random);

@@ -3,7 +3,7 @@ import type { Random } from "./random.js";
 import { bytesOf, type Group, leaf, type Part } from "./tree.js";
 
 /** No structure grows beyond this by one case; what is larger is cut where it is sent. */
-export const caseBytesMax = 512 * 1024;
+const caseBytesMax = 512 * 1024;
 
 const repeatsMax = 2000;
 const changesMax = 3;

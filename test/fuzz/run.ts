@@ -4,7 +4,7 @@ import { until } from "../suite.js";
 import { type Case, caseOf, type Grammar } from "./cases.js";
 import type { Held, Target } from "./target.js";
 
-export interface Outcome {
+interface Outcome {
   readonly cases: number;
   /** Empty, or what broke a promise, with the cases that were under way. */
   readonly faults: readonly string[];
@@ -16,7 +16,7 @@ export interface Outcome {
 }
 
 /** The neighbour's worst waits, beyond what the machine kept this process and the service waiting; milliseconds. */
-export interface Waits {
+interface Waits {
   /** Its disk and those that share it are in it. */
   readonly pubackMs: number;
   readonly readyzMs: number;

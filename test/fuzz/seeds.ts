@@ -1,7 +1,7 @@
 /** Cases that once found something; each run begins with them. */
 import type { Grammar } from "./cases.js";
 
-export interface KeptSeed {
+interface KeptSeed {
   readonly grammar: Grammar;
   readonly seed: number;
   /** What it found. */

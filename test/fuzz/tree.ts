@@ -1,7 +1,7 @@
 /** What a grammar builds: a tree that mutators change before it becomes bytes, so that the rest stays well formed. */
 export type Part = Leaf | Group;
 
-export interface Leaf {
+interface Leaf {
   readonly bytes: Buffer;
 }
 
@@ -18,7 +18,7 @@ export function leaf(bytes: Uint8Array | string | number): Leaf {
 
 type Given = Part | Uint8Array | string | number;
 
-export function toPart(given: Given): Part {
+function toPart(given: Given): Part {
   const isPart = typeof given === "object" && ("parts" in given || "bytes" in given);
   return isPart ? (given as Part) : leaf(given as Uint8Array | string | number);
 }

@@ -8,7 +8,7 @@ export function mosquittoMissing(): string | null {
   return error === undefined ? null : "mosquitto_pub and mosquitto_sub are not installed";
 }
 
-export interface Ran {
+interface Ran {
   readonly code: number | null;
   readonly output: string;
 }

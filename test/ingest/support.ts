@@ -78,7 +78,7 @@ export async function rawClient(address: string, protocolVersion = 4, from?: str
   };
 }
 
-export interface ConnectFields {
+interface ConnectFields {
   readonly clientId?: string;
   readonly clean?: boolean;
   readonly keepalive?: number;
@@ -117,7 +117,7 @@ export async function rawConnected(
   return client;
 }
 
-export interface PublishFields {
+interface PublishFields {
   readonly topic?: string;
   readonly qos?: 0 | 1 | 2;
   readonly dup?: boolean;

@@ -17,7 +17,7 @@ export interface Pair {
   readonly key: string;
 }
 
-export interface SigningPair extends Pair {
+interface SigningPair extends Pair {
   readonly privateKey: KeyObject;
 }
 
@@ -118,7 +118,7 @@ export function thrownOut(client: MqttClient): Promise<number> {
   return new Promise((resolve) => client.once("close", () => resolve(performance.now() - begun)));
 }
 
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly output: string;
 }

@@ -138,7 +138,7 @@ export function publishing(topic: string, fields: Partial<IPublishPacket> = {}):
   } as IPublishPacket;
 }
 
-export interface Wanted {
+interface Wanted {
   readonly qos?: 0 | 1 | 2;
   readonly nl?: boolean;
   readonly rap?: boolean;

@@ -6,7 +6,7 @@ export interface Shown {
   readonly name: string;
 }
 
-export interface NotOffered {
+interface NotOffered {
   readonly why: string;
 }
 

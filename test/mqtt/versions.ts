@@ -4,9 +4,9 @@ import type { Test } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";
 import type { Version } from "./raw-client.js";
 
-export type Body = (device: Rec, version: Version) => Promise<void>;
+type Body = (device: Rec, version: Version) => Promise<void>;
 
-export interface ByVersion {
+interface ByVersion {
   /** In 3.1.1 and in 5. */
   each(name: string, body: Body): void;
   /** In 5 only. */

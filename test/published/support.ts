@@ -8,7 +8,7 @@ import { assert, type Test, until } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";
 
 /** Records that stand when a family's tests run. */
-export interface Scene {
+interface Scene {
   readonly product: Rec;
   /** A number that every device of the product reports, `temp`. */
   readonly point: Rec;
@@ -79,7 +79,7 @@ export function heldBytes(): number {
 }
 
 /** A sample of /metrics without labels, or with exactly these. */
-export async function sampleOf(world: World, name: string): Promise<number> {
+async function sampleOf(world: World, name: string): Promise<number> {
   const { text } = await world.call("GET", "/metrics");
   const line = text.split("\n").find((one) => one.startsWith(`${name} `));
   if (line === undefined) throw new Error(`/metrics has no ${name}`);

@@ -1,3 +1,4 @@
+import { StoreError } from "../../../store/lib/errors.js";
 import { equalText } from "../../../store/metadata/db/secrets.js";
 import { authenticate, type ClientCertificate } from "../../access/credentials.js";
 import type { Denials } from "../../access/denials.js";
@@ -8,7 +9,7 @@ import { mayPublish, maySubscribe } from "../../policies.js";
 import { branchOf, ownFilter, sharedFilter } from "./topics.js";
 
 /** A client that wants to connect to the external broker, as the broker tells of it. */
-export interface BrokerClient {
+interface BrokerClient {
   readonly username: string;
   /** Empty where it gave none. */
   readonly password: string;
@@ -20,7 +21,7 @@ export interface BrokerClient {
 }
 
 /** What a client wants to do there. */
-export interface BrokerAction {
+interface BrokerAction {
   readonly username: string;
   readonly action: "publish" | "subscribe";
   /** A topic, or the filter of a subscription. */
@@ -32,11 +33,12 @@ export interface BrokerAction {
  * within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: whose devices; null = everybody's.
  */
 export interface BrokerAccess {
+  /** Both reject with StoreError UNAVAILABLE where nobody knows now: the broker must not take that for a no. */
   mayConnect(client: BrokerClient, tenant: number | null): Promise<boolean>;
   may(action: BrokerAction, tenant: number | null): Promise<boolean>;
 }
 
-export interface BrokerAccessDeps {
+interface BrokerAccessDeps {
   readonly directory: Directory;
   /** Wrong credentials, counted by tenant: what one asks slows down nobody else. Null: the deployment asks. */
   readonly guessesOf: (tenant: number | null) => GuessGuard;
@@ -90,7 +92,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
         return { denial: "credentials", device: null };
       });
       if (!("denial" in found)) return true;
-      if (found.denial === "unavailable") throw new Error("cannot look up the device");
+      if (found.denial === "unavailable") throw new StoreError("UNAVAILABLE", "cannot look up the device");
       if (found.device !== null) denials.add(found.device, address, clientID, 0);
       return false;
     },

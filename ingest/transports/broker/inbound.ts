@@ -39,7 +39,7 @@ export interface InboundDeps {
 }
 
 /** What the broker hands us: in its order into the journal, acknowledged in that order. */
-export interface Inbound {
+interface Inbound {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(link: Link, resumed: boolean): void;
   take(delivery: Delivery): void;

@@ -35,7 +35,7 @@ export type LinkEnd =
   | "closed"; // by us
 
 /** What a connection to the broker tells its owner. */
-export interface LinkEvents {
+interface LinkEvents {
   /** CONNACK: messages may follow at once. */
   accepted(link: Link, accepted: Accepted): void;
   /** SUBACK. */

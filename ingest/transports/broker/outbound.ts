@@ -6,7 +6,7 @@ import type { Accepted } from "./packets.js";
 import { downlinkTopic } from "./topics.js";
 
 /** A message of ours to one device. */
-export interface BrokerDownlink {
+interface BrokerDownlink {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
@@ -15,7 +15,7 @@ export interface BrokerDownlink {
 }
 
 /** none: the broker is away, or too much waits for it; otherwise as of sessions. */
-export type SentThroughBroker = "none" | "sent" | "awaited";
+type SentThroughBroker = "none" | "sent" | "awaited";
 
 /** Messages down through the broker. */
 export interface Outbound {
@@ -49,7 +49,7 @@ const messageIDMax = 65_534;
 const waitingBytesMax = 16 * 1024 * 1024;
 const noMatchingSubscribers = 0x10;
 
-export interface OutboundDeps {
+interface OutboundDeps {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** There are bytes to flush, soon. */

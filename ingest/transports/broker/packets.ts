@@ -54,7 +54,7 @@ export function readAcknowledgement(reader: Reader): { readonly messageID: numbe
   return { messageID, code: reader.left > 0 ? reader.byte() : 0 };
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly clientID: string;
   readonly username: string | null;
   readonly password: string | null;

@@ -1,5 +1,5 @@
 /** How long to wait before each attempt to connect. */
-export interface Waits {
+interface Waits {
   /** Milliseconds before the next attempt; the connection before it had been of use for `usefulMs`. */
   next(usefulMs: number): number;
 }

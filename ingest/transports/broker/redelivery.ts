@@ -20,7 +20,7 @@ export interface Trace {
 }
 
 /** What this run has taken of one session of the broker. */
-export interface Recent {
+interface Recent {
   /** A message that is on its way to the disk. */
   add(message: Named): Trace;
   find(message: Named): Trace | undefined;

@@ -133,7 +133,7 @@ async function failIfAny(errors: RowErrors, job: ImportJob, room: DiskClaim): Pr
 }
 
 /** Rows on a circle of parents, each circle's rows all named. */
-export function circular(links: readonly { readonly row: number; readonly parentRow: number }[]): number[] {
+function circular(links: readonly { readonly row: number; readonly parentRow: number }[]): number[] {
   const parents = new Map(links.map(({ row, parentRow }) => [row, parentRow]));
   const done = new Set<number>();
   const found: number[] = [];

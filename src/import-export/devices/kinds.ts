@@ -27,7 +27,7 @@ export interface ImportInput {
 export const devicesExport = "devices_export";
 export const devicesImport = "devices_import";
 
-export interface TransferKindDeps {
+interface TransferKindDeps {
   readonly config: Config;
   readonly db: Db;
 }

@@ -2,14 +2,14 @@ import type { DiskClaim } from "../../http/disk-space.js";
 import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
 
-export interface RowError {
+interface RowError {
   readonly row: number;
   readonly column: string;
   readonly error: string;
 }
 
 /** Errors that are listed; the others are counted. */
-export const errorsListedMax = 10_000;
+const errorsListedMax = 10_000;
 
 export interface RowErrors {
   add(row: number, column: string, error: string): void;

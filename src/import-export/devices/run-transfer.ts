@@ -8,7 +8,7 @@ import { ApiError } from "../../http/errors.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
 /** Where a worker finds the metadata. */
-export interface DatabaseAddress {
+interface DatabaseAddress {
   readonly url: string;
   readonly authToken?: string;
 }
@@ -40,13 +40,13 @@ export type ToWorker =
   /** `refused`: why there is no room; null: there is. */
   | { readonly kind: "room"; readonly refused: string | null };
 
-export interface TransferDeps {
+interface TransferDeps {
   readonly db: Db;
   readonly database: DatabaseAddress;
   readonly masterKey: () => Promise<Uint8Array>;
 }
 
-export interface TransferRun {
+interface TransferRun {
   /** For the file that it writes. */
   readonly room: DiskClaim;
   readonly signal: AbortSignal;

@@ -40,7 +40,7 @@ function workbook(sheet: string): string {
   return `<workbook xmlns="${main}" xmlns:r="${office}"><bookViews><workbookView/></bookViews><sheets><sheet name="${escapeText(sheet)}" sheetId="1" r:id="r1"/></sheets></workbook>`;
 }
 
-export interface Sheet {
+interface Sheet {
   readonly name: string;
   readonly header: readonly string[];
   readonly rows: AsyncIterable<readonly Cell[]>;

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { SaxesParser } from "saxes";
 import { FormatError } from "./table-file.js";
 
-export interface XmlHandlers {
+interface XmlHandlers {
   /** `name` without its namespace prefix. */
   open?(name: string, attributes: Readonly<Record<string, string>>): void;
   text?(text: string): void;

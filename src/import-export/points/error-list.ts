@@ -15,7 +15,7 @@ export interface ErrorListState {
 export const noErrors: ErrorListState = { count: 0, bytes: 0, told: [] };
 
 /** The bad rows of an import, as CSV: line, column, error. */
-export interface ErrorList {
+interface ErrorList {
   readonly state: ErrorListState;
   add(rows: readonly BadRow[]): Promise<void>;
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
 import type { ExportPlan, FromExport, Piece, ToExport } from "./export-messages.js";
 
-export interface Export {
+interface Export {
   readonly plan: ExportPlan;
   /** By the numbers of the plan. */
   readonly series: readonly SeriesRef[];

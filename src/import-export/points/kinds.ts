@@ -44,7 +44,8 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
       const removeAll = (...names: readonly string[]) => Promise.all(names.map(space.remove));
       const from = await readState(statePath);
       try {
-        const { size } = await stat(path).catch(() => {
+        const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "ENOENT") throw error;
           throw new TaskFailure("the uploaded file is gone");
         });
         const last = await runImport(deps, {

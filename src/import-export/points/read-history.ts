@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** What becomes of what is read. */
-export interface HistorySink {
+interface HistorySink {
   /** What the targets are, in the order asked. They are counted from 0 since the last `reset`. */
   resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
   /** Everything up to `place`; resolves when there is room for more. */

@@ -8,7 +8,7 @@ type Value = number | string;
 type ToText = (value: Value) => string;
 
 /** Rows of an export as text; every value reads back as it was. */
-export interface RowWriter {
+interface RowWriter {
   readonly head: string;
   /** Rows of one data point. */
   long(device: ExportDevice, point: ExportPoint): (time: number, value: Value) => string;
@@ -43,7 +43,7 @@ const csvName = (name: string): string => {
 const csvEnd = "\r\n";
 
 /** Every data point of the devices once, in their order. */
-export function columnsOf(devices: readonly ExportDevice[]): string[] {
+function columnsOf(devices: readonly ExportDevice[]): string[] {
   return [...new Set(devices.flatMap(({ points }) => points.map(({ dataPointID }) => dataPointID)))];
 }
 

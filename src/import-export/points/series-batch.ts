@@ -2,7 +2,7 @@ import type { PointBatch, SeriesRef } from "../../../store/series/series.js";
 import type { BadRow, ReadBatch } from "./batch-builder.js";
 import type { Targets } from "./targets.js";
 
-export interface SeriesBatch {
+interface SeriesBatch {
   readonly points: PointBatch;
   /** Line of each point. */
   readonly lines: Float64Array;

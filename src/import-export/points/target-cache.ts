@@ -14,7 +14,7 @@ interface Entry {
  * The targets met lately by the bytes that name them: a name that came before costs a few comparisons and no
  * string. Each place holds the last of the names that fall on it.
  */
-export interface TargetCache {
+interface TargetCache {
   /** Two ranges of bytes and a number name a target; undefined when it is not at hand. */
   find(
     bytes: Buffer,

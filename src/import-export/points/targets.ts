@@ -45,7 +45,7 @@ interface Known {
 
 const nothing = (generation: number): Known => ({ generation, devices: new Map(), products: new Map() });
 
-export interface TargetsDeps {
+interface TargetsDeps {
   readonly db: Db;
   readonly refs: SeriesRefs;
   readonly gate: HistoryGate;

@@ -5,7 +5,7 @@ import type { ServiceAddress } from "../../host/service-address.js";
 
 /** Requests of any length to the running service: no timeout, no buffering. */
 
-export interface Sent {
+interface Sent {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: IncomingMessage;

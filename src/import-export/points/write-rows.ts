@@ -2,7 +2,7 @@ import type { ExportDevice, ExportPlan, Piece } from "./export-messages.js";
 import { createRowWriter } from "./row-writers.js";
 
 /** The next piece of a series, null behind its last; each series is asked from one place, in order. */
-export type Pull = (series: number) => Promise<Piece | null>;
+type Pull = (series: number) => Promise<Piece | null>;
 
 const chunkCharacters = 128 * 1024;
 

@@ -4,7 +4,7 @@ import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../..
 import type { SavedRows, SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 
 /** What the replay of one record into the sessions meets: all that is held for the devices that it changes. */
-export interface SessionContext {
+interface SessionContext {
   readonly saved: SavedRows;
   /** The records of these devices behind the saved state and before it. */
   readonly before: JournalRecord[];

@@ -80,7 +80,7 @@ export type AlertRuleInput = Pick<
 >;
 
 /** Rules of one data point (their `dataPoint`), one product, one tenant. */
-export const alertRulesMax = { point: 20, product: 100, tenant: 5000 } as const;
+const alertRulesMax = { point: 20, product: 100, tenant: 5000 } as const;
 
 /** @throws StoreError CONFLICT on alertName, LIMIT where there are as many as there may be */
 export async function createAlertRule(

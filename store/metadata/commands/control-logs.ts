@@ -6,7 +6,7 @@ import { insertInto, integer, type Page, type PageRequest, stamps, text } from "
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
 export const publishStatuses = { failed: 0, issued: 1, confirmed: 2, unconfirmed: 3 } as const;
-export type PublishStatus = (typeof publishStatuses)[keyof typeof publishStatuses];
+type PublishStatus = (typeof publishStatuses)[keyof typeof publishStatuses];
 
 /** One downlink message to one device. */
 export interface ControlLog {
@@ -45,7 +45,7 @@ const payloadBytes = `iif(r.groupLogIntID is null or octet_length(r.payload) > 0
   coalesce(octet_length(l.payload), 0))`;
 
 /** How a filter looks at a payload; given by whoever knows how payloads are shown. */
-export type PayloadTest = (payload: Uint8Array, like: boolean, value: string) => boolean;
+type PayloadTest = (payload: Uint8Array, like: boolean, value: string) => boolean;
 
 const payloadTests = (column: string, test: PayloadTest): BoundedListing["tests"] => ({
   payload: {

@@ -107,7 +107,7 @@ export function claimRun(
 }
 
 /** A run for a device, with its log in the same transaction. */
-export interface DeviceRun {
+interface DeviceRun {
   readonly due: DueForDevice;
   readonly next: number | null;
   readonly log: NewControlLog;
@@ -144,6 +144,6 @@ export async function claimGroupRun(
   return stored?.rowsAffected === 1 ? made.task : null;
 }
 
-export function actorOf({ tenant, userIntID, createUser }: Due): Actor {
+function actorOf({ tenant, userIntID, createUser }: Due): Actor {
   return { tenant, userIntID, username: createUser };
 }

@@ -4,7 +4,7 @@ import { searchIDs } from "../devices/names.js";
 
 /** What log rows say of their device beside its own names. */
 
-export interface NameCondition {
+interface NameCondition {
   readonly like: boolean;
   readonly value: string;
 }

@@ -30,7 +30,7 @@ export interface BoundedListing {
   readonly tests: Readonly<Record<string, ByteTest>>;
 }
 
-export interface ByteTest {
+interface ByteTest {
   readonly column: string;
   test(bytes: Uint8Array, filter: Filter): boolean;
 }

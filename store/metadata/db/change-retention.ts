@@ -2,7 +2,7 @@ import { createBreather, pause } from "../../lib/turns.js";
 import type { Db, Statement } from "./db.js";
 
 /** How long the log of changes is kept, and how much of one tenant. */
-export interface ChangeRetentionOptions {
+interface ChangeRetentionOptions {
   readonly days: number;
   readonly rowsOfTenantMax: number;
   readonly bytesOfTenantMax: number;

@@ -8,7 +8,7 @@ import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";
 
-export interface DbOptions {
+interface DbOptions {
   /** `file:` path or a remote libSQL address. */
   readonly url: string;
   readonly authToken?: string;

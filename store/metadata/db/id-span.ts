@@ -4,9 +4,9 @@ import type { Filter } from "./table.js";
 /** Where in a log a range of times lies: ids ascend with time, but for jumps of the clock. */
 
 /** How far back a clock may have been set without hiding rows of a log that is larger than `wholeRowsMax`. */
-export const slackMs = 3_600_000;
+const slackMs = 3_600_000;
 /** A log of at most so many rows is looked at whole, whatever its clock has done. */
-export const wholeRowsMax = 100_000;
+const wholeRowsMax = 100_000;
 
 /** Ids from `first`, below `end`. */
 export interface IDSpan {

@@ -7,6 +7,7 @@ import { influxSchema } from "./schema-influx.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
 import { removalsSchema } from "./schema-removals.js";
 import { resourcesSchema } from "./schema-resources.js";
+import { unreleasedSchema } from "./schema-unreleased.js";
 import type { Db, Statement } from "./sql.js";
 
 /**
@@ -22,6 +23,7 @@ const migrations: readonly (readonly string[])[] = [
   influxSchema,
   departedSchema,
   logBytesSchema,
+  unreleasedSchema,
 ];
 
 export const schemaVersion = migrations.length;

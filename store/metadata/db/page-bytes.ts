@@ -32,7 +32,7 @@ export async function withinPage(
 }
 
 /** Counts the rows of one page. */
-export interface PageBudget {
+interface PageBudget {
   /** Whether a row of so many bytes still belongs to the page; once one does not, none does. */
   fits(bytes: number): boolean;
   /** Whether a row did not. */

@@ -5,7 +5,7 @@ import type { Db } from "./db.js";
 /** Why a record cannot be deleted: which others refer to it. */
 
 /** Tables whose records others may refer to without going with them. */
-export type Referred = "product" | "device" | "data_point" | "data_stream" | "cert";
+type Referred = "product" | "device" | "data_point" | "data_stream" | "cert";
 
 interface Reference {
   /** Table of the records that refer. */
@@ -68,13 +68,13 @@ const nouns: Readonly<Record<Referred, string>> = {
 };
 
 /** Referring records that are named, and up to which they are counted. */
-export const referrersNamed = 10;
+const referrersNamed = 10;
 const referrersCounted = 100_000;
 /** Rows of one step, so that the counting does not hold the loop. */
 const rowsPerStep = 1000;
 
 /** Record ids that one deletion takes, by table. */
-export type Going = Partial<Readonly<Record<Referred, readonly number[]>>>;
+type Going = Partial<Readonly<Record<Referred, readonly number[]>>>;
 
 /**
  * Runs a deletion, all or nothing. @throws StoreError REFERENCED that names the first records that refer to one of

@@ -11,7 +11,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export interface WriteQueue {
+interface WriteQueue {
   readonly write: Run;
   /** Runs `action` in its turn, with no write of this queue beside it. */
   exclusive<T>(action: () => Promise<T>): Promise<T>;

@@ -28,7 +28,7 @@ export interface DeviceSelection {
 }
 
 /** Reads the devices of a list, without gateways, oldest first; each step continues after the last id. */
-export interface DeviceReading {
+interface DeviceReading {
   count(): Promise<number>;
   after(id: number, limit: number): Promise<ExportedDevice[]>;
 }

@@ -20,7 +20,7 @@ export type DeviceIdentity = Pick<
   | "scopes"
 >;
 
-export type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
+type IdentityRow = Omit<DeviceIdentity, "token" | "scopes"> & {
   readonly token: ArrayBuffer;
   readonly scopes: string;
 };

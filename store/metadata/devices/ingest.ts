@@ -133,7 +133,7 @@ export function setReported(
   };
 }
 
-export interface CarriedDevice {
+interface CarriedDevice {
   readonly id: number;
   readonly deviceID: string;
   /** 1: nobody may speak for it. */

@@ -1,7 +1,7 @@
 import type { Db } from "../db/db.js";
 
 /** A device as questions about data need it. */
-export interface GroupDevice {
+interface GroupDevice {
   readonly id: number;
   readonly tenant: number;
   readonly deviceID: string;

@@ -26,7 +26,7 @@ export async function addMembers(
 }
 
 /** A device to choose: its name and its record id. */
-export interface DeviceChoice {
+interface DeviceChoice {
   readonly label: string;
   readonly value: number;
 }

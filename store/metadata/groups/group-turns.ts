@@ -15,7 +15,7 @@ export interface GroupTurns {
   readonly failed: number;
 }
 
-export interface NewGroupControlLog {
+interface NewGroupControlLog {
   readonly task: string;
   readonly groupIntID: number;
   readonly groupID: string;

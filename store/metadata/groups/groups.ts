@@ -85,7 +85,7 @@ export async function devicesOfGroups(
   return found;
 }
 
-export type GroupInput = Pick<Group, "groupName" | "description" | "productIntID">;
+type GroupInput = Pick<Group, "groupName" | "description" | "productIntID">;
 
 /** @throws StoreError CONFLICT when the name is taken */
 export async function createGroup(db: Db, actor: Actor, now: number, input: GroupInput): Promise<Group> {

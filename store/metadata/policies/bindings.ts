@@ -29,7 +29,7 @@ export const certDevices = {
 } as const satisfies Binding;
 
 /** Every owner with every device; both are record ids of the actor's tenant, each once. */
-export interface Pairs {
+interface Pairs {
   readonly owners: readonly number[];
   readonly devices: readonly number[];
 }

@@ -133,7 +133,7 @@ export function certsNotOfDevice(
   );
 }
 
-export interface NewCert extends Pick<Cert, "name" | "enable" | "CN" | "cert" | "key" | "root"> {
+interface NewCert extends Pick<Cert, "name" | "enable" | "CN" | "cert" | "key" | "root"> {
   /** SHA-256 of the certificate's DER, in hexadecimal: what a listener knows it by. */
   readonly fingerprint: string;
   readonly expiresAt: number;

@@ -112,7 +112,7 @@ async function withBindings(db: Db, policies: readonly PolicyRow[]): Promise<Pol
   return policies.map((policy) => ({ ...policy, bindings: found.get(policy.id) ?? [] }));
 }
 
-export type PolicyInput = Pick<Policy, "name" | "topic" | "access" | "allow" | "description">;
+type PolicyInput = Pick<Policy, "name" | "topic" | "access" | "allow" | "description">;
 
 /** @throws StoreError CONFLICT when the name is taken */
 export async function createPolicy(db: Db, actor: Actor, now: number, input: PolicyInput): Promise<Policy> {

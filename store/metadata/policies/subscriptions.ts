@@ -32,7 +32,7 @@ export interface SubscriptionOwner {
 const tables = { deviceIntID: "device", groupIntID: "device_group", productIntID: "product" } as const;
 
 /** Subscriptions that one device, group or product may have. */
-export const subscriptionsMax = 10;
+const subscriptionsMax = 10;
 
 const listing: Listing = {
   select: "r.id, r.topic, r.qos, r.createAt, r.updateAt",

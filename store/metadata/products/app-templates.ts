@@ -22,7 +22,7 @@ import {
 type Enum = readonly { value: unknown; label: unknown }[] | null;
 
 /** What an app shows or sets of a data point at first: the point, as it is now, and a value. */
-export interface DefaultValue {
+interface DefaultValue {
   readonly id: number;
   readonly dataPointID: string;
   readonly dataPointName: string;

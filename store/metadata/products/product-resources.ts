@@ -63,7 +63,7 @@ export function resourcesOf(
   );
 }
 
-export type ProductResourceInput = Pick<
+type ProductResourceInput = Pick<
   ProductResource,
   "productIntID" | "codeValue" | "dataPointIntID" | "productItemIntID"
 >;

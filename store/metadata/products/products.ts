@@ -114,7 +114,7 @@ export function findProductByIntID(db: Db, tenant: number, id: number): Promise<
   return db.first<ProductRef>(`${refColumns} and id = ?`, [tenant, id]);
 }
 
-export type ProductInput = Pick<Product, "productName" | "description" | "cloudProtocol">;
+type ProductInput = Pick<Product, "productName" | "description" | "cloudProtocol">;
 
 /** @throws StoreError CONFLICT when the name is taken */
 export async function createProduct(

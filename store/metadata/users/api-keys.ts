@@ -57,7 +57,7 @@ export function findApiKey(db: Db, appID: string): Promise<ApiKey | undefined> {
   return db.first<ApiKey>(`select ${listing.select} from ${listing.from} where r.appID = ?`, [appID]);
 }
 
-export type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "role" | "expiresAt">;
+type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "role" | "expiresAt">;
 
 /** @throws StoreError DENIED if the actor may not any more */
 export async function createApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<ApiKey> {

@@ -2,7 +2,7 @@ import type { Db } from "../db/db.js";
 import type { Role, User } from "./users.js";
 
 /** A login of a user, named by the hash of its bearer token. */
-export interface LoginSession {
+interface LoginSession {
   readonly id: number;
   readonly tenant: number;
   readonly tenantID: string;

@@ -70,13 +70,13 @@ export async function createUser(db: Db, actor: Actor, now: number, input: NewUs
   return getUser(db, actor.tenant, Number(results.at(-2)?.lastInsertRowid));
 }
 
-export interface UserEdit {
+interface UserEdit {
   readonly passwordHash?: string;
   readonly role?: Role;
 }
 
 /** What becomes of the user's other credentials, and on what condition. */
-export interface Aftermath {
+interface Aftermath {
   /** Who edits himself has shown the password of this hash; absent: an administrator edits. */
   readonly shown?: string;
   /** The session that may go on where the others end, by its token's hash. */

@@ -3,7 +3,7 @@ import type { Kind, Point, PointBatch, RefusedAt, RefusedPoint } from "../series
 import type { Handles } from "./handles.js";
 import type { WriteArgs } from "./protocol.js";
 
-export interface Batch {
+interface Batch {
   readonly args: WriteArgs;
   readonly refused: RefusedPoint[];
 }

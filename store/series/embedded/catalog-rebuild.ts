@@ -24,7 +24,7 @@ export function partFiles(dir: string): { path: string; month: Month; generation
   });
 }
 
-export interface Made {
+interface Made {
   readonly series: number;
   readonly files: number;
   /** Files that hold times of another one, and are left out. */

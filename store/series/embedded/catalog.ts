@@ -31,7 +31,7 @@ import { inTransaction, openFile } from "./sqlite.js";
 /** Of its file in the store's folder. */
 export const catalogName = "catalog.db";
 
-export interface PartState extends Part {
+interface PartState extends Part {
   readonly loose: number;
   readonly dropped: boolean;
   /** Of the file. */
@@ -149,7 +149,7 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
     await client.execute({ sql, args });
   }
 
-  /** Names hold neither NUL nor half a surrogate pair (handles.ts), so JSON may carry them into SQL. */
+  /** Names hold neither NUL nor half a surrogate pair (names.ts), so JSON may carry them into SQL. */
   async function idsOf(keys: readonly SeriesKey[]): Promise<number[]> {
     const names = keys.map((key) => [key.tenant, key.productID, key.deviceID, key.field, key.kind]);
     const args = [JSON.stringify(names)];

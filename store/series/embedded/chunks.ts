@@ -3,7 +3,7 @@ import { type Run, sliceRun } from "./columns.js";
 
 export const CHUNK_POINTS_MAX = 4096;
 /** Text chunks are cut by size too, so that no blob grows with the length of what a device sends. */
-export const CHUNK_TEXT_BYTES_MAX = 1 << 20;
+const CHUNK_TEXT_BYTES_MAX = 1 << 20;
 
 /** What the index knows of a chunk: `start` and `stop` are its first and last time, both held. */
 export interface ChunkSpan {

@@ -9,12 +9,12 @@ import type { Mender } from "./mender.js";
 import type { Parts, StoredPart } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 
-export const LOOSE_FLUSHES_MAX = 32;
+const LOOSE_FLUSHES_MAX = 32;
 const IDLE_MS = 10 * 60_000;
 const MICROSECONDS = 1000;
 const ALL_TIME = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
 
-export interface Compaction {
+interface Compaction {
   /** Looks at one series of one part and rewrites at most 8 chunks' worth of points. False when all is in order. */
   step(): Promise<boolean>;
 }

@@ -39,7 +39,7 @@ export interface PartFiles {
   verified?(part: Part): Verified;
 }
 
-export interface FileRange {
+interface FileRange {
   readonly id: number;
   readonly text: boolean;
   /** Ascending. */
@@ -56,11 +56,7 @@ const FETCH_POINTS_MAX = 64 << 10;
  * A series' points in files as runs that share no time, ascending, or from the newest run back; each run
  * ascending in itself. Only what the consumer asks for is read.
  */
-export async function* fetchRuns(
-  files: PartFiles,
-  range: FileRange,
-  newestFirst: boolean,
-): AsyncGenerator<Run> {
+async function* fetchRuns(files: PartFiles, range: FileRange, newestFirst: boolean): AsyncGenerator<Run> {
   const { parts } = range;
   for (const part of newestFirst ? parts.toReversed() : parts) {
     try {

@@ -52,7 +52,7 @@ export interface ChunkFault extends StoredChunk {
 }
 
 /** What both a connection and its open transaction can do. */
-export interface Executor {
+interface Executor {
   execute(statement: InStatement): Promise<{ readonly rows: Row[] }>;
 }
 

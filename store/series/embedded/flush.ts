@@ -20,7 +20,7 @@ import { both, DamagedPart, type Parts, type StoredPart } from "./parts.js";
 import type { Registry, SeriesEntry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
 
-export interface Piece {
+interface Piece {
   readonly series: number;
   readonly run: Run;
 }

@@ -3,7 +3,7 @@ import { createHeld } from "./held.js";
 import type { Parts, StoredPart } from "./parts.js";
 
 /** Looks through parts of which it is not known what they hold: those of an older format, of a backup, of a kill. */
-export interface Looking {
+interface Looking {
   /** Looks at some series of one part; false when all parts are known. */
   step(): Promise<boolean>;
 }

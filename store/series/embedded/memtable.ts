@@ -1,7 +1,7 @@
 import { textsWithin } from "../../lib/text-bytes.js";
 import { type Limits, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 
-export interface MemtableRange extends Limits {
+interface MemtableRange extends Limits {
   readonly start?: number | undefined;
   readonly stop?: number | undefined;
 }

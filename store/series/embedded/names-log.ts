@@ -27,7 +27,7 @@ export interface NamesLog {
 }
 
 /** What the lines say, in their order. */
-export type NamesEntry =
+type NamesEntry =
   | { readonly kind: "name"; readonly id: number; readonly key: SeriesKey }
   | { readonly kind: "removal"; readonly scope: RemovedScope }
   | { readonly kind: "checkpoint"; readonly journalID: number };

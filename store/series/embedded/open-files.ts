@@ -16,7 +16,7 @@ export const readerFilesMax = (threads: number): number =>
   Math.max(1, Math.floor((openFilesMax - writerFilesMax) / Math.max(1, threads)));
 
 /** Open files of one thread, the least recently used closed beyond a bound. */
-export interface OpenFiles<One extends { readonly client: Client }> {
+interface OpenFiles<One extends { readonly client: Client }> {
   /** The one that is open, and from now on the most recently used. */
   get(path: string): One | undefined;
   /** Without a change of the order. */

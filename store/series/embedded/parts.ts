@@ -38,7 +38,7 @@ export interface StoredPart extends Part {
 }
 
 /** A part that takes a time, and from there all before `until`. */
-export interface Standing {
+interface Standing {
   readonly part: StoredPart;
   readonly until: number;
 }

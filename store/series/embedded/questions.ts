@@ -19,7 +19,7 @@ import { checkLeft, type Left, whileStaying } from "./leaving.js";
 import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
 import type { Readers } from "./readers.js";
 
-export interface QuestionsDeps {
+interface QuestionsDeps {
   readonly handles: Handles;
   /** A call of the writer. */
   ask<N extends "find" | "findLast">(

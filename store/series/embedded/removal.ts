@@ -7,7 +7,7 @@ import type { Mender } from "./mender.js";
 import type { Parts, StoredPart } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 
-export interface Removal {
+interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */
   sweepStep(): Promise<boolean>;
   /** Deletes or trims some chunks older than `time` in the part that reaches over it; false when done. */

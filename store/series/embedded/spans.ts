@@ -32,7 +32,7 @@ interface Standing {
 /** Whether it could be read what a file holds. */
 export const isKnown = (held: Held | Month): held is Held => "low" in held;
 
-export interface PlacedFile {
+interface PlacedFile {
   readonly path: string;
   /** Start taken, stop not. */
   readonly start: number;

@@ -29,13 +29,13 @@ import type {
 import { createRegistry, type SeriesEntry } from "./registry.js";
 import { createRemoval } from "./removal.js";
 
-export interface Writer {
+interface Writer {
   readonly handlers: Handlers<WriterCalls>;
   define(definitions: Definitions): void;
 }
 
 /** Whom the writer tells of what happens beside the calls. */
-export interface WriterListeners {
+interface WriterListeners {
   readonly onParts: (parts: readonly Part[]) => void;
   readonly onDamage: (damage: Damage) => void;
   readonly onGap: (gap: Gap) => void;

@@ -6,9 +6,9 @@ import type { InfluxLedger } from "./ledger.js";
 type Json = Readonly<Record<string, unknown>>;
 
 /** One request of the server's API for buckets; the answer's text. @throws HttpError and errors of the connection */
-export type BucketRequest = (path: string, body?: Json) => Promise<string>;
+type BucketRequest = (path: string, body?: Json) => Promise<string>;
 
-export interface BucketKeeper {
+interface BucketKeeper {
   /** The bucket is there: learns of it what it may. @throws HttpError and errors of the connection */
   look(): Promise<void>;
   /** It is not: makes it, or says why not. @throws InfluxUnavailable, HttpError and errors of the connection */
@@ -17,7 +17,7 @@ export interface BucketKeeper {
   readonly shardMicros: number;
 }
 
-export interface BucketKeeperOptions {
+interface BucketKeeperOptions {
   readonly org: string;
   readonly bucket: string;
   readonly ledger: InfluxLedger;

@@ -6,7 +6,7 @@ export interface CheckpointPort {
   write(id: number): Promise<void>;
 }
 
-export interface CheckpointTracker {
+interface CheckpointTracker {
   /** The journal id up to which every batch has succeeded. */
   settled(): Promise<number>;
   /** A batch that completes `through` has begun. */

@@ -11,7 +11,7 @@ import { fluxFirstMoment } from "./flux.js";
 import { createInfluxHealth, type InfluxState, type InfluxTrouble, InfluxUnavailable } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
 
-export interface InfluxAccess {
+interface InfluxAccess {
   readonly url: string;
   readonly token: string;
   readonly org: string;

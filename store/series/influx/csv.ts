@@ -32,7 +32,7 @@ export function readRows(
 }
 
 /** Where the rows of one field go. */
-export interface FieldSink {
+interface FieldSink {
   readonly kind: Kind;
   readonly add: RowSink;
   /** Told in place of rows whose values are of another type. */

@@ -9,7 +9,7 @@ import { influxName, timeMax, timeMin } from "./lines.js";
 import type { WindowRun } from "./windows.js";
 
 /** Aggregates that Flux computes; `increase` needs the point before the range and is computed from points. */
-export type FluxAggregate = Exclude<Aggregate, "increase">;
+type FluxAggregate = Exclude<Aggregate, "increase">;
 
 /** Which points of a range to answer; the limits are Flux's own, after the range. */
 export interface FluxLimit {
@@ -191,7 +191,7 @@ export function fluxArithmetic(arithmetic: Arithmetic): string {
 }
 
 /** The shortest digits that read back as the number, written out: Flux has no exponents. */
-export function fluxFloat(value: number): string {
+function fluxFloat(value: number): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
   const point = whole.length + Number(exponent);

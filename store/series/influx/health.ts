@@ -1,7 +1,7 @@
 /** Whether the server serves, told when that changes. */
 import { StoreError } from "../../lib/errors.js";
 
-export type InfluxWay = "writes" | "queries";
+type InfluxWay = "writes" | "queries";
 
 /** Why the server does not serve. */
 export type InfluxTrouble =
@@ -31,7 +31,7 @@ export class InfluxUnavailable extends StoreError {
   }
 }
 
-export interface InfluxHealth {
+interface InfluxHealth {
   /** Runs a request and learns from its end. */
   watch<T>(way: InfluxWay, request: () => Promise<T>): Promise<T>;
   watchAll<T>(way: InfluxWay, answer: () => AsyncGenerator<T>): AsyncGenerator<T>;

@@ -7,7 +7,7 @@ import { explode, influxName, type Line } from "./lines.js";
 const reasonCharsMax = 1000;
 
 /** Sends a body of lines; undefined when all of them are stored. */
-export type SendLines = (body: string) => Promise<LinesRefused | undefined>;
+type SendLines = (body: string) => Promise<LinesRefused | undefined>;
 
 /**
  * Stores every point that the server takes and gives the others with the reason. Lines are sent again in ever

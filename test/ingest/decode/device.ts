@@ -5,7 +5,7 @@ import type { PointEntry, PointSeries, StreamEntry } from "../../../ingest/direc
 import { kindOf } from "../../../store/metadata/products/data-points.js";
 
 /** dataPointID → pointDataType */
-export const pointTypes = {
+const pointTypes = {
   temp: 1,
   label: 3,
   fault: 4,

@@ -32,7 +32,7 @@ function encodeWhole(value: bigint): Buffer {
 const withHead = (major: number, bytes: Uint8Array): Buffer =>
   Buffer.concat([head(major, bytes.length), bytes]);
 
-export function head(major: number, length: number): Buffer {
+function head(major: number, length: number): Buffer {
   const first = major << 5;
   if (length < 24) return Buffer.of(first | length);
   const [info, size] =

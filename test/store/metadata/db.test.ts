@@ -4,6 +4,14 @@ import { StoreError } from "../../../store/lib/errors.js";
 import { changed } from "../../../store/metadata/db/changes.js";
 import { cleanText, openDb } from "../../../store/metadata/db/db.js";
 import { schemaVersion } from "../../../store/metadata/db/migrations.js";
+import { schema } from "../../../store/metadata/db/schema.js";
+import { controlSchema } from "../../../store/metadata/db/schema-control.js";
+import { dataSchema } from "../../../store/metadata/db/schema-data.js";
+import { departedSchema } from "../../../store/metadata/db/schema-deleted.js";
+import { influxSchema } from "../../../store/metadata/db/schema-influx.js";
+import { logBytesSchema } from "../../../store/metadata/db/schema-log-bytes.js";
+import { removalsSchema } from "../../../store/metadata/db/schema-removals.js";
+import { resourcesSchema } from "../../../store/metadata/db/schema-resources.js";
 import { assert, openTempDir, rejects, suite } from "../../suite.js";
 
 const standIn = (text: string): string => text.toWellFormed().replaceAll("\0", "\u0001");
@@ -114,6 +122,36 @@ suite("metadata store", (test) => {
     assert.equal(await second.all("select tenantName from tenant"), [{ tenantName: "one" }]);
     assert.equal(await second.all("select version from format"), [{ version: schemaVersion }]);
     second.close();
+  });
+
+  test("a folder of format 8 is read on, without the table that nobody used", async () => {
+    const options = fresh();
+    const { createClient } = await import("@libsql/client");
+    const client = createClient({ url: options.url });
+    const before = [
+      ...[schema, resourcesSchema, controlSchema, dataSchema],
+      ...[removalsSchema, influxSchema, departedSchema, logBytesSchema],
+    ];
+    await client.batch(
+      [
+        "create table format (version integer not null) strict",
+        { sql: "insert into format values (?)", args: [before.length] },
+        ...before.flat(),
+        insertTenant("one"),
+        "insert into unreleased (node, device, session, messageID) values (0, 1, 2, 3)",
+      ],
+      "write",
+    );
+    client.close();
+    const db = await openDb(options);
+    assert.is(before.length, 8);
+    assert.equal(await db.all("select version from format"), [{ version: schemaVersion }]);
+    assert.equal(await db.all("select tenantName from tenant"), [{ tenantName: "one" }]);
+    assert.equal(await db.all("select 1 from sqlite_master where name = 'unreleased'"), []);
+    db.close();
+    const fresher = await openDb(fresh());
+    assert.equal(await fresher.all("select 1 from sqlite_master where name = 'unreleased'"), []);
+    fresher.close();
   });
 
   test("refuses a newer format and leaves it as it is", async () => {

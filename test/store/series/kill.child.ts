@@ -7,7 +7,7 @@ import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import type { Point, SeriesRef } from "../../../store/series/series.js";
 
 export const KILL_BATCHES = 120;
-export const KILL_REMOVED_AT = 60;
+const KILL_REMOVED_AT = 60;
 const SERIES = 24;
 const POINTS = 300;
 const DAY = 86_400_000_000;

@@ -13,7 +13,7 @@ const flag = { reserved: 1, clean: 2, will: 4, willRetain: 32, password: 64, use
 const willQosShift = 3;
 
 /** How a client speaks, and whether that is a version that we serve: where it is not, `version` can tell it so. */
-export interface Protocol {
+interface Protocol {
   readonly version: Version;
   readonly served: boolean;
 }

@@ -67,7 +67,7 @@ function packetID(reader: Reader): number {
 const noProperties: Properties = {};
 
 /** Of one SUBSCRIBE or UNSUBSCRIBE: twice what a session may have. */
-export const filtersPerPacketMax = 2000;
+const filtersPerPacketMax = 2000;
 
 function tooManyFilters(): Violation {
   return new Violation("oversize", `a packet may name ${filtersPerPacketMax} topic filters`);

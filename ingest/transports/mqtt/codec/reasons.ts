@@ -35,7 +35,7 @@ export const code = {
 export const failure = 0x80;
 
 /** How the client learns that its connection ends; null = it is not told. */
-export interface Ending {
+interface Ending {
   /** Return code of CONNACK before MQTT 5 (3.1.1 §3.2.2.3). */
   readonly returnCode: number | null;
   /** Reason code of CONNACK, MQTT 5.0 §3.2.2.2. */

@@ -32,13 +32,13 @@ export interface Deliveries extends Link {
 }
 
 /** What becomes of a delivery, on record. */
-export interface DeliveryRecords {
+interface DeliveryRecords {
   /** The message needs no more: acknowledged, or given up. */
   delivered(messageID: number, acknowledged: boolean): void;
   received(messageID: number, done: () => void): void;
 }
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   readonly outbox: Outbox;
   readonly encoder: PublishEncoder;
   readonly meter: Meter;

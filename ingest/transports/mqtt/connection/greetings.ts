@@ -24,7 +24,7 @@ export function agreedKeepAlive({ version, keepAlive }: ConnectRequest, most: nu
 }
 
 /** What a client is told of its session. */
-export interface Granted {
+interface Granted {
   /** Seconds. */
   readonly keepAlive: number;
   readonly sessionExpiry: number;

@@ -1,3 +1,4 @@
+import { createRoundRobin } from "../../../../store/lib/round-robin.js";
 import { nextTurn, sliceMs } from "../../../../store/lib/turns.js";
 
 /** Someone who has more to read than one turn of the loop is for. */
@@ -27,8 +28,7 @@ export interface ReadingTurns {
 const unitsPerLook = 16;
 
 export function createReadingTurns(): ReadingTurns {
-  /** By payer, in the order of their turns. */
-  const waiting = new Map<Reading["payer"], Set<Reading>>();
+  const waiting = createRoundRobin<Reading["payer"], Reading>();
   /** Under whom each waits: who it is may come to be known meanwhile. */
   const payers = new Map<Reading, Reading["payer"]>();
   let isOver = false;
@@ -52,14 +52,10 @@ export function createReadingTurns(): ReadingTurns {
   function take(): void {
     planned = false;
     begin();
-    for (const [payer, readings] of waiting) {
-      if (isOver) break;
-      const [reading] = readings;
-      // Behind the others, also those that it asks for while it reads.
-      waiting.delete(payer);
-      if (readings.size > 1) waiting.set(payer, readings);
-      if (reading === undefined) continue;
-      forget(reading);
+    while (!isOver) {
+      const reading = waiting.next();
+      if (reading === undefined) break;
+      payers.delete(reading);
       reading.proceed();
     }
     // What came meanwhile has been read in the same time.
@@ -71,9 +67,7 @@ export function createReadingTurns(): ReadingTurns {
     const payer = payers.get(reading);
     if (payer === undefined) return;
     payers.delete(reading);
-    const readings = waiting.get(payer);
-    readings?.delete(reading);
-    if (readings?.size === 0) waiting.delete(payer);
+    waiting.remove(payer, reading);
   }
 
   return {
@@ -93,9 +87,7 @@ export function createReadingTurns(): ReadingTurns {
       if (payers.has(reading)) return;
       const { payer } = reading;
       payers.set(reading, payer);
-      const readings = waiting.get(payer);
-      if (readings === undefined) waiting.set(payer, new Set([reading]));
-      else readings.add(reading);
+      waiting.push(payer, reading);
       plan();
     },
     forget,

@@ -8,18 +8,18 @@ import type { SubscribePacket } from "../codec/packets.js";
 import { code, failure } from "../codec/reasons.js";
 
 /** Of all topic filters of one session together, in UTF-16 units. */
-export const filtersLengthMax = 256 * 1024;
+const filtersLengthMax = 256 * 1024;
 
 type Subscribed = Pick<SessionState, "subscriptions" | "hasInbox">;
 
 /** Reason codes in the order of the filters, and what of them is granted. */
-export interface Judged {
+interface Judged {
   readonly codes: number[];
   readonly granted: Filters;
 }
 
 /** What a filter has to pass. */
-export interface SubscribeRules {
+interface SubscribeRules {
   /** Who may not read what. */
   readonly refuses: (filter: string) => boolean;
   /** Whether so many bytes more may be held for the session. */

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
 /** Whether what has come is enough: how many bytes of it are taken off; null: not yet. */
-export type Look = (bytes: Buffer) => number | null;
+type Look = (bytes: Buffer) => number | null;
 
 /**
  * Looks at what a socket begins with, before a layer above takes it. What is not taken off stays in the socket.

@@ -4,7 +4,7 @@ import { createShares } from "../../../../store/lib/shares.js";
  * Lets a bounded number in at once. Of one address, seven eighths of them at most; those that wait are let in
  * address by address, each address in the order of its coming.
  */
-export interface Turnstile<T> {
+interface Turnstile<T> {
   /** Whether it is let in now. */
   enter(one: T, address: string): boolean;
   /** Whether it was in or still waiting; one that never came is passed over. */

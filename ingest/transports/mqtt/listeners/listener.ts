@@ -18,7 +18,7 @@ export interface MqttListener {
   closed(): Promise<void>;
 }
 
-export interface MqttListenerOptions {
+interface MqttListenerOptions {
   readonly host: string;
   readonly port: number;
   /** Null: without TLS. */

@@ -5,11 +5,7 @@ import { canonicalAddress } from "../../../access/address-block.js";
  * What a connection begins with: "none" is no header, "more" the beginning of one, "bad" none that can be read.
  * `client` is null where the proxy speaks for itself, or cannot say for whom.
  */
-export type ProxyHeader =
-  | "none"
-  | "more"
-  | "bad"
-  | { readonly length: number; readonly client: string | null };
+type ProxyHeader = "none" | "more" | "bad" | { readonly length: number; readonly client: string | null };
 
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const word = Buffer.from("PROXY ", "latin1");

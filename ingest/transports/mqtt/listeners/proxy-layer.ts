@@ -10,13 +10,13 @@ import { handshakeTimeoutMs } from "./tls.js";
 export type ProxyProtocol = "optional" | "required" | "off";
 
 /** Finds out whose connection it is. Nobody but a trusted proxy is asked for a header. */
-export interface ProxyLayer {
+interface ProxyLayer {
   accept(socket: Socket, visitor: Visitor): void;
   /** Cuts off those that take too long to say. */
   sweep(): void;
 }
 
-export interface ProxyLayerDeps {
+interface ProxyLayerDeps {
   readonly proxies: Proxies;
   readonly protocol: ProxyProtocol;
   readonly meter: Meter;

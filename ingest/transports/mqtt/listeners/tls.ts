@@ -9,7 +9,7 @@ import { lookAtFirstBytes } from "./first-bytes.js";
 import { createTurnstile } from "./handshake-semaphore.js";
 
 /** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
-export type TlsSuites = "aead" | "compatible";
+type TlsSuites = "aead" | "compatible";
 
 /** Of TLS 1.3 all; of TLS 1.2 those with ephemeral keys that authenticate what they encrypt (RFC 9325 §4.2). */
 const aeadSuites = [

@@ -9,7 +9,7 @@ import { type Wire, WireError } from "../connection/wire.js";
 import { handshakeTimeoutMs } from "./tls.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
-export interface WebSocketLayer {
+interface WebSocketLayer {
   accept(socket: Socket, visitor: Visitor): void;
   /** Cuts off handshakes that take too long. */
   sweep(): void;
@@ -28,7 +28,7 @@ interface Handshake {
   readonly visitor: Visitor;
 }
 
-export interface WebSocketLayerDeps {
+interface WebSocketLayerDeps {
   /** Whose Forwarded and X-Forwarded-For are believed. */
   readonly proxies: Proxies;
   readonly meter: Meter;

@@ -1,0 +1,85 @@
+/**
+ * Works that wait, by who pays for them: payers take turns, the works of each go in the order of asking. Whoever is
+ * served goes behind the others, so that one with hundreds of works holds up itself.
+ */
+interface RoundRobin<Payer, Work extends object> {
+  /** Behind the payer's others. A work is there once. */
+  push(payer: Payer, work: Work): void;
+  /**
+   * The first work of each payer, in the order of their turns. Who is served meanwhile comes again with the next one,
+   * and so does who is new.
+   */
+  firsts(): Generator<readonly [payer: Payer, first: Work], void>;
+  /** Takes the payer's first work: its turn is over. */
+  serve(payer: Payer): Work | undefined;
+  /** Takes the first work of whoever's turn it is. */
+  next(): Work | undefined;
+  /** Takes a work that waits no more; its payer's turn stays where it is. */
+  remove(payer: Payer, work: Work): void;
+  /** Whether the payer has works that wait. */
+  has(payer: Payer): boolean;
+  /** Works that wait. */
+  readonly size: number;
+}
+
+interface Queue<Work> {
+  readonly works: Set<Work>;
+  /** Those behind the first: it keeps its place, a new one would look at all that have gone. */
+  readonly others: SetIterator<Work>;
+  first: Work;
+}
+
+export function createRoundRobin<Payer, Work extends object>(): RoundRobin<Payer, Work> {
+  /** In the order of their turns; none is empty. */
+  const queues = new Map<Payer, Queue<Work>>();
+  let size = 0;
+
+  function* firsts(): Generator<readonly [Payer, Work], void> {
+    for (const [payer, { first }] of queues) yield [payer, first];
+  }
+
+  function take(payer: Payer, queue: Queue<Work>, work: Work): void {
+    if (!queue.works.delete(work)) return;
+    size--;
+    if (queue.works.size === 0) queues.delete(payer);
+    else if (work === queue.first) queue.first = queue.others.next().value ?? work;
+  }
+
+  function serve(payer: Payer): Work | undefined {
+    const queue = queues.get(payer);
+    if (queue === undefined) return undefined;
+    const { first } = queue;
+    queues.delete(payer);
+    if (queue.works.size > 1) queues.set(payer, queue);
+    take(payer, queue, first);
+    return first;
+  }
+
+  return {
+    push: (payer, work) => {
+      const queue = queues.get(payer);
+      if (queue === undefined) {
+        const works = new Set([work]);
+        const others = works.values();
+        others.next();
+        queues.set(payer, { works, others, first: work });
+      } else if (queue.works.has(work)) return;
+      else queue.works.add(work);
+      size++;
+    },
+    firsts,
+    serve,
+    next: () => {
+      const { value, done } = queues.keys().next();
+      return done === true ? undefined : serve(value);
+    },
+    remove: (payer, work) => {
+      const queue = queues.get(payer);
+      if (queue !== undefined) take(payer, queue, work);
+    },
+    has: (payer) => queues.has(payer),
+    get size() {
+      return size;
+    },
+  };
+}
