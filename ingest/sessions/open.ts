@@ -3,6 +3,7 @@ import type { Journal } from "../../store/journal/journal.js";
 import type { JournalReader } from "../../store/journal/reader.js";
 import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
+import { createLock, nextTurn } from "../../store/lib/turns.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { OnFailed } from "../followers/failures.js";
 import type { Narrow, Narrowing } from "../followers/narrowing.js";
@@ -71,18 +72,22 @@ export async function openSpaces(
   narrowing.settled(journal.committedID);
   narrowing.close();
 
+  /** A file that is begun anew under a save would be left with that one's changes alone. */
+  const inTurn = createLock();
   /** Whether the file lacks what has not changed since. */
   let isNew = false;
 
   async function save(stored?: () => Promise<void>): Promise<void> {
-    // A change follows its record's commit within the same turn: the state is that of what is committed.
+    // A change follows its record's commit within the same turn, whose end this waits for: the state is that of what
+    // is committed.
+    await nextTurn();
     const journalID = journal.committedID;
     if (journalID === savedID && !isNew) return;
     const marked = changes.take();
     try {
-      const rows = rowsOf(spaces, isNew ? everything(spaces) : marked);
+      const changed = rowsOf(spaces, isNew ? everything(spaces) : marked);
       await stored?.();
-      await store.save(rows, journalID);
+      await store.save(changed, journalID);
       savedID = journalID;
       isNew = false;
     } catch (error) {
@@ -102,16 +107,17 @@ export async function openSpaces(
     get savedID() {
       return savedID;
     },
-    save: async (stored) => {
-      try {
-        await save(stored);
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        await remake(asError(error).message);
-        await save(stored);
-      }
-    },
-    remake,
+    save: (stored) =>
+      inTurn(async () => {
+        try {
+          await save(stored);
+        } catch (error) {
+          if (!isDamage(error)) throw error;
+          await remake(asError(error).message);
+          await save(stored);
+        }
+      }),
+    remake: (fault) => inTurn(() => remake(fault)),
   };
 }
 

@@ -58,54 +58,89 @@ export async function loadSpaces(store: SessionStore): Promise<Space[]> {
   return [...spaces.values()];
 }
 
-/** What is marked as it stands now; what is no longer there is gone. */
+/**
+ * What is marked as it stands now; what is no longer there is gone. Sessions and wills are made into rows at once, for
+ * they change; of messages it is held which they are, for they do not, and their rows are made as they are gone over.
+ */
 export function rowsOf(spaces: Spaces, marked: Marked): RowChanges {
   const isThere = (state: SessionState): boolean =>
     spaces.get(state.device)?.sessions.get(state.clientID) === state;
-  const changes = {
-    ...{ sessions: [], messages: [], retained: [], wills: [] },
-    ...{ endedSessions: [], endedMessages: [], endedRetained: [], endedWills: [] },
-  } as { -readonly [Key in keyof RowChanges]: RowChanges[Key][number][] };
+  const sessions: SessionRow[] = [];
+  const messages: MessageThen[] = [];
+  const retained: RetainedThen[] = [];
+  const wills: WillRow[] = [];
+  const endedSessions: [device: number, clientID: string][] = [];
+  const endedMessages: [device: number, clientID: string, messageID: number][] = [];
+  const endedRetained: [device: number, topic: string][] = [];
+  const endedWills: [connection: number][] = [];
 
   for (const state of marked.sessions) {
     const { device, clientID } = state;
     const space = spaces.get(device);
     // One that has taken its place is marked as well, and saved after this is removed.
-    if (space === undefined || !isThere(state)) changes.endedSessions.push([device, clientID]);
-    else changes.sessions.push({ ...idsOf(space), ...sessionRow(state) });
+    if (space === undefined || !isThere(state)) endedSessions.push([device, clientID]);
+    else sessions.push({ ...idsOf(space), ...sessionRow(state) });
   }
   for (const [state, ids] of marked.messages) {
     if (!isThere(state)) continue;
     for (const id of ids) {
       const message = state.outgoing.get(id);
-      if (message === undefined) changes.endedMessages.push([state.device, state.clientID, id]);
-      else changes.messages.push(messageRow(state, message));
+      if (message === undefined) endedMessages.push([state.device, state.clientID, id]);
+      else messages.push({ state, message, sent: message.sent, received: message.received });
     }
   }
   for (const [device, topics] of marked.retained) {
     const space = spaces.get(device);
+    const ids = space && idsOf(space);
     for (const topic of topics) {
-      const retained = space?.retained.get(topic);
-      if (space === undefined || retained === undefined) changes.endedRetained.push([device, topic]);
-      else changes.retained.push({ ...idsOf(space), topic, ...retainedRow(retained) });
+      const message = space?.retained.get(topic);
+      if (ids === undefined || message === undefined) endedRetained.push([device, topic]);
+      else retained.push({ ids, topic, message });
     }
   }
   for (const [device, connections] of marked.wills) {
     const space = spaces.get(device);
     for (const connection of connections) {
       const due = space?.wills.find((one) => one.connection === connection);
-      if (space === undefined || due === undefined) changes.endedWills.push([connection]);
-      else changes.wills.push({ ...idsOf(space), ...willRow(due) });
+      if (space === undefined || due === undefined) endedWills.push([connection]);
+      else wills.push({ ...idsOf(space), ...willRow(due) });
     }
   }
-  return changes;
+  return {
+    ...{ sessions, messages: messageRows(messages), retained: retainedRows(retained), wills },
+    ...{ endedSessions, endedMessages, endedRetained, endedWills },
+  };
 }
 
-function idsOf({ tenant, device, deviceID }: Space): Pick<Space, "tenant" | "device" | "deviceID"> {
+type Ids = Pick<Space, "tenant" | "device" | "deviceID">;
+
+/** A message with what of it changes, as it was. */
+interface MessageThen {
+  readonly state: SessionState;
+  readonly message: Outgoing;
+  readonly sent: boolean;
+  readonly received: boolean;
+}
+
+interface RetainedThen {
+  readonly ids: Ids;
+  readonly topic: string;
+  readonly message: Retained;
+}
+
+function* messageRows(messages: Iterable<MessageThen>): Generator<MessageRow> {
+  for (const one of messages) yield messageRow(one);
+}
+
+function* retainedRows(retained: Iterable<RetainedThen>): Generator<RetainedRow> {
+  for (const { ids, topic, message } of retained) yield { ...ids, topic, ...retainedRow(message) };
+}
+
+function idsOf({ tenant, device, deviceID }: Space): Ids {
   return { tenant, device, deviceID };
 }
 
-function sessionRow(state: SessionState): Omit<SessionRow, "tenant" | "device" | "deviceID"> {
+function sessionRow(state: SessionState): Omit<SessionRow, keyof Ids> {
   const { clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID, will } = state;
   return {
     ...{ clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID },
@@ -133,15 +168,16 @@ function toSession(row: SessionRow): SessionState {
   return state;
 }
 
-function messageRow({ device, clientID }: SessionState, message: Outgoing): MessageRow {
+function messageRow({ state, message, sent, received }: MessageThen): MessageRow {
+  const { device, clientID } = state;
   const { messageID, topic, payload, qos, at } = message;
   return {
     ...{ device, clientID, messageID, topic, payload, qos, at },
     retain: message.retain ? 1 : 0,
     properties: propertiesText(message.properties),
     identifiers: JSON.stringify(message.identifiers),
-    sent: message.sent ? 1 : 0,
-    received: message.received ? 1 : 0,
+    sent: sent ? 1 : 0,
+    received: received ? 1 : 0,
     receipt: message.receipt,
   };
 }
@@ -161,12 +197,7 @@ function toOutgoing({ messageID, topic, at, ...row }: MessageRow): Outgoing {
   };
 }
 
-function retainedRow({
-  payload,
-  qos,
-  properties,
-  at,
-}: Retained): Omit<RetainedRow, "tenant" | "device" | "deviceID" | "topic"> {
+function retainedRow({ payload, qos, properties, at }: Retained): Omit<RetainedRow, keyof Ids | "topic"> {
   return { payload, qos, properties: propertiesText(properties), at };
 }
 
@@ -180,7 +211,7 @@ function toRetained({ payload, qos, properties, at }: RetainedRow): Retained {
   };
 }
 
-function willRow({ will, ...due }: DueWill): Omit<WillRow, "tenant" | "device" | "deviceID"> {
+function willRow({ will, ...due }: DueWill): Omit<WillRow, keyof Ids> {
   const { session, clientID, ip, connection, dueAt } = due;
   return { ...{ session, clientID, ip, connection, dueAt }, will: willText(will), willPayload: will.payload };
 }

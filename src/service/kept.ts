@@ -157,7 +157,7 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
     remakeSessions: saved.remake,
     closeSessions: async () => {
       await save().catch(trouble("sessions"));
-      store.close();
+      await store.close();
     },
   };
 }

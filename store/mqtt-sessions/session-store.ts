@@ -1,16 +1,22 @@
+import type { Client } from "@libsql/client";
 import { openOrRemake, putAside } from "../files/database-file.js";
-import { type Db, openDb, type SqlValue, type Statement } from "../metadata/db/db.js";
+import { createLock } from "../lib/turns.js";
+import { closeAtOnce } from "../series/embedded/open-files.js";
+import { openSessionFile, readSavedID } from "./session-file.js";
+import { type SessionFileThread, startSessionFileThread } from "./session-file-thread.js";
+import { statementsOf } from "./statements.js";
 
 /** The saved form of the MQTT sessions: a file beside the journal, whose state at one id it is. */
 export interface SessionStore {
   load(): Promise<SavedRows>;
   /** The journal id that the rows stand for; 0 before the first save. */
   savedID(): Promise<number>;
-  /** All of it in one transaction. */
-  save(rows: RowChanges, journalID: number): Promise<void>;
+  /** All of it in one transaction of another thread, a piece of the changes at a time. */
+  save(changes: RowChanges, journalID: number): Promise<void>;
   /** Puts the file aside, in which `fault` was found, and begins an empty one. */
   remake(fault: string): Promise<void>;
-  close(): void;
+  /** Waits for the save under way. */
+  close(): Promise<void>;
 }
 
 /** Of the space that a row belongs to. */
@@ -80,135 +86,79 @@ export interface SavedRows {
   readonly wills: readonly WillRow[];
 }
 
+/** Gone over once, piece by piece, while the state goes on: each row is that of the moment they were taken in. */
 export interface RowChanges {
-  readonly sessions: readonly SessionRow[];
-  readonly messages: readonly MessageRow[];
-  readonly retained: readonly RetainedRow[];
-  readonly wills: readonly WillRow[];
+  readonly sessions: Iterable<SessionRow>;
+  readonly messages: Iterable<MessageRow>;
+  readonly retained: Iterable<RetainedRow>;
+  readonly wills: Iterable<WillRow>;
   /** Gone: a session takes its messages with it. */
-  readonly endedSessions: readonly (readonly [device: number, clientID: string])[];
-  readonly endedMessages: readonly (readonly [device: number, clientID: string, messageID: number])[];
-  readonly endedRetained: readonly (readonly [device: number, topic: string])[];
-  readonly endedWills: readonly (readonly [connection: number])[];
+  readonly endedSessions: Iterable<readonly [device: number, clientID: string]>;
+  readonly endedMessages: Iterable<readonly [device: number, clientID: string, messageID: number]>;
+  readonly endedRetained: Iterable<readonly [device: number, topic: string]>;
+  readonly endedWills: Iterable<readonly [connection: number]>;
 }
-
-const schema = [
-  `create table if not exists session (
-    tenant integer not null, device integer not null, deviceID text not null, clientID text not null,
-    session integer not null, connection integer not null, ip text not null, keepAlive integer not null, endedAt real not null, expiry integer not null, hasInbox integer not null,
-    lastMessageID integer not null, subscriptions text not null, platform text, unreleased text not null,
-    will text, willPayload blob, primary key (device, clientID)
-  ) strict, without rowid`,
-  `create table if not exists message (
-    n integer primary key, device integer not null, clientID text not null, messageID integer not null,
-    topic text not null, payload blob not null, qos integer not null, retain integer not null,
-    properties text, identifiers text not null, at real not null, sent integer not null,
-    received integer not null, receipt integer, unique (device, clientID, messageID)
-  ) strict`,
-  `create table if not exists retained (
-    tenant integer not null, device integer not null, deviceID text not null,
-    topic text not null, payload blob not null, qos integer not null, properties text, at real not null, primary key (device, topic)
-  ) strict, without rowid`,
-  `create table if not exists will (
-    connection integer primary key, tenant integer not null, device integer not null, deviceID text not null,
-    session integer not null, clientID text not null, ip text not null, dueAt real not null, will text not null, willPayload blob not null
-  ) strict`,
-  "create table if not exists saved (journalID integer not null) strict",
-];
 
 /**
  * Opens the file, made if missing. One that is damaged is put aside and begun anew, empty: `onDamage` is told of it,
  * here and at each `remake`.
+ *
+ * One connection at a time: this thread's reads the file, for as long as that takes; it is written by a thread of its
+ * own, which lets go of it before anybody else takes it.
  */
 export async function openSessionStore(
   path: string,
   onDamage: (fault: string, aside: string) => void,
 ): Promise<SessionStore> {
-  const open = async (): Promise<Db> => {
-    const opened = await openDb({ url: `file:${path}`, shared: false, migrates: false });
-    try {
-      await opened.write(schema.map((sql) => ({ sql })));
-      await addReceipts(opened);
-      return opened;
-    } catch (error) {
-      opened.close();
-      throw error;
-    }
-  };
-  let db = await openOrRemake(path, open, onDamage);
+  const inTurn = createLock();
+  let writer: SessionFileThread | null = null;
+  let savedID = await openOrRemake(path, () => withFile(path, readSavedID), onDamage);
+
+  async function letGo(): Promise<void> {
+    await writer?.close();
+    writer = null;
+  }
 
   return {
-    load: async () => ({
-      sessions: await db.all("select * from session"),
-      messages: await db.all("select * from message order by n"),
-      retained: await db.all("select * from retained"),
-      wills: await db.all("select * from will"),
-    }),
-    savedID: async () =>
-      (await db.first<{ journalID: number }>("select journalID from saved"))?.journalID ?? 0,
-    save: async (changes, journalID) => {
-      await db.write([
-        ...removed("session", ["device", "clientID"], changes.endedSessions),
-        ...removed("message", ["device", "clientID"], changes.endedSessions),
-        ...removed("message", ["device", "clientID", "messageID"], changes.endedMessages),
-        ...removed("retained", ["device", "topic"], changes.endedRetained),
-        ...removed("will", ["connection"], changes.endedWills),
-        ...stored("session", ["device", "clientID"], changes.sessions),
-        ...stored("message", ["device", "clientID", "messageID"], changes.messages),
-        ...stored("retained", ["device", "topic"], changes.retained),
-        ...stored("will", ["connection"], changes.wills),
-        { sql: "delete from saved" },
-        { sql: "insert into saved (journalID) values (?)", args: [journalID] },
-      ]);
-    },
-    remake: async (fault) => {
-      db.close();
-      const aside = await putAside(path);
-      db = await open();
-      onDamage(fault, aside);
-    },
-    close: () => db.close(),
+    load: () =>
+      inTurn(async () => {
+        await letGo();
+        return withFile(path, readRows);
+      }),
+    savedID: async () => savedID,
+    save: (changes, journalID) =>
+      inTurn(async () => {
+        if (writer === null || writer.failed()) writer = startSessionFileThread(path);
+        await writer.save(statementsOf(changes), journalID);
+        savedID = journalID;
+      }),
+    remake: (fault) =>
+      inTurn(async () => {
+        await letGo();
+        const aside = await putAside(path);
+        savedID = await withFile(path, readSavedID);
+        onDamage(fault, aside);
+      }),
+    close: () => inTurn(letGo),
   };
 }
 
-/** Files of before commands had receipts lack the column. */
-async function addReceipts(db: Db): Promise<void> {
-  const columns = await db.all<{ name: string }>("select name from pragma_table_info('message')");
-  if (columns.some(({ name }) => name === "receipt")) return;
-  await db.write([{ sql: "alter table message add column receipt integer" }]);
+async function withFile<T>(path: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await openSessionFile(path);
+  try {
+    return await work(client);
+  } finally {
+    await closeAtOnce(client);
+  }
 }
 
-/** Rows of one statement: its parameters stay below SQLite's bound. */
-const rowsPerStatement = 200;
-
-function removed(
-  table: string,
-  keys: readonly string[],
-  rows: readonly (readonly (number | string)[])[],
-): Statement[] {
-  if (rows.length === 0) return [];
-  const members = keys.map((_, i) => `value ->> ${i}`).join(", ");
-  return chunks(rows).map((some) => ({
-    sql: `delete from ${table} where (${keys.join(", ")}) in (select ${members} from json_each(?))`,
-    args: [some as unknown as SqlValue],
-  }));
-}
-
-function stored(table: string, keys: readonly string[], rows: readonly object[]): Statement[] {
-  const first = rows[0];
-  if (first === undefined) return [];
-  const columns = Object.keys(first);
-  const own = columns.filter((column) => !keys.includes(column));
-  const row = `(${columns.map(() => "?").join(", ")})`;
-  return chunks(rows).map((some) => ({
-    sql: `insert into ${table} (${columns.join(", ")}) values ${some.map(() => row).join(", ")}
-      on conflict (${keys.join(", ")}) do update set ${own.map((one) => `${one} = excluded.${one}`).join(", ")}`,
-    args: some.flatMap((one) => columns.map((column) => (one as Record<string, SqlValue>)[column] ?? null)),
-  }));
-}
-
-function chunks<Row>(rows: readonly Row[]): (readonly Row[])[] {
-  return Array.from({ length: Math.ceil(rows.length / rowsPerStatement) }, (_, i) =>
-    rows.slice(i * rowsPerStatement, (i + 1) * rowsPerStatement),
-  );
+async function readRows(client: Client): Promise<SavedRows> {
+  const all = async <Row>(sql: string): Promise<Row[]> =>
+    (await client.execute(sql)).rows as unknown as Row[];
+  return {
+    sessions: await all("select * from session"),
+    messages: await all("select * from message order by n"),
+    retained: await all("select * from retained"),
+    wills: await all("select * from will"),
+  };
 }

@@ -1,4 +1,4 @@
-import { rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
@@ -16,6 +16,7 @@ import { createAccept, type Origin, sessionOf } from "../../ingest/uplinks/accep
 import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import type { Journal } from "../../store/journal/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal/record.js";
+import { nextTurn } from "../../store/lib/turns.js";
 import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
 import { journalInput, openTestJournal } from "../store/journal/support.js";
 import { assert, suite, withTempDir } from "../suite.js";
@@ -40,15 +41,26 @@ const notExpected: ReplayGuard = {
 };
 
 async function open(dir: string, onDamage: () => void = assert.unreachable): Promise<Run> {
+  await mkdir(dir, { recursive: true });
   const journal = await openTestJournal(join(dir, "journal"));
   const store = await openSessionStore(join(dir, "sessions.db"), onDamage);
   const saved = await openSpaces(store, journal, createMeter(), notExpected);
   const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined, createWorkBudget());
   const kill = async (): Promise<void> => {
     await journal.close();
-    store.close();
+    await store.close();
   };
   return { journal, saved, records, links: new Map(), kill };
+}
+
+/** What the file in `dir`/one holds, without the journal behind it, whose id it stands for. */
+async function openAlone(dir: string, journalID: number): Promise<Run> {
+  await mkdir(join(dir, "alone"));
+  await cp(join(dir, "one", "sessions.db"), join(dir, "alone", "sessions.db"));
+  const journal = await openTestJournal(join(dir, "alone", "journal"));
+  await journal.beginAbove(journalID);
+  await journal.close();
+  return open(join(dir, "alone"));
 }
 
 type Step =
@@ -274,9 +286,67 @@ suite("saved sessions", (test) => {
           await third.kill();
         });
       });
-      await fc.assert(property, { numRuns: 150 });
+      await fc.assert(property, { numRuns: 100 });
     },
     { timeoutMs: 240_000 },
+  );
+
+  test(
+    "what is saved is the state of one moment, whatever changes while it is written",
+    async () => {
+      const changing = steps.filter((step) => step.do !== "save" && step.do !== "remake");
+      const stories = fc.array(changing, { maxLength: 20 });
+      const property = fc.asyncProperty(stories, stories, fc.boolean(), async (story, meanwhile, again) => {
+        await withTempDir(async (dir) => {
+          const run = await open(join(dir, "one"));
+          const begin: Step[] = [
+            { do: "connect", client: "b", clean: true, expiry: 3600, will: true },
+            { do: "subscribe", client: "b", filter: "#", qos: 2, identifier: null },
+          ];
+          // So large that they are written in several pieces.
+          const text = "m".repeat(300_000);
+          const large: Step = {
+            do: "publish",
+            client: "b",
+            topic: "x/y",
+            qos: 1,
+            retain: true,
+            text,
+            type: true,
+          };
+          const all = [...begin, ...Array<Step>(6).fill(large), ...story];
+          let nth = 0;
+          for (const step of all) await take(run, step, ++nth);
+          if (again) {
+            await run.saved.save();
+            await take(run, { do: "received", client: "b" }, ++nth);
+          }
+          let then: unknown;
+          let journalID = 0;
+          const saving = run.saved.save(async () => {
+            // In the turn in which the rows were taken.
+            then = shape(run.saved);
+            journalID = run.journal.committedID;
+          });
+          for (const step of meanwhile) await take(run, step, ++nth);
+          await saving;
+          if (then !== undefined) assert.is(run.saved.savedID, journalID);
+          const now = shape(run.saved);
+          await run.kill();
+          // Where nothing had changed nothing was written.
+          if (then !== undefined) {
+            const file = await openAlone(dir, journalID);
+            assert.equal(shape(file.saved), then, "without the journal behind it");
+            await file.kill();
+          }
+          const next = await open(join(dir, "one"));
+          assert.equal(shape(next.saved), now, "with it");
+          await next.kill();
+        });
+      });
+      await fc.assert(property, { numRuns: 20, endOnFailure: true });
+    },
+    { timeoutMs: 120_000 },
   );
 
   const command = (run: Run, receipt: number, expiry: number | null, ends: boolean[] = []) => {
@@ -415,6 +485,34 @@ suite("saved sessions", (test) => {
     });
   });
 
+  test("a file that is begun anew under a save has the whole state with the next one", async () => {
+    await withTempDir(async (dir) => {
+      const run = await open(join(dir, "one"), () => undefined);
+      await left(run);
+      command(run, 1, null);
+      await settled(run.journal);
+      await run.saved.save();
+      command(run, 2, null);
+      await settled(run.journal);
+      let store: () => void = () => undefined;
+      const stored = new Promise<void>((resolve) => {
+        store = resolve;
+      });
+      const saving = run.saved.save(() => stored);
+      await nextTurn();
+      const remaking = run.saved.remake("a fault");
+      await nextTurn();
+      store();
+      await Promise.all([saving, remaking]);
+      await run.saved.save();
+      const { committedID } = run.journal;
+      await run.kill();
+      const file = await openAlone(dir, committedID);
+      assert.equal(outgoing(file), [1, 2]);
+      await file.kill();
+    });
+  });
+
   test("what has expired in a queue makes room, and the next start agrees", async () => {
     await withTempDir(async (dir) => {
       const run = await open(dir);
@@ -477,7 +575,7 @@ suite("saved sessions", (test) => {
       await settled(journal);
       assert.equal(presents, [false, true]);
       await journal.close();
-      store.close();
+      await store.close();
     });
   });
 

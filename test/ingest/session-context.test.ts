@@ -104,7 +104,7 @@ suite("what the trial of a session's record meets", (test) => {
       assert.equal(queued(3), ["to three", "the one that is tried"]);
 
       await journal.close();
-      store.close();
+      await store.close();
     }));
 
   test("of the saved state the rows of its devices, all of them; of one that says nobody, none", async () => {

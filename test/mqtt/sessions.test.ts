@@ -221,7 +221,7 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
       return saved !== undefined && saved.endedAt > 0 && saved.expiry;
     };
     assert.is(await until(expiry, { what: "the session to be saved" }), most);
-    store.close();
+    await store.close();
   });
 
   five("a clean start can begin a session that is kept", async (device) => {

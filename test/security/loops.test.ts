@@ -27,7 +27,7 @@ const longer: Readonly<Record<string, string>> = {
   "ingest/sessions/pending-wills":
     "looks at all wills that are left, each second and behind each connection that ends",
   "ingest/sessions/snapshot":
-    "what has changed is made into rows in one turn: it must be the state of one journal id",
+    "which messages have changed is looked up in one turn, and sessions made into rows: it must be the state of one journal id",
   "ingest/alerts/geofence":
     "compares each edge of a fence of up to 16 KiB with each other where they overlap",
 };
@@ -86,7 +86,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/sessions/records": [7, "yields"],
   "ingest/sessions/remembered-topics": [1, "taken"],
   "ingest/sessions/replay": [1, "startup"],
-  "ingest/sessions/snapshot": [11, "long"],
+  "ingest/sessions/snapshot": [13, "long"],
   "ingest/sessions/session-registry": [11, "yields"],
   "ingest/sessions/subscriptions": [3, "limit: subscriptionsMax"],
   "ingest/sessions/weights": [2, "limit: propertiesBytesMax"],
@@ -310,6 +310,9 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/writer": [3, "awaits"],
   "store/metadata/db/migrations": [1, "startup"],
   "store/lib/places": [1, "taken"],
+  "store/mqtt-sessions/packed-statement": [1, "limit: rowsPerStatement"],
+  "store/mqtt-sessions/session-file-thread": [1, "yields"],
+  "store/mqtt-sessions/statements": [10, "limit: rowsPerStatement"],
   "store/metadata/policies/policies": [1, "limit: pageLimitMax"],
   "store/metadata/products/products": [1, "limit: pageLimitMax"],
   "store/metadata/quarantine": [1, "awaits"],

@@ -21,14 +21,7 @@ interface DbOptions {
 
 /** Opens the metadata store and brings its schema up to date. */
 export async function openDb(options: DbOptions): Promise<Db> {
-  const local = options.url.startsWith("file:");
-  const client = createClient({
-    url: options.url,
-    ...(options.authToken === undefined ? {} : { authToken: options.authToken }),
-    // Pragmas reach one pooled connection only.
-    ...(local ? { concurrency: 1 } : {}),
-  });
-  if (local) await setPragmas(client, options.shared);
+  const client = await openClient(options);
   const listeners: (() => Promise<void> | void)[] = [];
   const run = <T>(action: () => Promise<T>): Promise<T> =>
     (options.gate?.within(action) ?? action()).catch((error: unknown) => {
@@ -59,6 +52,23 @@ export async function openDb(options: DbOptions): Promise<Db> {
   };
   if (options.migrates !== false) await migrate(db);
   return db;
+}
+
+/** The bare connection: what a commit has stored is on disk. */
+export async function openClient({
+  url,
+  authToken,
+  shared,
+}: Pick<DbOptions, "url" | "authToken" | "shared">): Promise<Client> {
+  const local = url.startsWith("file:");
+  const client = createClient({
+    url,
+    ...(authToken === undefined ? {} : { authToken }),
+    // Pragmas reach one pooled connection only.
+    ...(local ? { concurrency: 1 } : {}),
+  });
+  if (local) await setPragmas(client, shared);
+  return client;
 }
 
 /** What leaves a row in the log of changes. */

@@ -69,7 +69,7 @@ export type Handlers<C extends Shapes> = {
   readonly [N in keyof C]: (args: C[N]["args"]) => Promise<C[N]["answer"]> | C[N]["answer"];
 };
 
-/** The answering side, inside the worker. Typed arrays of an answer are moved, not copied. */
+/** The answering side, inside the worker. Columns of an answer, and one that is a buffer, are moved, not copied. */
 export function serveCalls<C extends Shapes>(
   port: MessagePort,
   handlers: Handlers<C>,
@@ -94,8 +94,9 @@ export function serveCalls<C extends Shapes>(
   }
 }
 
-/** The buffers of typed arrays one or two levels deep, each once. */
+/** The buffers of columns one or two levels deep, each once, or what is one itself. */
 function buffersOf(answer: unknown, depth = 2): ArrayBuffer[] {
+  if (answer instanceof ArrayBuffer) return [answer];
   if (answer instanceof Float64Array) return [answer.buffer as ArrayBuffer];
   if (depth === 0 || answer === null || typeof answer !== "object" || Array.isArray(answer)) return [];
   return [...new Set(Object.values(answer).flatMap((value) => buffersOf(value, depth - 1)))];

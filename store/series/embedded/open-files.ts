@@ -80,6 +80,12 @@ export async function closeFile(client: Pick<Client, "close">): Promise<void> {
   if (unclosed >= unclosedMax) await letGo();
 }
 
+/** Closes a file whose descriptors must be let go of before it is renamed or opened by another thread. */
+export async function closeAtOnce(client: Pick<Client, "close">): Promise<void> {
+  client.close();
+  await letGo();
+}
+
 let collect: ((how: { readonly type: "minor" }) => void) | undefined;
 
 /**

@@ -163,6 +163,6 @@ suite("errors of single records", (test) => {
     });
     assert.equal(failed, [bad]);
     assert.is(spaces.find(world.device, 5)?.clientID, "whole");
-    store.close();
+    await store.close();
   });
 });

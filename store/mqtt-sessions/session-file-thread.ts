@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { StoreError } from "../lib/errors.js";
+import { threadLimits } from "../lib/thread-limits.js";
+import { createSlice } from "../lib/turns.js";
+import { createCaller } from "../series/embedded/calls.js";
+import { asStoreError } from "../series/embedded/failures.js";
+import { type PackedStatement, pack } from "./packed-statement.js";
+import type { BoundStatement } from "./statements.js";
+
+export type SessionFileCalls = {
+  begin: { args: null; answer: null };
+  /** A statement of the transaction; one that fails ends it. The room of its blobs goes back with the answer. */
+  run: { args: PackedStatement; answer: ArrayBuffer };
+  /** What was run stands from now on, for the state at this journal id. */
+  commit: { args: number; answer: null };
+  rollback: { args: null; answer: null };
+  /** Answered once the file is let go of; the thread ends itself. */
+  close: { args: null; answer: null };
+};
+
+/** The thread that writes the saved form of the sessions. */
+export interface SessionFileThread {
+  /**
+   * Runs the statements in one transaction, each made in a turn of its own once the one before has run, so that no
+   * more than one is on its way. @throws StoreError CORRUPT, UNAVAILABLE, or what `statements` throws: then nothing of it is stored
+   */
+  save(statements: Iterable<BoundStatement>, journalID: number): Promise<void>;
+  /** It has died: nothing can be asked of it any more. */
+  failed(): boolean;
+  /** Resolves once the file is let go of. */
+  close(): Promise<void>;
+}
+
+export function startSessionFileThread(path: string): SessionFileThread {
+  const worker = new Worker(new URL("./session-file.worker.js", import.meta.url), {
+    workerData: { path },
+    resourceLimits: threadLimits,
+  });
+  // Between two saves it keeps no process alive.
+  worker.unref();
+  const exited = once(worker, "exit").catch(() => undefined);
+  const caller = createCaller<SessionFileCalls>(worker, () => undefined);
+  const fail = (error: unknown): void => caller.fail(asStoreError(error, "save the sessions"));
+  worker.on("error", fail);
+  worker.on("exit", () =>
+    fail(new StoreError("UNAVAILABLE", "cannot save the sessions: their thread has ended")),
+  );
+
+  async function referenced(work: () => Promise<void>): Promise<void> {
+    worker.ref();
+    try {
+      await work();
+    } finally {
+      worker.unref();
+    }
+  }
+
+  async function run(statements: Iterable<BoundStatement>, journalID: number): Promise<void> {
+    await caller.call("begin", null);
+    // One room for all: what is copied for each anew lies about in both threads until it is collected.
+    let room = new ArrayBuffer(0);
+    const slice = createSlice();
+    try {
+      for (const statement of statements) {
+        const packed = pack(statement, room);
+        room = await caller.call("run", packed, { transfer: [packed.room] });
+        // Answers that come quickly are taken in one turn, and the next statements would be made in it.
+        await slice.next();
+      }
+    } catch (error) {
+      await caller.call("rollback", null).catch(() => undefined);
+      throw error;
+    }
+    await caller.call("commit", journalID);
+  }
+
+  return {
+    save: (statements, journalID) => referenced(() => run(statements, journalID)),
+    failed: caller.failed,
+    close: () =>
+      referenced(async () => {
+        await caller.call("close", null).catch(() => undefined);
+        await exited;
+      }),
+  };
+}

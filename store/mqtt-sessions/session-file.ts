@@ -1,0 +1,52 @@
+import type { Client } from "@libsql/client";
+import { openClient } from "../metadata/db/db.js";
+import { closeAtOnce } from "../series/embedded/open-files.js";
+
+const schema = [
+  `create table if not exists session (
+    tenant integer not null, device integer not null, deviceID text not null, clientID text not null,
+    session integer not null, connection integer not null, ip text not null, keepAlive integer not null, endedAt real not null, expiry integer not null, hasInbox integer not null,
+    lastMessageID integer not null, subscriptions text not null, platform text, unreleased text not null,
+    will text, willPayload blob, primary key (device, clientID)
+  ) strict, without rowid`,
+  `create table if not exists message (
+    n integer primary key, device integer not null, clientID text not null, messageID integer not null,
+    topic text not null, payload blob not null, qos integer not null, retain integer not null,
+    properties text, identifiers text not null, at real not null, sent integer not null,
+    received integer not null, receipt integer, unique (device, clientID, messageID)
+  ) strict`,
+  `create table if not exists retained (
+    tenant integer not null, device integer not null, deviceID text not null,
+    topic text not null, payload blob not null, qos integer not null, properties text, at real not null, primary key (device, topic)
+  ) strict, without rowid`,
+  `create table if not exists will (
+    connection integer primary key, tenant integer not null, device integer not null, deviceID text not null,
+    session integer not null, clientID text not null, ip text not null, dueAt real not null, will text not null, willPayload blob not null
+  ) strict`,
+  "create table if not exists saved (journalID integer not null) strict",
+];
+
+/** A connection to the saved form of the sessions; the file and its tables are made if missing. */
+export async function openSessionFile(path: string): Promise<Client> {
+  const client = await openClient({ url: `file:${path}`, shared: false });
+  try {
+    await client.batch(schema, "write");
+    await addReceipts(client);
+    return client;
+  } catch (error) {
+    await closeAtOnce(client);
+    throw error;
+  }
+}
+
+/** The journal id that the rows stand for; 0 before the first save. */
+export async function readSavedID(client: Client): Promise<number> {
+  return Number((await client.execute("select journalID from saved")).rows[0]?.journalID ?? 0);
+}
+
+/** Files of before commands had receipts lack the column. */
+async function addReceipts(client: Client): Promise<void> {
+  const columns = await client.execute("select name from pragma_table_info('message')");
+  if (columns.rows.some(({ name }) => name === "receipt")) return;
+  await client.execute("alter table message add column receipt integer");
+}
