@@ -1,7 +1,7 @@
 /**
  * The series store port: raw points in, columns and window aggregates out.
  *
- * Two engines implement it with the same answers: open-influx.ts (InfluxDB 2) and open-embedded.ts
+ * Two engines implement it with the same answers: influx/open.ts (InfluxDB 2) and embedded/open.ts
  * (embedded files). Times are integer microseconds since 1970-01-01T00:00:00Z everywhere.
  */
 

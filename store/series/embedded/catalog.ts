@@ -149,7 +149,7 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
     await client.execute({ sql, args });
   }
 
-  /** Names hold neither NUL nor half a surrogate pair (series-handles.ts), so JSON may carry them into SQL. */
+  /** Names hold neither NUL nor half a surrogate pair (handles.ts), so JSON may carry them into SQL. */
   async function idsOf(keys: readonly SeriesKey[]): Promise<number[]> {
     const names = keys.map((key) => [key.tenant, key.productID, key.deviceID, key.field, key.kind]);
     const args = [JSON.stringify(names)];

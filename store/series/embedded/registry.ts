@@ -4,7 +4,7 @@ import { deviceOf, keyOf, nameOfDevice, type RemovedScope } from "./names.js";
 /** A series as the writer knows it; `slot` is its place in the memtables and is never given again. */
 export interface SeriesEntry {
   readonly slot: number;
-  /** See series-names.ts. */
+  /** See names.ts. */
   readonly name: string;
   /** The catalog's id; 0 until one is known. */
   id: number;
