@@ -80,6 +80,16 @@ suite("docs", (test) => {
     assert.equal(wrong, []);
   });
 
+  test("what docs/architecture says where it is, is there", () => {
+    const rows = [...textOf("docs/architecture.md").matchAll(/^\| (where .+?) \| (.+) \|$/gm)];
+    assert.ok(rows.length >= 5);
+    for (const [, question = "", answer = ""] of rows) {
+      const named = [...answer.matchAll(/`([^`]+\.ts)`, `([#\w]+)`/g)];
+      for (const [, path = "", name = ""] of named)
+        assert.ok(textOf(path).includes(`${name}(`), `${question}: ${name} in ${path}`);
+    }
+  });
+
   test("every room is on the map of CONTRIBUTING, and nothing else", () => {
     const rooms = sources
       .filter((path) => /^(src|ingest|query|store)\//.test(path))
