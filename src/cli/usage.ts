@@ -9,7 +9,7 @@ const serving = {
 const asking = { usage: ["tidemark help [command]", "tidemark [command] --help"], about: "Shows this." };
 const commands = { serve: serving, ...tools, help: asking };
 
-const settings = `Settings are read from the environment (README, "Configuration"); DATA_DIR, by default ./data, says which
+const settings = `Settings are read from the environment (docs/configuration.md); DATA_DIR, by default ./data, says which
 deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting.`;
 
 /** Whether only words are asked for: of one command, or (null) of all. Undefined: the command is to be run. */

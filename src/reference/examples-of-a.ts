@@ -1,6 +1,6 @@
 import type { RecordedExamples } from "./recorded.js";
 
-/** Recorded by the conformance run in Variant A (README, Checks); not to be edited. */
+/** Recorded by the conformance run in Variant A (CONTRIBUTING.md, Test); not to be edited. */
 export const examplesOfA: RecordedExamples = {
   "get /api/v1/alert_rules": {
     "200": [

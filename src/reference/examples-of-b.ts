@@ -1,6 +1,6 @@
 import type { RecordedExamples } from "./recorded.js";
 
-/** Recorded by the conformance run in Variant B (README, Checks); not to be edited. */
+/** Recorded by the conformance run in Variant B (CONTRIBUTING.md, Test); not to be edited. */
 export const examplesOfB: RecordedExamples = {
   "get /api/v1/alert_rules": {
     "200": [

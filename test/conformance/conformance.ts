@@ -86,7 +86,7 @@ export function conformance(variant: "A" | "B"): void {
         });
       }
       test("the reference's examples are bodies that were accepted here, and answers as they are here", () => {
-        const help = "see README, Checks, for how they are recorded anew";
+        const help = "see CONTRIBUTING.md, Test, for how they are recorded anew";
         assert.equal(recorder.missing(variant === "A" ? examplesOfA : examplesOfB), [], help);
       });
     },

@@ -148,8 +148,8 @@ export function writeExamples(variant: "A" | "B", examples: RecordedExamples): v
   const file = new URL(`examples-of-${variant.toLowerCase()}.ts`, folder);
   const head = `import type { RecordedExamples } from "./recorded.js";
 
-/** Recorded by the conformance run in Variant ${variant} (README, Checks); not to be edited. */
-const examplesOf${variant}: RecordedExamples =`;
+/** Recorded by the conformance run in Variant ${variant} (CONTRIBUTING.md, Test); not to be edited. */
+export const examplesOf${variant}: RecordedExamples =`;
   writeFileSync(file, `${head} ${JSON.stringify(examples, null, 2)};\n`);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every setting of src/config/config.ts stands in README's table with the default and the unit that it has, refuses what makes
- * no sense with a line that names it, and the documents name no setting that there is not.
+ * Every setting of src/config/config.ts stands in the table of docs/configuration.md with the default and the unit that
+ * it has, refuses what makes no sense with a line that names it, and the documents name no setting that does not exist.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +11,8 @@ import { assert, suite } from "../suite.js";
 
 const root = repositoryRoot();
 const textOf = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");
-const source = textOf("src", "config.ts");
-const readme = textOf("README.md");
+const source = textOf("src", "config", "config.ts");
+const configuration = textOf("docs", "configuration.md");
 
 interface Setting {
   readonly name: string;
@@ -85,7 +85,7 @@ const zero: Readonly<Record<string, string>> = {
   TENANT_BYTES_PER_SECOND: "no limit",
 };
 
-/** Settings that README's table leaves out. */
+/** Settings that the table leaves out. */
 const undocumented: Readonly<Record<string, string>> = {
   TIDEMARK_HOLD_SERIES: "for benches alone, see bench/README",
 };
@@ -106,8 +106,8 @@ const units: Readonly<Record<string, RegExp>> = {
   SECONDS_MAX: /seconds/,
 };
 
-/** Rows of README's table that name a setting: names, meaning, default. */
-const rows = readme
+/** Rows of the table that name a setting: names, meaning, default. */
+const rows = configuration
   .split("\n")
   .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
   .filter((cells) => cells.length === 5 && /^`[A-Z]/.test(cells[1] ?? ""))
@@ -146,16 +146,16 @@ suite("settings", (test) => {
     assert.equal(new Set(names).size, names.length);
   });
 
-  test("stand in README's table with their default and unit", () => {
+  test("stand in the table of docs/configuration.md with their default and unit", () => {
     for (const { name } of settings) {
-      assert.ok(rowOf(name) !== undefined || name in undocumented, `${name} is not in README's table`);
+      assert.ok(rowOf(name) !== undefined || name in undocumented, `${name} is not in docs/configuration.md`);
     }
     for (const { name, byDefault, min } of numeric) {
       const row = rowOf(name);
       if (row === undefined || byDefault === null) throw new Error(`${name} has no default, or no row`);
       const cells = row.byDefault.replaceAll("`", "").split(/, (?=\d)|; /);
       const isShown = forms(byDefault).some((form) => cells.includes(form));
-      assert.ok(isShown, `${name}: its default is ${byDefault}, README says ${row.byDefault}`);
+      assert.ok(isShown, `${name}: its default is ${byDefault}, docs/configuration.md says ${row.byDefault}`);
       const unit = Object.keys(units).findLast((end) => name.endsWith(`_${end}`));
       if (unit !== undefined) assert.match(row.meaning, units[unit] as RegExp, `${name}: its unit`);
       if (min > 1)
@@ -204,7 +204,7 @@ suite("settings", (test) => {
     }
     for (const { names } of rows) {
       for (const name of names)
-        assert.ok(known.has(name) || name in otherNames, `README's table names ${name}`);
+        assert.ok(known.has(name) || name in otherNames, `docs/configuration.md names ${name}`);
     }
   });
 });

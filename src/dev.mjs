@@ -1,0 +1,67 @@
+// npm run dev: builds what changes, and starts the service again once all of it compiles. bootstrap.mjs has made the
+// first build. Plain JavaScript, as it stands outside of what it builds.
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const at = (path) => join(root, path);
+
+// A group of its own: what npm's tsc starts in turn goes with it.
+const compiler = spawn(
+  process.execPath,
+  [at("node_modules/typescript/bin/tsc"), "--watch", "--preserveWatchOutput", "-p", at("tsconfig.json")],
+  { stdio: ["ignore", "pipe", "inherit"], detached: true },
+);
+let service = null;
+let isStopping = false;
+/** One restart at a time; what is built meanwhile is in the next one. */
+let restarting = null;
+let again = false;
+
+function start() {
+  const child = spawn(process.execPath, ["--enable-source-maps", at("dist/src/main.js"), "serve"], {
+    stdio: "inherit",
+  });
+  service = { child, ended: new Promise((resolve) => child.once("exit", resolve)) };
+}
+
+async function stop() {
+  if (service === null) return;
+  service.child.kill("SIGTERM");
+  await service.ended;
+  service = null;
+}
+
+async function restart() {
+  do {
+    again = false;
+    await stop();
+    if (!isStopping) start();
+  } while (again);
+  restarting = null;
+}
+
+createInterface({ input: compiler.stdout }).on("line", (line) => {
+  process.stderr.write(`${line}\n`);
+  if (!/Found 0 errors/.test(line)) return;
+  again = true;
+  restarting ??= restart();
+});
+
+async function end(code) {
+  if (isStopping) return;
+  isStopping = true;
+  try {
+    process.kill(-compiler.pid, "SIGTERM");
+  } catch {
+    // It has ended by itself.
+  }
+  await restarting;
+  await stop();
+  process.exit(code);
+}
+
+compiler.once("exit", () => void end(1));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void end(0));
