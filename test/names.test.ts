@@ -1,6 +1,6 @@
-/** Names that files give one another: what is exported has a user elsewhere, and files that comments cite are there. */
+/** Names that files give one another: what is exported has a user elsewhere. */
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join, normalize } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { repositoryRoot } from "./repository.js";
 import { assert, suite } from "./suite.js";
 
@@ -46,7 +46,7 @@ suite("names", (test) => {
   test("what is exported is used by another file", () => {
     const uses = usesOf();
     const exported =
-      /^export (?:async |abstract )*(?:const|let|function\*?|class|interface|type|enum) ([\w$]+)/gm;
+      /^export (?:async |abstract )*(?:const|let|function\*?|class|interface|type|enum) (\w+)(?![\w$])/gm;
     let found = 0;
     const unused = [...texts].flatMap(([path, text]) =>
       [...text.matchAll(exported)].flatMap(([, name = ""]) => {
@@ -58,26 +58,5 @@ suite("names", (test) => {
     );
     assert.ok(found > 1000, `only ${found}`);
     assert.equal(unused, [], "take the export away");
-  });
-
-  test("files that comments cite are there", () => {
-    const known = new Set([...texts.keys()].map((path) => basename(path)));
-    const decisions = readdirSync(join(root, "docs", "decisions")).map((path) => path.slice(0, 3));
-    const wrong: string[] = [];
-    let cited = 0;
-    for (const [path, text] of texts) {
-      for (const [comment] of text.matchAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/\s.*/g)) {
-        for (const [name] of comment.matchAll(/\b[\w.-]*\w\.ts\b/g)) {
-          cited++;
-          if (!known.has(name)) wrong.push(`${path}: ${name}`);
-        }
-        for (const [, number = ""] of comment.matchAll(/\bdecision (\d{3})\b/g)) {
-          cited++;
-          if (!decisions.includes(number)) wrong.push(`${path}: decision ${number}`);
-        }
-      }
-    }
-    assert.ok(cited > 10, `only ${cited}`);
-    assert.equal(wrong, []);
   });
 });

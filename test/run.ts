@@ -1,15 +1,18 @@
 /**
- * The test runner: every **\/test/**\/*.test.js beside the compiled tree, each file in a process of its own, two at
- * a time, those under test/flow/ alone at the end. Words in argv keep the files whose path contains one of them.
- * Closes with the line "N passed, N failed, N skipped"; exit code 0 only if tests ran and all of them passed.
+ * The test runner: every **\/test/**\/*.test.js beside the compiled tree, each file in a process of its own, one more
+ * at a time than there are cores, those known to be long first. One of these lanes takes the files under test/flow/,
+ * so that two of them never run at once. Words in argv keep the files whose path contains one of them, `--fast` the
+ * units and the embedded API. Closes with the line "N passed, N failed, N skipped"; exit code 0 only if tests ran and
+ * all of them passed.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { findInfluxd } from "./influxd.js";
+import { isFast, secondsOfFile } from "./known-files.js";
 import type { Report } from "./suite.js";
 
 const { values: flags, positionals: words } = parseArgs({
@@ -17,15 +20,21 @@ const { values: flags, positionals: words } = parseArgs({
   options: {
     root: { type: "string", default: fileURLToPath(new URL("..", import.meta.url)) },
     "file-time-ms": { type: "string", default: "600000" },
+    fast: { type: "boolean", default: false },
   },
 });
 const root = flags.root;
 const fileTimeMs = Number(flags["file-time-ms"]);
+/** Files spend time on waiting, so that as many as there are cores leave some of them idle. */
+const lanes = availableParallelism() + 1;
+const slowestShown = 10;
+const began = performance.now();
 const work = mkdtempSync(join(tmpdir(), "tidemark-test-"));
 const running = new Set<number>();
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 const skips: Report["skips"][number][] = [];
+const times: { readonly file: string; readonly seconds: number }[] = [];
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
@@ -36,11 +45,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 process.on("exit", () => rmSync(work, { recursive: true, force: true, maxRetries: 3 }));
 
 const files = testFiles();
-const alone = files.filter((file) => file.includes(`test${sep}flow${sep}`));
-const paired = files.filter((file) => !alone.includes(file));
 const environment = files.length > 0 ? await childEnvironment() : {};
-await runAll(paired, 2);
-await runAll(alone, 1);
+await runAll();
 conclude();
 
 function testFiles(): string[] {
@@ -48,11 +54,13 @@ function testFiles(): string[] {
     .filter((path) => path.endsWith(".test.js") && `${sep}${path}`.includes(`${sep}test${sep}`))
     .filter((path) => !path.split(sep).includes("node_modules"))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-    .sort();
+    .filter((path) => !flags.fast || isFast(path))
+    .sort((a, b) => secondsOfFile(b) - secondsOfFile(a) || (a < b ? -1 : 1));
 }
 
 /** Finds or builds influxd before any test's clock runs, and tells the children what was found. */
 async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
+  if (flags.fast) return { ...process.env, TIDEMARK_TEST_INFLUXD_MISSING: "--fast leaves it out" };
   if (process.env.INFLUX_URL) return process.env;
   const found = await findInfluxd();
   return "path" in found
@@ -60,12 +68,19 @@ async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
     : { ...process.env, TIDEMARK_TEST_INFLUXD_MISSING: found.missing };
 }
 
-async function runAll(files: readonly string[], width: number): Promise<void> {
-  const queue = [...files];
-  const lane = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file);
-  };
-  await Promise.all(Array.from({ length: width }, lane));
+async function runAll(): Promise<void> {
+  const ofFlow = files.filter((file) => `${sep}${file}`.includes(`${sep}test${sep}flow${sep}`));
+  const others = files.filter((file) => !ofFlow.includes(file));
+  // They kill and time processes of their own: one at a time, and that lane helps the others when it has done.
+  await Promise.all([
+    lane(ofFlow).then(() => lane(others)),
+    ...Array.from({ length: lanes - 1 }, () => lane(others)),
+  ]);
+}
+
+/** Runs the files at the head of `queue`, which lanes may share, until none is left. */
+async function lane(queue: string[]): Promise<void> {
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file);
 }
 
 async function runFile(file: string): Promise<void> {
@@ -74,9 +89,10 @@ async function runFile(file: string): Promise<void> {
   const logPath = join(dir, "output.log");
   const temp = join(dir, "tmp");
   mkdirSync(temp);
-  const began = performance.now();
+  const fileBegan = performance.now();
   const end = await runChild(file, logPath, { TIDEMARK_TEST_REPORT: reportPath, TMPDIR: temp });
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  const seconds = (performance.now() - fileBegan) / 1000;
+  times.push({ file, seconds });
 
   const report = readReport(reportPath);
   const verdict = judge(report, end);
@@ -87,7 +103,9 @@ async function runFile(file: string): Promise<void> {
   failures.push(...(report?.failures ?? []).map((failure) => `${file}: ${failure}`));
   if (verdict !== undefined && !report?.failed) failures.push(`${file}: ${verdict}`);
   const counts = report ? `${report.passed} passed, ${report.failed} failed, ${report.skipped} skipped` : "";
-  console.log(`${verdict === undefined ? "ok  " : "FAIL"} ${file} (${seconds} s) ${verdict ?? counts}`);
+  console.log(
+    `${verdict === undefined ? "ok  " : "FAIL"} ${file} (${seconds.toFixed(1)} s) ${verdict ?? counts}`,
+  );
   if (verdict !== undefined) process.stdout.write(`${readFileSync(logPath, "utf8")}\n`);
   rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
 }
@@ -161,6 +179,9 @@ function conclude(): void {
     if (inCi) console.log("With CI=true this fails the run.");
     console.log("!".repeat(78));
   }
+  const slowest = times.sort((a, b) => b.seconds - a.seconds).slice(0, slowestShown);
+  for (const { file, seconds } of slowest) console.log(`slow: ${file} (${seconds.toFixed(1)} s)`);
+  console.log(`${((performance.now() - began) / 1000).toFixed(1)} s, ${lanes} files at a time`);
   const good = passed > 0 && failed === 0 && skipped === skips.length && !(inCi && influxSkips.length > 0);
   process.exitCode = good ? 0 : 1;
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);

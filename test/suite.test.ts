@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { knownSeconds } from "./known-files.js";
 import { assert, rejects, suite, until, withTempDir } from "./suite.js";
 
 const suiteUrl = new URL("./suite.js", import.meta.url).href;
 const runner = fileURLToPath(new URL("./run.js", import.meta.url));
+const longest = Object.keys(knownSeconds)[0];
 const header = `import { assert, influxSuite, suite } from ${JSON.stringify(suiteUrl)};`;
 
 interface Expected {
@@ -209,6 +212,54 @@ suite("test runner: traps", (test) => {
       { code: 0, last: "1 passed, 0 failed, 0 skipped" },
       { args: ["test/a"] },
     ));
+
+  test("--fast leaves out rooms that kill, and files known to be long", () =>
+    expectRun(
+      {
+        "test/api/devices.test.js": inSuite(oneGood),
+        "test/flow/kill.test.js": "throw new Error('not asked for');",
+        [`test/${longest}.test.js`]: "throw new Error('not asked for');",
+      },
+      { code: 0, last: "1 passed, 0 failed, 0 skipped" },
+      { args: ["--fast"] },
+    ));
+
+  test("flow files run one at a time, and others beside them", () => {
+    const one = `
+      import { existsSync, mkdirSync, rmdirSync } from "node:fs";
+      import { setTimeout as sleep } from "node:timers/promises";
+      ${inSuite(`test("alone", async () => {
+        mkdirSync("alone");
+        while (!existsSync("other")) await sleep(5);
+        await sleep(100);
+        rmdirSync("alone");
+      });`)}`;
+    const other = `
+      import { existsSync, mkdirSync } from "node:fs";
+      import { setTimeout as sleep } from "node:timers/promises";
+      ${inSuite(`test("beside", async () => {
+        while (!existsSync("alone")) await sleep(5);
+        mkdirSync("other");
+      });`)}`;
+    const files = { "test/flow/a.test.js": one, "test/flow/b.test.js": one, "test/z.test.js": other };
+    return expectRun(files, { code: 0, last: "3 passed, 0 failed, 0 skipped" });
+  });
+
+  test("the slowest files and the time of all are said before the last line", () =>
+    expectRun(
+      { "test/a.test.js": inSuite(oneGood) },
+      {
+        code: 0,
+        last: "1 passed, 0 failed, 0 skipped",
+        says: /\nslow: test\/a\.test\.js \(\d+\.\d s\)\n\d+\.\d s, \d+ files at a time\n1 passed/,
+      },
+    ));
+
+  test("each file known to be long is there", () => {
+    for (const name of Object.keys(knownSeconds)) {
+      assert.ok(existsSync(new URL(`./${name}.test.js`, import.meta.url)), name);
+    }
+  });
 });
 
 suite("test runner: InfluxDB suites without influxd", (test) => {
@@ -272,6 +323,7 @@ async function runTests(
   env: Readonly<Record<string, string>>,
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [runner, "--root", root, "--file-time-ms", "2000", ...args], {
+    cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
   });

@@ -11,7 +11,7 @@ import { findInfluxd, type InfluxServer, startInflux } from "./influxd.js";
 
 export * as assert from "uvu/assert";
 
-type Body = () => void | Promise<void>;
+export type Body = () => void | Promise<void>;
 
 interface Hook {
   (body: Body): void;

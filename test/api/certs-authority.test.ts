@@ -17,6 +17,7 @@ import { createVault } from "../../store/metadata/db/secrets.js";
 import { createCert } from "../../store/metadata/policies/certs.js";
 import { readAuthority, type SealedStore } from "../../store/metadata/users/authority.js";
 import { createTenant } from "../../store/metadata/users/tenants.js";
+import { programMissing, testWithOpenssl } from "../programs.js";
 import { assert, rejects, suite, withTempDir } from "../suite.js";
 
 const now = Date.UTC(2026, 10, 21, 10);
@@ -110,9 +111,8 @@ suite("certs: the authority", (test) => {
       assert.not.ok(bytes.includes("PRIVATE KEY"));
     }));
 
-  test("openssl accepts what it signs, for clients alone", () =>
+  testWithOpenssl(test, "openssl accepts what it signs, for clients alone", () =>
     withStore(async (store, dir) => {
-      if (await missing("openssl")) return;
       const { root, issue } = await openAuthority(store, own, Date.now());
       const { cert } = await issue("C12345678:a", Date.now());
       const [rootPath, certPath] = [join(dir, "root.pem"), join(dir, "cert.pem")];
@@ -125,7 +125,8 @@ suite("certs: the authority", (test) => {
       for (const part of [/Version: 3/, /ecdsa-with-SHA256/, /TLS Web Client Authentication/, /CA:FALSE/]) {
         assert.match(shown.stdout, part);
       }
-    }));
+    }),
+  );
 
   for (const [kind, pair] of [
     ["RSA", () => generateKeyPairSync("rsa", { modulusLength: 2048 })],
@@ -161,9 +162,8 @@ suite("certs: the authority", (test) => {
       assert.is(new X509Certificate(root).raw.compare(new X509Certificate(given.cert).raw), 0);
     }));
 
-  test("an authority's own key identifier and name are carried over as they are", () =>
+  testWithOpenssl(test, "an authority's own key identifier and name are carried over as they are", () =>
     withStore(async (store, dir) => {
-      if (await missing("openssl")) return;
       const [keyPath, certPath] = [join(dir, "ca.key"), join(dir, "ca.crt")];
       await run("openssl", ["genpkey", "-algorithm", "RSA", "-out", keyPath]);
       const extensions = ["basicConstraints=critical,CA:TRUE", "subjectKeyIdentifier=01020304"];
@@ -179,7 +179,8 @@ suite("certs: the authority", (test) => {
       assert.ok(new X509Certificate(cert).checkIssued(new X509Certificate(root)));
       const verified = await run("openssl", ["verify", "-partial_chain", "-CAfile", certPath, leaf]);
       assert.match(verified.stdout, /: OK/);
-    }));
+    }),
+  );
 
   test("files that are no authority end the start with one sentence that names the setting", () =>
     withStore(async (store, dir) => {
@@ -236,16 +237,9 @@ function publicPem(key: KeyObject): string {
 
 /** Empty without openssl. */
 async function koblitzCert(dir: string, key: KeyObject): Promise<string> {
-  if (await missing("openssl")) return "";
+  if (programMissing("openssl") !== null) return "";
   const path = join(dir, "koblitz.key");
   await writeFile(path, pem(key));
   const { stdout } = await run("openssl", ["req", "-x509", "-new", "-key", path, "-subj", "/CN=Koblitz"]);
   return stdout;
-}
-
-function missing(program: string): Promise<boolean> {
-  return run(program, ["version"]).then(
-    () => false,
-    () => true,
-  );
 }

@@ -6,7 +6,8 @@ import { createServerCertificate, endOf, hostsOf } from "../../src/certificates/
 import { ConfigError, readConfig } from "../../src/config/config.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
-import { makeAuthority, makeCertificate, missing, run, writePair } from "../ingest/tls-support.js";
+import { makeAuthority, makeCertificate, run, writePair } from "../ingest/tls-support.js";
+import { testWithOpenssl } from "../programs.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
 const dayMs = 86_400_000;
@@ -70,9 +71,8 @@ suite("server certificate", (test) => {
       db.close();
     }));
 
-  test("openssl takes it for a server's and for these names alone", () =>
+  testWithOpenssl(test, "openssl takes it for a server's and for these names alone", () =>
     withTempDir(async (dir) => {
-      if ((await missing("openssl", "version")) !== null) return;
       const { db, authority, certificate } = await setUp(dir);
       const { cert } = await certificate().load(Date.now());
       const files = [join(dir, "root.pem"), join(dir, "cert.pem")] as const;
@@ -86,7 +86,8 @@ suite("server certificate", (test) => {
       assert.is.not((await verify("-verify_hostname", "example.org")).code, 0);
       assert.is.not((await verify("-purpose", "sslclient")).code, 0);
       db.close();
-    }));
+    }),
+  );
 
   test("names: no address that stands for all, no brackets, each once, in letters of the wire", () => {
     const always = ["localhost", "127.0.0.1", "::1"];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { IClientOptions, MqttClient } from "mqtt";
-import { payloadsOf, type RunningService, startService } from "../flow/support.js";
+import { type AnyService, openService, payloadsOf } from "../flow/support.js";
 import { assert, openTempDir, suite, until } from "../suite.js";
 import { listenersOff, type Rec } from "../world.js";
 import { brokerMissing, freePort, type Mosquitto, securityPlugin, startMosquitto } from "./mosquitto.js";
@@ -24,7 +24,7 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
   }
   let dirs: Awaited<ReturnType<typeof openTempDir>>[] = [];
   let broker: Mosquitto;
-  let service: RunningService;
+  let service: AnyService;
   let environment: Record<string, string>;
   let file: string;
   let [plain, ruled, blocked, other, policed]: Rec[] = [];
@@ -50,7 +50,7 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
       ...listenersOff,
       FREE_BYTES_MIN: "0",
     };
-    service = await startService(dataDir.path, environment);
+    service = await openService(dataDir.path, environment);
     const product = await service.make("/api/v1/products", { productName: "dynsec", cloudProtocol: 1 });
     await service.make("/api/v1/data_points", pointOf(product));
     [plain, ruled, blocked, other] = [

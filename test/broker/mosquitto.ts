@@ -21,9 +21,9 @@ const besideProgram = ["../plugins/dynamic-security", "../lib", "../lib64", "../
 /** Why it cannot be used here, or null. @throws where MOSQUITTO names none, or one without the plugin */
 export function brokerMissing(): string | null {
   const { error } = spawnSync(program, ["-h"]);
-  if (named !== undefined && error !== undefined)
-    throw new Error(`MOSQUITTO names no program: ${error.message}`);
-  return error === undefined ? null : "mosquitto is not installed";
+  if (error === undefined) return null;
+  if (named !== undefined) throw new Error(`MOSQUITTO names no program: ${error.message}`);
+  return "mosquitto is not installed: apt-get install mosquitto, or name one by MOSQUITTO";
 }
 
 /** The dynamic security plugin of the program that is used. */

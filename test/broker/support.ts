@@ -1,12 +1,12 @@
 /** A service on Mosquitto for one suite, and devices that publish there. */
-import { type RunningService, startService } from "../flow/support.js";
+import { type AnyService, openService } from "../flow/support.js";
 import { openTempDir, suite, type Test } from "../suite.js";
 import type { Rec } from "../world.js";
 import { brokerMissing, type Mosquitto, startMosquitto } from "./mosquitto.js";
 
 interface BrokerWorld {
   readonly broker: Mosquitto;
-  readonly service: RunningService;
+  readonly service: AnyService;
   /** With the data point `n`. */
   readonly product: Rec;
   device(fields?: Readonly<Record<string, unknown>>): Promise<Rec>;
@@ -52,7 +52,7 @@ async function open(environment: Readonly<Record<string, string>>) {
   const brokerDir = await openTempDir();
   const dataDir = await openTempDir();
   const broker = await startMosquitto({ dir: brokerDir.path });
-  const service = await startService(dataDir.path, { BROKER_URL: broker.url, ...environment });
+  const service = await openService(dataDir.path, { BROKER_URL: broker.url, ...environment });
   const product = await service.make("/api/v1/products", { productName: "broker", cloudProtocol: 1 });
   await service.make("/api/v1/data_points", pointOf(product));
   return {
@@ -74,7 +74,7 @@ export const pointOf = (product: Rec) => ({
 let made = 0;
 
 export function makeDevice(
-  service: RunningService,
+  service: AnyService,
   product: Rec,
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<Rec> {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
 import { readConfig } from "../../src/config/config.js";
-import { payloadsOf, type RunningService, startService } from "../flow/support.js";
+import { type AnyService, openService, payloadsOf, startService } from "../flow/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { makeDevice, pointOf } from "./support.js";
 
@@ -88,18 +88,15 @@ function delivery(
 }
 
 suite("a broker that is no good", (test) => {
-  async function withService(
-    broker: FakeBroker,
-    use: (service: RunningService) => Promise<void>,
-  ): Promise<void> {
+  async function withService(broker: FakeBroker, use: (service: AnyService) => Promise<void>): Promise<void> {
     await withTempDir(async (dir) => {
-      const service = await startService(dir, { BROKER_URL: broker.url });
+      const service = await openService(dir, { BROKER_URL: broker.url });
       await use(service);
       await service.stop();
     });
     await broker.close();
   }
-  const ended = (service: RunningService, reason: string) =>
+  const ended = (service: AnyService, reason: string) =>
     service.metric("tidemark_broker_connections_ended_total", `reason="${reason}"`);
 
   const kinds: readonly (readonly [reason: string, what: string, behave: Behaviour, said: RegExp])[] = [
@@ -279,7 +276,7 @@ suite("a broker that is no good", (test) => {
       });
     });
     await withTempDir(async (dir) => {
-      const service = await startService(dir, { BROKER_URL: "mqtt://127.0.0.1:9" });
+      const service = await openService(dir, { BROKER_URL: "mqtt://127.0.0.1:9" });
       await until(async () => (await ended(service, "unreachable")) >= 2, { what: "attempts" });
       assert.match((await service.call("GET", "/readyz")).text, /ECONNREFUSED/);
       await service.stop();

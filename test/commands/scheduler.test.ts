@@ -270,12 +270,12 @@ suite("schedules that are due", (test) => {
       await schedule(db, { device: 1, nextAt: start + 86_400_000, count: 100_000 });
       await schedule(db, { device: 1, crontab: "*/5 * * * *", nextAt: start + minute, count: 1000 });
       const one = await openProcess(db, start, "Europe/Berlin");
-      const began = performance.now();
+      const begun = process.cpuUsage();
       await one.at(start + minute);
-      const tookMs = performance.now() - began;
+      const tookMs = process.cpuUsage(begun).user / 1000;
       assert.is(one.sent.length, 1000);
       assert.is(await logs(db), 1000);
-      assert.ok(tookMs < 3000, `${tookMs} ms`);
+      assert.ok(tookMs < 3000, `${tookMs} ms of CPU time, which a busy machine does not lengthen`);
       await one.scheduler.close();
     });
   });

@@ -77,15 +77,15 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
       { start: base + day, stop: base + day },
     ];
     for (const range of ranges) {
+      const alone = await Promise.all(series.map((one) => store.read(one, { ...range, newest: 1000 })));
       for (const newest of [0, 1, 2, 40, 1000]) {
         const found = await store.readNewest(series, range, newest);
-        for (const [n, one] of series.entries()) {
-          const alone = await store.read(one, { ...range, newest });
+        for (const [n, one] of alone.entries()) {
           const together = found[n];
           assert.ok(together !== undefined && "times" in together);
           assert.equal(
             [together.kind, pairsOf(together)],
-            [alone.kind, pairsOf(alone)],
+            [one.kind, newest === 0 ? [] : pairsOf(one).slice(-newest)],
             JSON.stringify({ n, range, newest }),
           );
         }

@@ -60,7 +60,7 @@ influxSuite("series in InfluxDB", (test, influx) => {
           const wanted = values.map((value) => Buffer.from(value, "utf8").toString("utf8"));
           assert.equal((await store.read(series, {})).values, wanted);
         }),
-        { numRuns: 60 },
+        { numRuns: 60, endOnFailure: true },
       );
     }));
 
@@ -80,7 +80,7 @@ influxSuite("series in InfluxDB", (test, influx) => {
             `${values}\n${read}`,
           );
         }),
-        { numRuns: 60 },
+        { numRuns: 60, endOnFailure: true },
       );
     }));
 

@@ -46,25 +46,30 @@ export function defineTexts(test: Test, use: () => Promise<SeriesStore>): void {
     const store = await use();
     const { series, all } = await written(store, newDevice());
     const read = (range: ReadRange) => store.read(series, { ...range, bytesMax });
-    for (const wanted of [1, 30, 1000]) {
+    // One by one, hundreds of questions: over one end, where texts written anew and late lie among others.
+    for (const [wanted, most] of [
+      [1, 120],
+      [30, all.length],
+      [1000, all.length],
+    ] as const) {
       const backward: [number, number | string][] = [];
-      for (let range: ReadRange = { newest: wanted }; ; ) {
+      for (let range: ReadRange = { newest: wanted }; wanted > 1 || backward.length < most; ) {
         const found = await read(range);
         if (found.times.length === 0) break;
         backward.unshift(...pairsOf(found));
         checkPiece(found, wanted);
         range = { newest: wanted, stop: found.times[0] ?? 0 };
       }
-      assert.equal(backward, all, `backward by ${wanted}`);
+      assert.equal(backward, all.slice(-most), `backward by ${wanted}`);
       const forward: [number, number | string][] = [];
-      for (let range: ReadRange = { oldest: wanted }; ; ) {
+      for (let range: ReadRange = { oldest: wanted }; wanted > 1 || forward.length < most; ) {
         const found = await read(range);
         if (found.times.length === 0) break;
         forward.push(...pairsOf(found));
         checkPiece(found, wanted);
         range = { oldest: wanted, start: (found.times.at(-1) ?? 0) + 1 };
       }
-      assert.equal(forward, all, `forward by ${wanted}`);
+      assert.equal(forward, all.slice(0, most), `forward by ${wanted}`);
     }
     assert.ok((await read({ newest: 1000 })).times.length > 10, "not one by one");
     assert.equal(pairsOf(await store.read(series, { newest: 1000 })), all, "without a bound all");

@@ -69,6 +69,8 @@ export function defineSeriesContract(test: Test, open: OpenSeriesStore): void {
   };
   test.after(async () => opened?.close());
 
+  // First: InfluxDB looks through every week that has points at each of its steps, and others write into centuries.
+  defineRetention(test, use);
   definePoints(test, use);
   defineColumns(test, use);
   defineTexts(test, use);
@@ -423,7 +425,9 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
     );
     await store.removeDevices([]);
   });
+}
 
+function defineRetention(test: Test, use: OpenSeriesStore): void {
   test("removeBefore takes what is older and leaves the rest", async () => {
     const store = await use();
     const series = newSeries();

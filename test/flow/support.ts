@@ -5,6 +5,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { readConfig } from "../../src/config/config.js";
+import { createLogger } from "../../src/observability/log.js";
+import { serve } from "../../src/serve.js";
+import { systemClock } from "../../store/lib/clock.js";
 import { assert, until } from "../suite.js";
 import { listenersOff, type Rec } from "../world.js";
 
@@ -16,24 +20,28 @@ export interface Reply {
   readonly text: string;
 }
 
-export interface RunningService {
+/** A service in a process of its own or in this one. */
+export interface AnyService {
   readonly mqtt: string;
-  /** What the line "listening" says. */
-  readonly addresses: Readonly<Record<string, string | null>>;
   /** The log so far, a JSON object each. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
-  signal(name: NodeJS.Signals): void;
   call(method: string, path: string, body?: unknown): Promise<Reply>;
   make(path: string, body: object): Promise<Rec>;
   /** A sample of /metrics, 0 where it is not there. */
   metric(name: string, label?: string): Promise<number>;
   /** Resolves once every point of what is committed is written. */
   settled(timeoutMs?: number): Promise<void>;
+  /** Ends it in order; a process must end by itself with code 0. */
+  stop(): Promise<void>;
+}
+
+export interface RunningService extends AnyService {
+  /** What the line "listening" says. */
+  readonly addresses: Readonly<Record<string, string | null>>;
+  signal(name: NodeJS.Signals): void;
   /** The exit code, once it has ended. */
   readonly ended: Promise<number | null>;
   kill(): Promise<void>;
-  /** SIGTERM; fails unless the process ends by itself with code 0. */
-  stop(): Promise<void>;
 }
 
 /** Starts `serve` on free ports. The environment is these names and nothing else. `openFiles`: its limit of them. */
@@ -42,14 +50,7 @@ export async function startService(
   environment: Readonly<Record<string, string>> = {},
   openFiles: number | null = null,
 ): Promise<RunningService> {
-  const env = {
-    DATA_DIR: dataDir,
-    HTTP_PORT: "0",
-    MQTT_PORT: "0",
-    ...listenersOff,
-    FREE_BYTES_MIN: "0",
-    ...environment,
-  };
+  const env = { ...environmentOf(dataDir), ...environment };
   const serve = [process.execPath, "--enable-source-maps", program, "serve"] as const;
   const limited = ["/bin/sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...serve] as const;
   const [command, ...args] = openFiles === null ? serve : limited;
@@ -61,8 +62,29 @@ export async function startService(
   const addresses = await listening(child, logged);
   const apiKey = environment.API_KEY ?? (await keyOfFirstStart(dataDir));
 
+  return {
+    mqtt: addresses.mqtt,
+    addresses,
+    logged,
+    signal: (name) => void child.kill(name),
+    ...callsTo(addresses.http, apiKey),
+    ended: exited(child).then(() => child.exitCode),
+    kill: async () => {
+      child.kill("SIGKILL");
+      await exited(child);
+    },
+    stop: async () => {
+      child.kill("SIGTERM");
+      await exited(child);
+      assert.is(child.exitCode, 0);
+    },
+  };
+}
+
+/** How tests ask it. */
+function callsTo(http: string, apiKey: string): Pick<AnyService, "call" | "metric" | "make" | "settled"> {
   async function call(method: string, path: string, body?: unknown): Promise<Reply> {
-    const response = await fetch(addresses.http + path, {
+    const response = await fetch(http + path, {
       method,
       headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -76,12 +98,7 @@ export async function startService(
     const line = text.split("\n").find((one) => one.startsWith(name) && one.includes(label));
     return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(" ") + 1));
   }
-
   return {
-    mqtt: addresses.mqtt,
-    addresses,
-    logged,
-    signal: (name) => void child.kill(name),
     call,
     metric,
     make: async (path, body) => {
@@ -95,18 +112,38 @@ export async function startService(
         (await metric("tidemark_journal_pending_bytes ")) === 0;
       await until(lag, { what: "the points to be written", timeoutMs });
     },
-    ended: exited(child).then(() => child.exitCode),
-    kill: async () => {
-      child.kill("SIGKILL");
-      await exited(child);
-    },
+  };
+}
+
+/**
+ * The service in this process, which costs a tenth of the CPU time of a process: for tests that neither kill it nor
+ * look at how it ends, and that open a folder once.
+ */
+export async function openService(
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<AnyService> {
+  const logged: Record<string, unknown>[] = [];
+  const config = readConfig({ ...environmentOf(dataDir), ...environment });
+  const log = createLogger(config.logLevel, (line) => logged.push(JSON.parse(line)), systemClock.now);
+  const fatals: Error[] = [];
+  const service = await serve(config, log, (error) => fatals.push(error));
+  const apiKey = environment.API_KEY ?? (await keyOfFirstStart(dataDir));
+  return {
+    mqtt: service.mqtt ?? "",
+    logged,
+    ...callsTo(service.http, apiKey),
     stop: async () => {
-      child.kill("SIGTERM");
-      await exited(child);
-      assert.is(child.exitCode, 0);
+      await service.close();
+      assert.equal(fatals, []);
     },
   };
 }
+
+const environmentOf = (dataDir: string) => ({
+  ...{ DATA_DIR: dataDir, HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0" },
+  ...listenersOff,
+});
 
 async function keyOfFirstStart(dataDir: string): Promise<string> {
   const first = JSON.parse(await readFile(join(dataDir, "first-start.json"), "utf8")) as { apiKey: string };
@@ -139,7 +176,7 @@ function listening(
 }
 
 /** Kills from outside say nothing of the messages that were in work. */
-export async function nothingSetAside(service: RunningService): Promise<void> {
+export async function nothingSetAside(service: AnyService): Promise<void> {
   const { text } = await service.call("GET", "/metrics");
   const counts = text.split("\n").filter((line) => line.startsWith("tidemark_set_aside_messages{"));
   assert.equal(
@@ -150,7 +187,7 @@ export async function nothingSetAside(service: RunningService): Promise<void> {
 }
 
 /** A product with the number `n`, and devices of it. */
-export async function provision(service: RunningService, devices: number): Promise<Rec[]> {
+export async function provision(service: AnyService, devices: number): Promise<Rec[]> {
   const product = await service.make("/api/v1/products", { productName: "flow", cloudProtocol: 1 });
   await service.make("/api/v1/data_points", {
     ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id, pointDataType: 1, dataTransType: 1 },
@@ -168,7 +205,7 @@ export async function provision(service: RunningService, devices: number): Promi
 }
 
 /** Payloads of a device's events, oldest first. */
-export async function payloadsOf(service: RunningService, device: Rec): Promise<string[]> {
+export async function payloadsOf(service: AnyService, device: Rec): Promise<string[]> {
   const found: string[] = [];
   for (let page = 1; ; page++) {
     const { body, text } = await service.call(
@@ -183,7 +220,7 @@ export async function payloadsOf(service: RunningService, device: Rec): Promise<
 }
 
 /** Values of the device's only data point, oldest first. */
-export async function valuesOf(service: RunningService, device: Rec): Promise<number[]> {
+export async function valuesOf(service: AnyService, device: Rec): Promise<number[]> {
   const query = `deviceIntID=${device.id}&startTime=2001-01-01T00:00:00Z&limit=100000`;
   const { text } = await service.call("GET", `/api/v1/original_data?${query}`);
   const [only] = JSON.parse(text) as { originalData: { value: number[] } }[];

@@ -1,8 +1,9 @@
 /** Policies and the platform's subscriptions over real sockets: what they refuse, and that changes act at once. */
 import { makeDataPoint, makeDevice, makeGroup, makePolicy, makeProduct } from "../factories.js";
+import { programMissing } from "../programs.js";
 import { assert, until } from "../suite.js";
 import { type Rec, worldSuite } from "../world.js";
-import { mosquitto, mosquittoMissing } from "./mosquitto.js";
+import { mosquitto } from "./mosquitto.js";
 import { eventsOf, publishPacket, type RawClient, rawConnected, valuesOf } from "./support.js";
 
 worldSuite("access", (test, world) => {
@@ -142,7 +143,7 @@ worldSuite("access", (test, world) => {
     await theirs.cut();
   });
 
-  const missing = mosquittoMissing();
+  const missing = programMissing("mosquitto_pub");
   const withMosquitto = (title: string, run: () => Promise<void>) =>
     missing === null ? test(title, run) : test.skip(title, missing);
 

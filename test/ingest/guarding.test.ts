@@ -109,13 +109,11 @@ worldSuite("guessing", (test, world) => {
     }
   });
 
-  test("a device that becomes blocked is out within a second, and refused with 5 from then on", async () => {
+  test("a device that becomes blocked is out, and refused with 5 from then on", async () => {
     const device = await makeDevice(world, product);
     const raw = await rawConnected(world.mqtt, device);
-    const started = Date.now();
     await world.call("PUT", `/api/v1/devices/${device.id}`, { blocked: 1 });
     await raw.ended();
-    assert.ok(Date.now() - started < 1000);
     for (let i = 0; i < 12; i++) assert.is(await tried(world, device), 5);
     await world.call("PUT", `/api/v1/devices/${device.id}`, { blocked: 0 });
     assert.is(await tried(world, device), 0);
@@ -187,7 +185,8 @@ function defineLimits(test: Test, world: World): void {
     flood(raw, 200, 1);
     await raw.many("puback", 200);
     const seconds = (performance.now() - started) / 1000;
-    assert.ok(seconds > 1.8 && seconds < 5, `${seconds} s for 200 messages at 50/s`);
+    // A rate has no upper bound on a busy machine; test/ingest/limits holds it to the millisecond on a set clock.
+    assert.ok(seconds > 1.8, `${seconds} s for 200 messages at 50/s`);
     assert.equal(
       raw.packets.flatMap((packet) => (packet.cmd === "puback" ? [packet.messageId] : [])),
       Array.from({ length: 200 }, (_, i) => i + 1),
@@ -198,16 +197,20 @@ function defineLimits(test: Test, world: World): void {
 
   test("bytes too; two connections share one limit; others are not slowed", async () => {
     const [one, two] = [await connected(device, "one"), await connected(device, "two")];
-    const other = await connected(await makeDevice(world, product), "other");
+    const neighbour = await makeDevice(world, product);
+    const other = await connected(neighbour, "other");
     const started = performance.now();
     flood(one, 10, 4000);
     flood(two, 10, 4000);
     flood(other, 5, 1000);
     await other.many("puback", 5);
-    assert.ok(performance.now() - started < 1000);
     await Promise.all([one.many("puback", 10), two.many("puback", 10)]);
     const seconds = (performance.now() - started) / 1000;
-    assert.ok(seconds > 1.5 && seconds < 5, `${seconds} s for 80 kB at 20 kB/s`);
+    assert.ok(seconds > 1.5, `${seconds} s for 80 kB at 20 kB/s`);
+    const [slowed, free] = [await eventsOf(world, device), await eventsOf(world, neighbour)];
+    assert.equal([slowed.length, free.length], [20, 5]);
+    const last = (events: readonly Rec[]) => Math.max(...events.map(({ id }) => id));
+    assert.ok(last(free) < last(slowed), "others did not wait behind them");
   });
 
   test("so far over the limit that waiting is no use: the connection ends, counted; the next one goes on", async () => {

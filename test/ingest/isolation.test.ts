@@ -1,9 +1,10 @@
 /** No device reads or writes another's topics, whatever it tries. */
 import { connectAsync } from "mqtt";
 import { makeDevice, makePolicy, makeProduct } from "../factories.js";
+import { programMissing } from "../programs.js";
 import { assert } from "../suite.js";
 import { type Rec, worldSuite } from "../world.js";
-import { mosquitto, mosquittoMissing } from "./mosquitto.js";
+import { mosquitto } from "./mosquitto.js";
 import {
   connectPacket,
   eventsOf,
@@ -209,7 +210,7 @@ worldSuite("isolation", (test, world) => {
     }
   });
 
-  const missing = mosquittoMissing();
+  const missing = programMissing("mosquitto_pub");
   const title = "clients as they are used: MQTT.js reads what it can, mosquitto_sub hears nothing";
   const run = async (): Promise<void> => {
     const [, spy] = spies[0] ?? [];

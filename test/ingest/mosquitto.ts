@@ -1,12 +1,6 @@
 /** The clients of the Mosquitto project, as an operator would use them at a prompt. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { Rec } from "../world.js";
-
-/** Why they cannot be used here, or null. */
-export function mosquittoMissing(): string | null {
-  const { error } = spawnSync("mosquitto_pub", ["--help"]);
-  return error === undefined ? null : "mosquitto_pub and mosquitto_sub are not installed";
-}
 
 interface Ran {
   readonly code: number | null;

@@ -6,18 +6,17 @@ import mqttPacket from "mqtt-packet";
 import { WebSocket } from "ws";
 import type { ListenerName } from "../../src/service/mqtt-listeners.js";
 import { deviceBody, productBody } from "../factories.js";
+import { programMissing } from "../programs.js";
 import { assert, rejects, until } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";
 import { connectPacket, endedBy } from "./support.js";
-import { connectTo, missing, run, thrownOut, writePair } from "./tls-support.js";
+import { connectTo, run, thrownOut, writePair } from "./tls-support.js";
 
 const everyListener = { MQTTS_PORT: "0", MQTTSS_PORT: "0", WS_PORT: "0", WSS_PORT: "0" };
 const names = ["mqtt", "mqtts", "mqttss", "ws", "wss"] as const;
-const noPrograms = [
-  await missing("mosquitto_pub", "--help"),
-  await missing("mosquitto_sub", "--help"),
-  await missing("openssl", "version"),
-].find((reason) => reason !== null);
+const noPrograms = (["mosquitto_pub", "mosquitto_sub", "openssl"] as const)
+  .map(programMissing)
+  .find((reason) => reason !== null);
 
 const authorityOf = (world: World) => readFile(join(world.dataDir, "authority.crt"), "utf8");
 const portOf = (address: string | null) => Number(new URL(address ?? "").port);

@@ -286,7 +286,7 @@ suite("saved sessions", (test) => {
           await third.kill();
         });
       });
-      await fc.assert(property, { numRuns: 100 });
+      await fc.assert(property, { numRuns: 100, endOnFailure: true });
     },
     { timeoutMs: 240_000 },
   );

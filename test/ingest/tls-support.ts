@@ -138,14 +138,6 @@ export async function run(program: string, args: readonly string[], input = ""):
   }
 }
 
-/** Why not, or null when the program is there. */
-export async function missing(program: string, ...args: readonly string[]): Promise<string | null> {
-  return run(program, args).then(
-    () => null,
-    () => `${program} is not installed`,
-  );
-}
-
 /** What a client says first. */
 export async function helloOf(): Promise<Buffer> {
   const said: Buffer[] = [];

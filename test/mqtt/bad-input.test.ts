@@ -18,6 +18,12 @@ import {
 } from "./raw-client.js";
 import { mqttSuite } from "./versions.js";
 
+/** Milliseconds of this process's own CPU time since: what others do on the machine does not count. */
+function cpuTime(): () => number {
+  const begun = process.cpuUsage();
+  return () => process.cpuUsage(begun).user / 1000;
+}
+
 suite("MQTT, long topics", (test) => {
   const levels = (count: number, level: string): string => Array(count).fill(level).join("/");
 
@@ -31,9 +37,9 @@ suite("MQTT, long topics", (test) => {
       levels(1000, "b"),
       `+/${topic}`,
     ];
-    const startedAt = performance.now();
+    const spent = cpuTime();
     for (let i = 0; i < 10_000; i++) for (const filter of filters) covers(filter, topic);
-    const microseconds = ((performance.now() - startedAt) * 1000) / (10_000 * filters.length);
+    const microseconds = (spent() * 1000) / (10_000 * filters.length);
     assert.equal(
       filters.map((filter) => covers(filter, topic)),
       [true, true, true, true, false, false],
@@ -44,9 +50,9 @@ suite("MQTT, long topics", (test) => {
   test("the time grows with the length, not with its square", () => {
     const time = (count: number): number => {
       const [filter, topic] = [levels(count, "+"), levels(count, "a")];
-      const startedAt = performance.now();
+      const spent = cpuTime();
       for (let i = 0; i < 4_000_000 / count; i++) covers(filter, topic);
-      return performance.now() - startedAt;
+      return spent();
     };
     time(1000);
     const [short, long] = [time(100), time(20_000)];
@@ -181,9 +187,12 @@ mqttSuite(
         if (i % 2 === 0) client.send(hex("10ff010004"));
         flood.push(client);
       }
-      const startedAt = performance.now();
       for (let i = 0; i < 10; i++) await (await connected(world, device, 5)).leave();
-      assert.ok(performance.now() - startedAt < 3000);
+      assert.is(
+        flood.filter(({ closed }) => closed).length,
+        0,
+        "they did not wait for the silent ones to end",
+      );
       await until(() => flood.every(({ closed }) => closed), { what: "every end", timeoutMs: 20_000 });
       assert.ok(flood.every((client) => client.bytes().length === 0));
     });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { connectAsync, type IClientOptions, type MqttClient } from "mqtt";
 import { makeDevice, makeProduct } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
+import { modulesMissing, programMissing } from "../programs.js";
 import { assert, until } from "../suite.js";
 import { type Rec, worldSuite } from "../world.js";
 
@@ -16,7 +17,7 @@ const inCi = process.env.CI === "true";
 
 const runs = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
 const hasPaho = inCi || runs(python, "-c", "from paho.mqtt.client import CallbackAPIVersion");
-const hasMosquitto = inCi || spawnSync("mosquitto_pub", ["--version"]).error === undefined;
+const noMosquitto = inCi ? null : programMissing("mosquitto_pub");
 
 interface Ended {
   readonly code: number | null;
@@ -129,7 +130,7 @@ worldSuite("MQTT, clients of others", (test, world) => {
 
   const pahoName = "paho speaks 3.1, 3.1.1 and 5 with us";
   if (hasPaho) test("paho speaks 3.1, 3.1.1 and 5 with us", speakPaho);
-  else test.skip(pahoName, "paho-mqtt 2 is not installed for python3 (PYTHON_WITH_PEERS names another)");
+  else test.skip(pahoName, modulesMissing("paho-mqtt"));
 
   async function speakMosquitto(): Promise<void> {
     const { hostname, port } = new URL(world.mqtt);
@@ -176,6 +177,6 @@ worldSuite("MQTT, clients of others", (test, world) => {
     return connections;
   }
 
-  if (hasMosquitto) test("mosquitto's clients speak 3.1, 3.1.1 and 5 with us", speakMosquitto);
-  else test.skip("mosquitto's clients speak 3.1, 3.1.1 and 5 with us", "mosquitto_pub is not installed");
+  if (noMosquitto === null) test("mosquitto's clients speak 3.1, 3.1.1 and 5 with us", speakMosquitto);
+  else test.skip("mosquitto's clients speak 3.1, 3.1.1 and 5 with us", noMosquitto);
 });

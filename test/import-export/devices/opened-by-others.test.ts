@@ -7,6 +7,7 @@ import { parse } from "csv-parse/sync";
 import { columnNames } from "../../../src/import-export/devices/device-columns.js";
 import { exported } from "../../api/transfer.js";
 import { makeDevice, makeProduct, unique } from "../../factories.js";
+import { modulesMissing, programMissing } from "../../programs.js";
 import { assert, withTempDir } from "../../suite.js";
 import { type Rec, worldSuite } from "../../world.js";
 import { faultsOf } from "./ecma-376.js";
@@ -19,7 +20,7 @@ const script = join(
 const python = process.env.PYTHON_WITH_PEERS ?? "python3";
 const inCi = process.env.CI === "true";
 const hasPython = inCi || spawnSync(python, ["-c", "import openpyxl, pandas"]).status === 0;
-const hasOffice = spawnSync("soffice", ["--version"]).error === undefined;
+const noOffice = programMissing("soffice");
 
 type Cells = readonly (string | number | boolean | null)[];
 
@@ -121,11 +122,7 @@ worldSuite("workbooks, opened by others", (test, world) => {
     });
   const pythonName = "openpyxl and pandas read every cell, without a warning";
   if (hasPython) test(pythonName, byPython);
-  else
-    test.skip(
-      pythonName,
-      "openpyxl and pandas are not installed for python3 (PYTHON_WITH_PEERS names another)",
-    );
+  else test.skip(pythonName, modulesMissing("openpyxl", "pandas"));
 
   const byOffice = () =>
     eachBook(async (path, rows, name) => {
@@ -135,8 +132,8 @@ worldSuite("workbooks, opened by others", (test, world) => {
       assert.equal(await readByOffice(path), expected, name);
     });
   const officeName = "LibreOffice shows every cell";
-  if (hasOffice) test(officeName, byOffice);
-  else test.skip(officeName, "soffice is not installed (Debian: libreoffice-calc-nogui)");
+  if (noOffice === null) test(officeName, byOffice);
+  else test.skip(officeName, noOffice);
 });
 
 /** A device's row, from the record of the interface. */

@@ -165,7 +165,7 @@ function defineProperty(test: Test, open: (dir: string) => Promise<SeriesStore>,
     const store = await open(folder.path);
     try {
       const property = fc.asyncProperty(cases, (one) => holds(store, folder.path, one));
-      await fc.assert(property, { numRuns, interruptAfterTimeLimit: 60_000 });
+      await fc.assert(property, { numRuns, endOnFailure: true, interruptAfterTimeLimit: 60_000 });
     } finally {
       await store.close();
       await folder.close();

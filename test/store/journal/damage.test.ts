@@ -131,7 +131,7 @@ suite("damage to the journal", (test) => {
           );
           assert.is(damages.length > 0, touched.size > 0);
         }),
-        { numRuns: 150 },
+        { numRuns: 150, endOnFailure: true },
       );
     });
   });

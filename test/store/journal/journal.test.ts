@@ -120,7 +120,7 @@ suite("journal", (test) => {
           );
         }),
       ),
-      { numRuns: 40 },
+      { numRuns: 40, endOnFailure: true },
     );
   });
 

@@ -105,7 +105,7 @@ suite("topics of entries", (test) => {
             }
           }),
       ),
-      { numRuns: 60 },
+      { numRuns: 60, endOnFailure: true },
     );
   });
 
@@ -159,7 +159,7 @@ suite("topics of entries", (test) => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 300, endOnFailure: true },
     );
   });
 

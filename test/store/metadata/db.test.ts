@@ -57,7 +57,7 @@ suite("metadata store", (test) => {
         if (first.isWellFormed())
           assert.is((await db.first(inList, [[first]])) !== undefined, found !== undefined);
       }),
-      { numRuns: 100 },
+      { numRuns: 100, endOnFailure: true },
     );
     db.close();
   });

@@ -48,7 +48,7 @@ suite("series compaction", (test) => {
           const neighbours = left.some((one, i) => one.points < 2048 && (left[i + 1]?.points ?? 4096) < 2048);
           assert.not(neighbours, "no two small chunks lie side by side");
         }),
-        { numRuns: 40 },
+        { numRuns: 40, endOnFailure: true },
       );
       client.close();
     });

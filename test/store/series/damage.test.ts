@@ -591,7 +591,7 @@ suite("damaged series", (test) => {
             await store.close();
             await rm(copy, { recursive: true });
           }),
-          { numRuns: 40 },
+          { numRuns: 40, endOnFailure: true },
         );
         assert.ok(told > 5 && lost > 3, `${told} told, ${lost} with losses`);
       }),

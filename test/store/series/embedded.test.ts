@@ -108,7 +108,7 @@ suite("embedded series store", (test) => {
           await store.close();
         });
       }),
-      { numRuns: 12 },
+      { numRuns: 12, endOnFailure: true },
     );
   });
 

@@ -199,7 +199,7 @@ suite("files of points", (test) => {
           }
         });
       }),
-      { numRuns: 12 },
+      { numRuns: 12, endOnFailure: true },
     );
   });
 
