@@ -21,7 +21,7 @@ import { openAsideKeeper } from "./service/aside.js";
 import { openBase } from "./service/base.js";
 import { readBrokerSettings } from "./service/broker.js";
 import { createChecks } from "./service/checks.js";
-import { type Consumers, resettle, startConsumers } from "./service/consumers.js";
+import { type Consumers, replaySince, startConsumers } from "./service/consumers.js";
 import { openControl } from "./service/control.js";
 import { openEndpoints } from "./service/endpoints.js";
 import { createFailedRecords } from "./service/failed-records.js";
@@ -160,7 +160,7 @@ export async function serve(
     brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
     zone: place,
     stamp: createStamp(place),
-    resettle: (sinceMs) => resettle(journal, consumers?.series, sinceMs),
+    resettle: (sinceMs) => replaySince(journal, consumers?.series, sinceMs),
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });

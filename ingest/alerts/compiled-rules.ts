@@ -11,9 +11,9 @@ import { type DataPoint, dataPointsOf, kindOf } from "../../store/metadata/produ
 import { resourcesOf } from "../../store/metadata/products/product-resources.js";
 
 /** What the values of a product's data points mean for alerts, locations and the device's own record. */
-export interface WatchPlan {
+export interface CompiledRules {
   /** By record id of the data point; those that mean nothing here are left out. */
-  readonly points: ReadonlyMap<number, PointWatch>;
+  readonly points: ReadonlyMap<number, PointRules>;
   /** Of faults, limits and rules that are watched. */
   readonly causes: ReadonlySet<string>;
   /** What its costliest point costs, in the unit of a formula's weight; without the fences of the device. */
@@ -22,7 +22,7 @@ export interface WatchPlan {
   readonly moves: boolean;
 }
 
-export interface PointWatch {
+export interface PointRules {
   readonly id: number;
   readonly name: string;
   readonly causes: Readonly<Record<"fault" | "upper" | "lower", string>>;
@@ -34,10 +34,10 @@ export interface PointWatch {
   /** Columns of the device that take its value. */
   readonly columns: readonly ReportedColumn[];
   /** Rules whose condition names it. */
-  readonly rules: readonly RuleWatch[];
+  readonly rules: readonly CompiledRule[];
 }
 
-export interface RuleWatch {
+export interface CompiledRule {
   readonly id: number;
   readonly cause: string;
   readonly rule: Pick<AlertRule, "alertName" | "alertContent" | "alertSeverity">;
@@ -67,9 +67,9 @@ export type CompileCondition = (text: string) => Condition;
 
 export interface WatchPlans {
   /** From memory only. */
-  peek(productIntID: number): WatchPlan | undefined;
+  peek(productIntID: number): CompiledRules | undefined;
   /** As it is now; while its product is edited all the time, it is not in memory afterwards. */
-  get(productIntID: number): Promise<WatchPlan>;
+  get(productIntID: number): Promise<CompiledRules>;
   forget(change: Change): void;
 }
 
@@ -79,10 +79,10 @@ const members: ReadonlySet<string> = new Set(["data_point", "product_resource", 
 
 /** Plans are kept until the metadata that they come from changes. */
 export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans {
-  const plans = createRemembered<number, { readonly plan: WatchPlan; readonly records: readonly string[] }>(
-    plansMax,
-    ({ records }) => records,
-  );
+  const plans = createRemembered<
+    number,
+    { readonly plan: CompiledRules; readonly records: readonly string[] }
+  >(plansMax, ({ records }) => records);
 
   async function read(productIntID: number) {
     const points = await dataPointsOf(db, productIntID);
@@ -121,14 +121,14 @@ export async function planOf(
   resources: readonly { readonly codeValue: string; readonly dataPointIntID: number }[],
   rules: readonly AlertRule[],
   compile: CompileCondition,
-): Promise<WatchPlan> {
+): Promise<CompiledRules> {
   const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
   const watches = (await mapInSlices(rules, (rule) => toRuleWatch(rule, ids, compile))).flat();
   const rulesOf = byPoint(watches);
   const columnsOf = new Map<number, ReportedColumn[]>();
   for (const { codeValue, dataPointIntID } of resources)
     add(columnsOf, dataPointIntID, codeValue as ReportedColumn);
-  const all = await mapInSlices(points, (point): PointWatch => {
+  const all = await mapInSlices(points, (point): PointRules => {
     const isLimited = kindOf(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
     return {
       id: point.id,
@@ -153,8 +153,8 @@ export async function planOf(
 }
 
 /** Rules by each data point that they name, once each. */
-function byPoint(watches: readonly RuleWatch[]): ReadonlyMap<number, readonly RuleWatch[]> {
-  const rules = new Map<number, RuleWatch[]>();
+function byPoint(watches: readonly CompiledRule[]): ReadonlyMap<number, readonly CompiledRule[]> {
+  const rules = new Map<number, CompiledRule[]>();
   for (const watch of watches) {
     for (const id of new Set(watch.operands.map(({ point }) => point)))
       if (id !== null) add(rules, id, watch);
@@ -171,23 +171,23 @@ function add<Value>(all: Map<number, Value[]>, id: number, value: Value): void {
 /** To look at a value without rules costs what some parts of a formula do. */
 const pointWeight = 5;
 
-function weightOf({ rules }: PointWatch): number {
+function weightOf({ rules }: PointRules): number {
   return rules.reduce((sum, rule) => sum + rule.weight, pointWeight);
 }
 
-function causesOf({ fault, upper, lower, causes }: PointWatch): string[] {
+function causesOf({ fault, upper, lower, causes }: PointRules): string[] {
   return Object.entries({ fault, upper, lower }).flatMap(([of, value]) =>
-    value === null ? [] : causes[of as keyof PointWatch["causes"]],
+    value === null ? [] : causes[of as keyof PointRules["causes"]],
   );
 }
 
-function placeOf(point: DataPoint): PointWatch["place"] {
+function placeOf(point: DataPoint): PointRules["place"] {
   if (point.pointDataType === placeType) return "both";
   if (point.isLocationType !== 1 || kindOf(point.pointDataType) !== "number") return null;
   return coordinates[point.locationType ?? 0] ?? null;
 }
 
-function isOfUse({ fault, upper, lower, place, columns, rules }: PointWatch): boolean {
+function isOfUse({ fault, upper, lower, place, columns, rules }: PointRules): boolean {
   return [fault, upper, lower, place].some((one) => one !== null) || columns.length + rules.length > 0;
 }
 
@@ -198,7 +198,7 @@ function toRuleWatch(
   rule: AlertRule,
   ids: ReadonlyMap<string, number>,
   compile: CompileCondition,
-): RuleWatch[] {
+): CompiledRule[] {
   try {
     const { variables, weight, evaluate } = compile(rule.condition);
     return [

@@ -6,7 +6,7 @@ import { createLock, createSlice } from "../../store/lib/turns.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { type DeviceIngest, devicesOffline, forgetDeparted } from "../../store/metadata/devices/ingest.js";
+import { type DeviceIngest, devicesOffline, forgetDeleted } from "../../store/metadata/devices/ingest.js";
 import { openEnvelopes } from "../consumers/envelopes.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
@@ -18,7 +18,7 @@ import { isDecodable, isMessage, messageOf } from "../followers/records.js";
 import { createStopper } from "../followers/stopper.js";
 import { ownMap } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
-import type { WatchPlan, WatchPlans } from "./compiled-rules.js";
+import type { CompiledRules, WatchPlans } from "./compiled-rules.js";
 import { alertsConsumer, createStates } from "./device-states.js";
 import { detailOf, evaluate, evaluateInSlices, isHeavy, type Observation } from "./evaluate.js";
 import { scopesOf } from "./fences.js";
@@ -108,7 +108,7 @@ const deviceKinds: ReadonlySet<number> = new Set([
 
 export async function startAlertsConsumer(options: AlertsOptions): Promise<AlertsConsumer> {
   const { journal, directory, db, node, plans } = options;
-  await forgetDeparted(db);
+  await forgetDeleted(db);
   const from = await readCheckpoint(db, node, alertsConsumer);
   const diedAt = journal.appendedID;
   const stopper = createStopper();
@@ -135,7 +135,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     record: JournalRecord,
     device: DeviceEntry | undefined,
     decoded: Decoded | null,
-    read?: WatchPlan,
+    read?: CompiledRules,
   ): Applied {
     if (!deviceKinds.has(record.kind) || device === undefined) return "applied";
     const state = states.peek(device.id);
@@ -310,7 +310,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       await patiently(() => orStopped(envelopes.expand(record)));
       if (stopper.stopped) return;
     }
-    let plan: WatchPlan | undefined;
+    let plan: CompiledRules | undefined;
     while (!stopper.stopped) {
       const applied = apply(record, device, decoded, plan);
       if (applied === "applied") return;
@@ -433,7 +433,7 @@ const pointsIn = ({ outcome, points, from }: Decoded): number =>
 /** Counts what was taken and refused; null where the message means nothing else. */
 function observationOf(
   state: DeviceState,
-  plan: WatchPlan,
+  plan: CompiledRules,
   record: JournalRecord,
   device: DeviceEntry,
   decoded: Decoded,

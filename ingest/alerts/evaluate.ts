@@ -2,7 +2,7 @@ import { createSlice } from "../../store/lib/turns.js";
 import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
 import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
 import { ownMap } from "../messages/shared-empty.js";
-import { type PointWatch, type RuleWatch, ruleCause, type WatchPlan } from "./compiled-rules.js";
+import { type CompiledRule, type CompiledRules, type PointRules, ruleCause } from "./compiled-rules.js";
 import { type Scope, scopesOf, weightOfScopes } from "./fences.js";
 import {
   type Countable,
@@ -35,7 +35,7 @@ const reportedCharactersMax = 255;
  * What one message changes, by the points that are not older than the last one used of the same data point. Answers
  * what of it is only counted.
  */
-export function evaluate(plan: WatchPlan, state: DeviceState, message: Observation): LeftOut {
+export function evaluate(plan: CompiledRules, state: DeviceState, message: Observation): LeftOut {
   let left = nothingLeft;
   try {
     const points = begin(plan, state, message);
@@ -53,7 +53,7 @@ export function evaluate(plan: WatchPlan, state: DeviceState, message: Observati
  * be true first; half of it has been applied then.
  */
 export async function evaluateInSlices(
-  plan: WatchPlan,
+  plan: CompiledRules,
   state: DeviceState,
   message: Observation,
   isStopped: () => boolean,
@@ -80,13 +80,13 @@ const heavyFrom = 20_000;
 const messageWeightMax = 10_000_000;
 
 /** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
-export function isHeavy(plan: WatchPlan, scopes: readonly unknown[], points: number): boolean {
+export function isHeavy(plan: CompiledRules, scopes: readonly unknown[], points: number): boolean {
   const each = plan.moves ? plan.weight + weightOfScopes(scopesOf(scopes)) : plan.weight;
   return points * each > heavyFrom;
 }
 
 /** The points in the order of their times; none where there is nothing to look at. */
-function begin(plan: WatchPlan, state: DeviceState, message: Observation): readonly DecodedPoint[] {
+function begin(plan: CompiledRules, state: DeviceState, message: Observation): readonly DecodedPoint[] {
   const { points, from } = message;
   const first = points[from];
   if (first === undefined) return [];
@@ -105,7 +105,7 @@ interface Run {
   /** Of the instant, unlike that of any other. */
   mark: number;
   moved: boolean;
-  readonly touched: RuleWatch[];
+  readonly touched: CompiledRule[];
   /** What has been looked at so far, in the unit of a formula's weight. */
   spent: number;
 }
@@ -126,7 +126,7 @@ function begunAnew(run: Run): Run {
 }
 
 /** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
-function forgetCauses(plan: WatchPlan, state: DeviceState, time: number): void {
+function forgetCauses(plan: CompiledRules, state: DeviceState, time: number): void {
   state.plan = plan;
   for (const point of state.values.keys()) if (!plan.points.has(point)) ownMap(state.values).delete(point);
   for (const rule of state.since.keys())
@@ -140,7 +140,7 @@ const watched = /^(fault|upper|lower|rule):/;
 
 /** Points of one time, from `from` on: all values are set before rules and fences look at them. Answers where it ends. */
 function evaluateInstant(
-  plan: WatchPlan,
+  plan: CompiledRules,
   state: DeviceState,
   message: Observation,
   points: readonly DecodedPoint[],
@@ -181,7 +181,7 @@ function look(state: DeviceState, message: Observation, time: number, run: Run):
   run.mark = ++marks;
 }
 
-function touch(run: Run, rule: RuleWatch): void {
+function touch(run: Run, rule: CompiledRule): void {
   if (rule.touchedAt === run.mark) return;
   rule.touchedAt = run.mark;
   run.touched.push(rule);
@@ -193,7 +193,7 @@ const isOfWrongClock = (time: number, receivedAt: number): boolean => time > rec
 /** Makes it the newest value used; false when there is a newer one. */
 function use(
   state: DeviceState,
-  watch: PointWatch,
+  watch: PointRules,
   { time, value }: DecodedPoint,
   receivedAt: number,
 ): boolean {
@@ -211,7 +211,7 @@ function use(
   return true;
 }
 
-function checkFault(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
+function checkFault(state: DeviceState, message: Observation, watch: PointRules, point: DecodedPoint): void {
   if (watch.fault === null) return;
   const cause = watch.causes.fault;
   if (point.value !== watch.fault) {
@@ -225,7 +225,7 @@ function checkFault(state: DeviceState, message: Observation, watch: PointWatch,
   raise(state, { cause, alertName, alertContent, alertSeverity: severities.fault, startTime }, message);
 }
 
-function checkLimits(state: DeviceState, message: Observation, watch: PointWatch, point: DecodedPoint): void {
+function checkLimits(state: DeviceState, message: Observation, watch: PointRules, point: DecodedPoint): void {
   const { upper, lower, causes } = watch;
   const value = point.value as number;
   if (upper !== null && value > upper) exceed(state, message, watch, point, "upper");
@@ -239,7 +239,7 @@ const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于
 function exceed(
   state: DeviceState,
   message: Observation,
-  watch: PointWatch,
+  watch: PointRules,
   { time, value }: DecodedPoint,
   limit: "upper" | "lower",
 ): void {
@@ -252,7 +252,7 @@ function exceed(
 }
 
 /** True when the device now stands on a place of the earth. */
-function move(state: DeviceState, part: NonNullable<PointWatch["place"]>, { value }: DecodedPoint): boolean {
+function move(state: DeviceState, part: NonNullable<PointRules["place"]>, { value }: DecodedPoint): boolean {
   if (part === "both")
     [state.longitude = Number.NaN, state.latitude = Number.NaN] = JSON.parse(String(value)) as number[];
   else state[part] = value as number;
@@ -301,9 +301,9 @@ const operandsMax = 200;
 const operands = new Float64Array(operandsMax);
 
 /** A condition that is null says nothing: neither trouble nor its end. */
-function checkRule(state: DeviceState, message: Observation, watch: RuleWatch, time: number): void {
+function checkRule(state: DeviceState, message: Observation, watch: CompiledRule, time: number): void {
   for (let at = 0; at < watch.operands.length; at++) {
-    const { point, isPrevious } = watch.operands[at] as RuleWatch["operands"][number];
+    const { point, isPrevious } = watch.operands[at] as CompiledRule["operands"][number];
     const known = point === null ? undefined : state.values.get(point);
     operands[at] = known === undefined ? Number.NaN : isPrevious ? known.previous : known.value;
   }

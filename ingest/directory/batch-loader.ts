@@ -5,7 +5,7 @@ const gatheringMs = 2;
  * Reads one by one what is asked for, but together what is asked for within a moment: thousands of devices connect
  * at once, and a statement costs more than its rows. Nothing is remembered.
  */
-export function gathered<Key, Value>(
+export function createBatchLoader<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
   keysMax: number,
 ): (key: Key) => Promise<Value | undefined> {

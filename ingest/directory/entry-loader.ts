@@ -9,7 +9,7 @@ import {
   findRowsByUsername,
   toIdentity,
 } from "../../store/metadata/devices/identity.js";
-import { gathered } from "./batch-loader.js";
+import { createBatchLoader } from "./batch-loader.js";
 import { certificatesOf } from "./certificates.js";
 import { type DeviceEntry, type Loaded, noAccess } from "./entries.js";
 import type { EntryCache } from "./entry-cache.js";
@@ -41,12 +41,15 @@ export function createEntryLoader(
   inTurn: Lock,
 ): EntryLoader {
   const readAccess = (id: number) => accessOfDevices(store.db, [id]).then((found) => found.get(id));
-  const gatherAccess = gathered((ids: readonly number[]) => accessOfDevices(store.db, ids), devicesPerRead);
-  const readByUsername = gathered(
+  const gatherAccess = createBatchLoader(
+    (ids: readonly number[]) => accessOfDevices(store.db, ids),
+    devicesPerRead,
+  );
+  const readByUsername = createBatchLoader(
     (names: readonly string[]) => findRowsByUsername(store, names),
     usernamesPerRead,
   );
-  const readByDeviceID = gathered(
+  const readByDeviceID = createBatchLoader(
     (ids: readonly string[]) => findRowsByDeviceID(store, ids),
     usernamesPerRead,
   );

@@ -4,11 +4,11 @@ import type { DeviceEntry } from "../directory/entries.js";
 import type { PlatformSubscription } from "../messages/platform-subscriptions.js";
 import type { EndReason } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
-import type { Spaces } from "./session-registry.js";
+import type { SessionRegistry } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 
 /** One live connection of a device, whatever its transport. */
-export interface Session {
+export interface Connection {
   readonly clientID: string;
   readonly entry: DeviceEntry;
   /** What it authenticated with; when the device has another, it is thrown out. */
@@ -24,10 +24,10 @@ export interface Session {
 }
 
 /** The live sessions, by device and client id. */
-export interface Sessions {
+export interface Connections {
   /** Takes over a session of the same client id; false when the device has too many. */
-  open(session: Session): boolean;
-  close(session: Session): void;
+  open(session: Connection): boolean;
+  close(session: Connection): void;
   /** Whether any client of the device is there. */
   has(device: number): boolean;
   /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
@@ -43,23 +43,23 @@ export interface Sessions {
   waitingBytes(tenant: number): number;
 }
 
-interface SessionsDeps {
-  readonly spaces: Pick<Spaces, "forget">;
+interface ConnectionsDeps {
+  readonly spaces: Pick<SessionRegistry, "forget">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 const endsPerTurn = 200;
 
-export function createSessions({ spaces, now }: SessionsDeps): Sessions {
-  const live = new Map<number, Map<string, Session>>();
+export function createConnections({ spaces, now }: ConnectionsDeps): Connections {
+  const live = new Map<number, Map<string, Connection>>();
   let size = 0;
 
-  const of = (device: number): Iterable<Session> => live.get(device)?.values() ?? [];
+  const of = (device: number): Iterable<Connection> => live.get(device)?.values() ?? [];
 
   return {
     open: (session) => {
-      const space = live.get(session.entry.id) ?? new Map<string, Session>();
+      const space = live.get(session.entry.id) ?? new Map<string, Connection>();
       space.get(session.clientID)?.end("taken_over");
       if (space.size >= sessionsPerDeviceMax) return false;
       live.set(session.entry.id, space);

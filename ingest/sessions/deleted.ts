@@ -1,4 +1,4 @@
-import type { Spaces } from "./session-registry.js";
+import type { SessionRegistry } from "./session-registry.js";
 
 /** Devices that are asked for at once. */
 const devicesPerRead = 5000;
@@ -7,8 +7,8 @@ const devicesPerRead = 5000;
  * Drops what is held for devices that are no longer there: no record says that a device was deleted, so that a
  * killed run brings its space back, and a node that is off does not hear of it.
  */
-export async function forgetDeparted(
-  spaces: Pick<Spaces, "all" | "forget">,
+export async function forgetDeleted(
+  spaces: Pick<SessionRegistry, "all" | "forget">,
   existing: (devices: readonly number[]) => Promise<ReadonlySet<number>>,
 ): Promise<void> {
   const devices = [...spaces.all()].map(({ device }) => device);

@@ -1,7 +1,7 @@
 import type { Subscription } from "../messages/message.js";
 import { covers } from "../messages/topics.js";
 import type { Published, Reached } from "./events.js";
-import type { Holdings } from "./message-queues.js";
+import type { MessageQueues } from "./message-queues.js";
 import { routeTo } from "./routing.js";
 import { isExpired, type Message, type SessionState, type Settled, type Space } from "./state.js";
 
@@ -24,7 +24,7 @@ interface Wanted {
   readonly at: number;
 }
 
-export function createDelivery(holdings: Pick<Holdings, "queue" | "lastRetained">): Delivery {
+export function createDelivery(holdings: Pick<MessageQueues, "queue" | "lastRetained">): Delivery {
   function send(space: Space, published: Published, settled?: Settled): Reached {
     let sent = 0;
     let awaited = 0;

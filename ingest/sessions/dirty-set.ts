@@ -3,12 +3,12 @@ import type { Changes } from "./changes.js";
 import type { SessionState, Space } from "./state.js";
 
 /** Marks what changes of a session for the next save, where that is worth it. */
-export interface Marking {
+export interface DirtySet {
   session(state: SessionState): void;
   message(state: SessionState, messageID: number): void;
 }
 
-export function createMarking(changes: Changes, spaces: ReadonlyMap<number, Space>): Marking {
+export function createDirtySet(changes: Changes, spaces: ReadonlyMap<number, Space>): DirtySet {
   /** What ends with its connection is not worth saving beyond that it is there. */
   const outlives = ({ expiry }: SessionState): boolean => expiry !== endsWithConnection;
   const isThere = (state: SessionState): boolean =>

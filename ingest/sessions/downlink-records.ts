@@ -4,8 +4,8 @@ import { type JournalInput, recordKinds } from "../../store/journal/record.js";
 import { messageExtra, recipientsExtra } from "../messages/record-extras.js";
 import { lightWorkMax, type WorkBudget, workMax } from "../uplinks/work-budget.js";
 import type { DownMessage } from "./records.js";
-import type { Spaces } from "./session-registry.js";
-import { firstOf } from "./settling.js";
+import type { SessionRegistry } from "./session-registry.js";
+import { firstAck } from "./settling.js";
 import type { Settled } from "./state.js";
 
 /** Messages of ours on their way to sessions by the journal. */
@@ -48,7 +48,7 @@ const costMax = workMax / 4;
  */
 export function createDownlinkRecords(
   journal: Pick<Journal, "append">,
-  spaces: Pick<Spaces, "send" | "publishCost">,
+  spaces: Pick<SessionRegistry, "send" | "publishCost">,
   micros: () => number,
   blank: JournalInput,
   work: WorkBudget,
@@ -98,7 +98,7 @@ export function createDownlinkRecords(
     const appended = (): void => {
       if (taken > 0) work.give(tenant, taken);
       for (const { device, receipt, settled, kept } of to) {
-        const copies = firstOf(settled);
+        const copies = firstAck(settled);
         const published = { topic, payload, qos, properties, receipt, retain: false, at };
         const { awaited } = spaces.send({ ...published, device, session: -1 }, copies.settled);
         copies.begin(awaited);

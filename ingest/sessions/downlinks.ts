@@ -4,8 +4,8 @@ import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
 import type { SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
-import type { Spaces } from "./session-registry.js";
-import { firstOf } from "./settling.js";
+import type { SessionRegistry } from "./session-registry.js";
+import { firstAck } from "./settling.js";
 import { expiresAt, type Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 
@@ -47,7 +47,7 @@ export interface Downlinks {
 }
 
 interface DownlinksDeps {
-  readonly spaces: Pick<Spaces, "get" | "send" | "held" | "publishCost">;
+  readonly spaces: Pick<SessionRegistry, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send">;
   readonly directory: {
     peek(id: number): DeviceEntry | undefined;
@@ -103,7 +103,7 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
         records.send(to, message, settled, kept);
         return "awaited";
       }
-      const copies = firstOf(settled);
+      const copies = firstAck(settled);
       const at = now() * 1000;
       const published = { ...message, device: to.id, session: -1, retain: false, at };
       const { sent, awaited } = spaces.send(published, copies.settled);

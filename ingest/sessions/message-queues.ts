@@ -2,14 +2,14 @@ import { ownMap } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
 import { outgoingBytesMax, retainedBytesMax, retainedMessagesMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
-import type { Marking } from "./dirty-set.js";
+import type { DirtySet } from "./dirty-set.js";
 import type { Published } from "./events.js";
 import type { HeldBytes } from "./held-bytes.js";
 import type { Message, Outgoing, SessionState, Settled, Space } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 
 /** The messages that are held for clients, within the bounds: queues of sessions, and retained ones. */
-export interface Holdings {
+export interface MessageQueues {
   /** Gives a message of QoS 1 or 2 its packet id and hands it to the connection; false: no room, counted. */
   queue(state: SessionState, message: Message, receipt?: number | null, settled?: Settled): boolean;
   /** PUBREC has come. */
@@ -24,16 +24,16 @@ export interface Holdings {
   readonly lastRetained: number;
 }
 
-interface HoldingsDeps {
+interface MessageQueuesDeps {
   readonly changes: Changes;
-  readonly marking: Marking;
+  readonly marking: DirtySet;
   readonly meter: Meter;
   readonly held: HeldBytes;
   /** Messages that wait for one client. */
   readonly outgoingMessagesMax: number;
 }
 
-export function createHoldings(deps: HoldingsDeps): Holdings {
+export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
   const { changes, marking, meter, held, outgoingMessagesMax } = deps;
   /** Of what was retained last. */
   let order = 0;

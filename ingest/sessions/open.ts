@@ -11,15 +11,15 @@ import { readMessageExtra } from "../messages/record-extras.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
 import { createChanges, type Marked } from "./changes.js";
-import { createHeldReceipts, type HeldReceipts, takeUpReceipts } from "./pending-receipts.js";
+import { createPendingReceipts, type PendingReceipts, takeUpReceipts } from "./pending-receipts.js";
 import { replay } from "./replay.js";
-import { createSpaces, type Spaces } from "./session-registry.js";
-import { loadSpaces, rowsOf } from "./snapshot.js";
+import { createSessionRegistry, type SessionRegistry } from "./session-registry.js";
+import { loadSessions, rowsOf } from "./snapshot.js";
 
-export interface SavedSpaces {
-  readonly spaces: Spaces;
+export interface SavedSessions {
+  readonly spaces: SessionRegistry;
   /** Commands of earlier runs. */
-  readonly held: HeldReceipts;
+  readonly held: PendingReceipts;
   /** The journal id that the saved state stands for: what is behind it is still needed. */
   readonly savedID: number;
   /**
@@ -42,23 +42,23 @@ export interface ReplayGuard {
  * the saved form cannot be read. A record that cannot be replayed is passed
  * over, and told to the guard; one that has ended starts is not replayed.
  */
-export async function openSpaces(
+export async function openSessions(
   store: SessionStore,
   journal: Journal,
   meter: Meter,
   { onFailed, narrow }: ReplayGuard,
   bounds: SessionBounds = sessionBounds,
-): Promise<SavedSpaces> {
+): Promise<SavedSessions> {
   const changes = createChanges();
-  const loaded = await loadSpaces(store).catch(async (error: unknown) => {
+  const loaded = await loadSessions(store).catch(async (error: unknown) => {
     // A text in it that is no JSON has been damaged as well.
     if (!isDamage(error) && !(error instanceof SyntaxError)) throw error;
     await store.remake(asError(error).message);
     return [];
   });
-  const spaces = createSpaces(changes, meter, loaded, bounds);
+  const spaces = createSessionRegistry(changes, meter, loaded, bounds);
   let savedID = await store.savedID();
-  const held = createHeldReceipts();
+  const held = createPendingReceipts();
   takeUpReceipts(held, spaces);
   const narrowing = narrow(savedID, journal.committedID);
   await replayBehind(await journal.read(savedID), narrowing, (record) => {
@@ -122,7 +122,7 @@ export async function openSpaces(
 }
 
 /** The whole state as if all of it had changed. */
-function everything(spaces: Spaces): Marked {
+function everything(spaces: SessionRegistry): Marked {
   const all = [...spaces.all()];
   const states = all.flatMap((space) => [...space.sessions.values()]);
   return {
@@ -137,7 +137,7 @@ function everything(spaces: Spaces): Marked {
  * Hands a device's message that was passed over at a start to its other sessions, as it would come now. Other records
  * say what a session was at their time, which has gone by. @throws StoreError INVALID for these
  */
-export function publishLate(spaces: Spaces, record: JournalRecord): void {
+export function publishLate(spaces: SessionRegistry, record: JournalRecord): void {
   if (record.kind !== recordKinds.uplink) {
     throw new StoreError("INVALID", "cannot replay it: it says what a session was at its time; give it up");
   }

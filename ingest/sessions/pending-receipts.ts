@@ -1,12 +1,12 @@
-import type { Spaces } from "./session-registry.js";
-import { type Copies, firstOf } from "./settling.js";
+import type { SessionRegistry } from "./session-registry.js";
+import { type Copies, firstAck } from "./settling.js";
 import type { Settled } from "./state.js";
 
 /**
  * Commands of earlier runs that sessions still held at the last save, or were given behind it: what has become of
  * each, and what will.
  */
-export interface HeldReceipts {
+export interface PendingReceipts {
   /** One more downlink record that carries a receipt: a look at every copy of it. */
   begin(receipt: number): Copies;
   /** All of them, settled or not. */
@@ -18,7 +18,7 @@ export interface HeldReceipts {
 /** `receipt` is the record id of the command's control log. */
 type ReceiptListener = (receipt: number, acknowledged: boolean) => void;
 
-export function createHeldReceipts(): HeldReceipts {
+export function createPendingReceipts(): PendingReceipts {
   const known = new Set<number>();
   const early: [receipt: number, acknowledged: boolean][] = [];
   let tell: ReceiptListener = (receipt, acknowledged) => {
@@ -34,7 +34,7 @@ export function createHeldReceipts(): HeldReceipts {
   return {
     begin: (receipt) => {
       known.add(receipt);
-      return firstOf(ending(receipt));
+      return firstAck(ending(receipt));
     },
     known,
     listen: (listener) => {
@@ -45,7 +45,7 @@ export function createHeldReceipts(): HeldReceipts {
 }
 
 /** Takes up what the saved form of the sessions holds. */
-export function takeUpReceipts(held: HeldReceipts, spaces: Pick<Spaces, "all">): void {
+export function takeUpReceipts(held: PendingReceipts, spaces: Pick<SessionRegistry, "all">): void {
   const found = new Map<number, { readonly copies: Copies; count: number }>();
   for (const { sessions } of spaces.all()) {
     for (const { outgoing } of sessions.values()) {

@@ -5,7 +5,7 @@ import type { DueWill, SessionState, Space } from "./state.js";
 import { weightOfWill } from "./weights.js";
 
 /** Wills of connections that have ended, until their record is on disk. */
-interface LeftWills {
+interface PendingWills {
   /** What a loaded space holds. */
   takeUp(space: Space): void;
   leave(space: Space, state: SessionState, ended: { connection: number; at: number; will: Will }): void;
@@ -18,11 +18,11 @@ interface LeftWills {
   due(nowMicros: number): DueWill[];
 }
 
-export function createLeftWills(
+export function createPendingWills(
   changes: Changes,
   spaces: ReadonlyMap<number, Space>,
   held: HeldBytes,
-): LeftWills {
+): PendingWills {
   const withWills = new Set<Space>();
 
   function remove(space: Space, due: DueWill): void {

@@ -20,7 +20,7 @@ import type { EndReason } from "../meter.js";
 import type { Origin } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";
 import { createDownlinkRecords } from "./downlink-records.js";
-import type { Spaces } from "./session-registry.js";
+import type { SessionRegistry } from "./session-registry.js";
 import { type DueWill, isExpired, type SessionState, type Settled } from "./state.js";
 
 /** What a CONNECT asks of its session. */
@@ -101,7 +101,7 @@ const nothing = new Uint8Array(0);
  */
 export function createSessionRecords(
   journal: Journal,
-  spaces: Spaces,
+  spaces: SessionRegistry,
   now: () => number,
   onEnded: () => void,
   work: WorkBudget,

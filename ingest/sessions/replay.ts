@@ -9,20 +9,20 @@ import {
   readSubscribeExtra,
 } from "../messages/record-extras.js";
 import { sessionExpiryMax } from "./bounds.js";
-import type { HeldReceipts } from "./pending-receipts.js";
-import type { Spaces } from "./session-registry.js";
+import type { PendingReceipts } from "./pending-receipts.js";
+import type { SessionRegistry } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 
 /** Brings the state one record further, as the running service did when it was written. */
-export function replay(spaces: Spaces, record: JournalRecord, held: HeldReceipts): void {
+export function replay(spaces: SessionRegistry, record: JournalRecord, held: PendingReceipts): void {
   appliers[record.kind]?.(spaces, record, held);
 }
 
-type Applier = (spaces: Spaces, record: JournalRecord, held: HeldReceipts) => void;
+type Applier = (spaces: SessionRegistry, record: JournalRecord, held: PendingReceipts) => void;
 
 /** Records of a session that is there. */
 const ofSession =
-  (apply: (spaces: Spaces, state: SessionState, record: JournalRecord) => void): Applier =>
+  (apply: (spaces: SessionRegistry, state: SessionState, record: JournalRecord) => void): Applier =>
   (spaces, record) => {
     const state = spaces.find(record.device, record.session);
     if (state !== undefined) apply(spaces, state, record);
@@ -30,9 +30,9 @@ const ofSession =
 
 /** What a record sends to one device. */
 function sendAgain(
-  spaces: Spaces,
+  spaces: SessionRegistry,
   { topic, payload, qos, receivedAt: at }: JournalRecord,
-  held: HeldReceipts,
+  held: PendingReceipts,
   to: { device: number; receipt: number | null; properties: MessageProperties | null },
 ): void {
   const copies = to.receipt === null ? null : held.begin(to.receipt);

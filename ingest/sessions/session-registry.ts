@@ -11,11 +11,11 @@ import { count, type Meter } from "../meter.js";
 import { sessionBounds, sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import { createDelivery } from "./delivery.js";
-import { createMarking } from "./dirty-set.js";
+import { createDirtySet } from "./dirty-set.js";
 import type { Connected, Disconnected, Published, Reached } from "./events.js";
 import { createHeldBytes, type HeldBytes } from "./held-bytes.js";
-import { createHoldings } from "./message-queues.js";
-import { createLeftWills } from "./pending-wills.js";
+import { createMessageQueues } from "./message-queues.js";
+import { createPendingWills } from "./pending-wills.js";
 import { isInboxOf } from "./routing.js";
 import {
   createSessionState,
@@ -34,7 +34,7 @@ import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from 
  * The spaces of all devices and the one way in which each kind of record changes them. Every function here is
  * deterministic in state and arguments, but for what time has run out.
  */
-export interface Spaces {
+export interface SessionRegistry {
   get(device: number): Space | undefined;
   all(): Iterable<Space>;
   /** `present`: the client goes on with what it left. */
@@ -72,17 +72,17 @@ export interface Spaces {
   forget(device: number): void;
 }
 
-export function createSpaces(
+export function createSessionRegistry(
   changes: Changes,
   meter: Meter,
   loaded: Iterable<Space> = [],
   { heldBytesMax, outgoingMessagesMax } = sessionBounds,
-): Spaces {
+): SessionRegistry {
   const spaces = new Map<number, Space>();
-  const marking = createMarking(changes, spaces);
+  const marking = createDirtySet(changes, spaces);
   const held = createHeldBytes(heldBytesMax);
-  const holdings = createHoldings({ changes, marking, meter, held, outgoingMessagesMax });
-  const wills = createLeftWills(changes, spaces, held);
+  const holdings = createMessageQueues({ changes, marking, meter, held, outgoingMessagesMax });
+  const wills = createPendingWills(changes, spaces, held);
   const delivery = createDelivery(holdings);
   for (const space of loaded) {
     spaces.set(space.device, space);

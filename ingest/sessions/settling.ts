@@ -9,7 +9,7 @@ export interface Copies {
 }
 
 /** The first acknowledgement settles it; without one, the last of the copies that is given up does. */
-export function firstOf(settled: Settled): Copies {
+export function firstAck(settled: Settled): Copies {
   let all = Number.POSITIVE_INFINITY;
   let givenUp = 0;
   let done = false;

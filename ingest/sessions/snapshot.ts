@@ -12,7 +12,7 @@ import { readProperties, writeProperties } from "../messages/record-extras.js";
 import { ownMap } from "../messages/shared-empty.js";
 import type { Marked } from "./changes.js";
 import { ownBytesOf } from "./held-bytes.js";
-import type { Spaces } from "./session-registry.js";
+import type { SessionRegistry } from "./session-registry.js";
 import {
   createSessionState,
   createSpace,
@@ -28,7 +28,7 @@ import { weightOfMessage } from "./weights.js";
 /** The state as rows, and back. */
 
 /** @throws SyntaxError for a file that another wrote */
-export async function loadSpaces(store: SessionStore): Promise<Space[]> {
+export async function loadSessions(store: SessionStore): Promise<Space[]> {
   const rows = await store.load();
   const spaces = new Map<number, Space>();
   const of = ({ tenant, device, deviceID }: Pick<Space, "tenant" | "device" | "deviceID">): Space => {
@@ -62,7 +62,7 @@ export async function loadSpaces(store: SessionStore): Promise<Space[]> {
  * What is marked as it stands now; what is no longer there is gone. Sessions and wills are made into rows at once, for
  * they change; of messages it is held which they are, for they do not, and their rows are made as they are gone over.
  */
-export function rowsOf(spaces: Spaces, marked: Marked): RowChanges {
+export function rowsOf(spaces: SessionRegistry, marked: Marked): RowChanges {
   const isThere = (state: SessionState): boolean =>
     spaces.get(state.device)?.sessions.get(state.clientID) === state;
   const sessions: SessionRow[] = [];

@@ -1,7 +1,7 @@
 import { createShares } from "../../store/lib/shares.js";
 import { lightWorkMax, type WorkBudget } from "../uplinks/work-budget.js";
 import type { SessionRecords } from "./records.js";
-import type { Spaces } from "./session-registry.js";
+import type { SessionRegistry } from "./session-registry.js";
 import type { DueWill } from "./state.js";
 
 /** Publishes wills when they are due. */
@@ -12,7 +12,7 @@ export interface Wills {
 }
 
 interface WillsDeps {
-  readonly spaces: Pick<Spaces, "dueWills" | "publishCost">;
+  readonly spaces: Pick<SessionRegistry, "dueWills" | "publishCost">;
   readonly work: WorkBudget;
   readonly records: Pick<SessionRecords, "publishWill">;
   /** Whether a policy forbids the device the topic now. */

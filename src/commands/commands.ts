@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { inboxTopic } from "../../ingest/messages/topics.js";
 import { mayReceive } from "../../ingest/policies.js";
-import type { Sessions } from "../../ingest/sessions/connections.js";
+import type { Connections } from "../../ingest/sessions/connections.js";
 import type { Downlinks } from "../../ingest/sessions/downlinks.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
@@ -82,7 +82,7 @@ export interface Elsewhere {
 interface CommandsDeps {
   readonly db: Db;
   readonly node: number;
-  readonly sessions: Pick<Sessions, "has" | "sendToAll" | "waitingBytes">;
+  readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: Downlinks;
   readonly elsewhere?: Elsewhere;
   readonly directory: { get(id: number): Promise<DeviceEntry | undefined> };

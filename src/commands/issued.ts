@@ -1,4 +1,4 @@
-import type { HeldReceipts } from "../../ingest/sessions/pending-receipts.js";
+import type { PendingReceipts } from "../../ingest/sessions/pending-receipts.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import {
   expiredLogs,
@@ -33,7 +33,7 @@ export async function settleIssued({
   node,
   held,
   receipts,
-}: IssuedDeps & { node: number; held: HeldReceipts; receipts: Receipts }): Promise<void> {
+}: IssuedDeps & { node: number; held: PendingReceipts; receipts: Receipts }): Promise<void> {
   for (let after = 0; ; ) {
     const logs = await issuedLogs(db, node, after, logsPerStep);
     const lost = logs.filter(({ id }) => !held.known.has(id));

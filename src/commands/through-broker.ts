@@ -34,7 +34,7 @@ export function throughBroker(
 }
 
 /** Messages without a receipt, to devices that may be at the broker. */
-export function elsewhereOf(broker: Broker["outbound"], directory: Entries): Elsewhere {
+export function externalBrokerOf(broker: Broker["outbound"], directory: Entries): Elsewhere {
   return {
     get isUp() {
       return broker.isUp;

@@ -19,7 +19,7 @@ const compress = promisify(gzip);
  * tag is of the content, however encoded. A long answer is made as it is read, and never whole.
  * @param form of the columns' elements: with their keys it says what they are
  */
-export async function knownAnswer(
+export async function conditionalAnswer(
   request: Request,
   body: object,
   headers: Readonly<Record<string, string>>,

@@ -15,7 +15,7 @@ import type { ProductModel } from "../devices/catalog.js";
 import type { AnswerHold } from "../http/answer-room.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { Column } from "../http/json-stream.js";
-import { knownAnswer } from "../http/known-answer.js";
+import { conditionalAnswer } from "../http/known-answer.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
@@ -134,7 +134,7 @@ async function answerMetrics(
     };
   });
   const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
-  return knownAnswer(request, items, headers, formOfTimes(asked));
+  return conditionalAnswer(request, items, headers, formOfTimes(asked));
 }
 
 /** What is asked of each device, devices in their order. */
@@ -256,7 +256,7 @@ async function answerOriginal(
     });
   });
   const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
-  return knownAnswer(request, items.flat(), headers, formOfTimes(asked));
+  return conditionalAnswer(request, items.flat(), headers, formOfTimes(asked));
 }
 
 /** Data points of a device are asked for together, as far as all that is under way fits an answer. */

@@ -103,7 +103,7 @@ async function* only(record: JournalRecord): AsyncGenerator<JournalRecord> {
 }
 
 /** Writes the points of kept messages again, from the segment that holds `sinceMs` on. */
-export async function resettle(
+export async function replaySince(
   journal: Journal,
   consumer: SeriesConsumer | undefined,
   sinceMs: number,

@@ -6,7 +6,7 @@ import type { Zone } from "../../query/zone.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { settleIssued, startExpiry } from "../commands/issued.js";
 import { startScheduler } from "../commands/scheduler.js";
-import { elsewhereOf, throughBroker } from "../commands/through-broker.js";
+import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
@@ -48,7 +48,7 @@ export async function openControl(deps: ControlDeps): Promise<Control> {
   const commands = createCommands({
     ...{ db, node, sessions, directory, receipts, now },
     downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
-    ...(broker === null ? {} : { elsewhere: elsewhereOf(broker.outbound, directory) }),
+    ...(broker === null ? {} : { elsewhere: externalBrokerOf(broker.outbound, directory) }),
     stopped: () => accept.stopped,
   });
   await settleIssued({ db, now, node, held: saved.held, receipts });

@@ -3,11 +3,11 @@ import { alertsConsumer } from "../../ingest/alerts/device-states.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
 import { mayPublish } from "../../ingest/policies.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
-import { createSessions, type Sessions } from "../../ingest/sessions/connections.js";
-import { forgetDeparted } from "../../ingest/sessions/deleted.js";
-import { openSpaces, publishLate, type SavedSpaces } from "../../ingest/sessions/open.js";
+import { type Connections, createConnections } from "../../ingest/sessions/connections.js";
+import { forgetDeleted } from "../../ingest/sessions/deleted.js";
+import { openSessions, publishLate, type SavedSessions } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
-import type { Spaces } from "../../ingest/sessions/session-registry.js";
+import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { startWills, type Wills } from "../../ingest/sessions/wills.js";
 import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { type EventLog, openEventLog } from "../../store/events/events.js";
@@ -30,12 +30,12 @@ import { sessionContextOf } from "./trial/session-context.js";
 export interface Kept {
   readonly journal: Journal;
   readonly events: EventLog;
-  readonly spaces: Spaces;
-  readonly saved: SavedSpaces;
+  readonly spaces: SessionRegistry;
+  readonly saved: SavedSessions;
   readonly records: SessionRecords;
   /** What the records on their way may bring about. */
   readonly work: WorkBudget;
-  readonly sessions: Sessions;
+  readonly sessions: Connections;
   readonly receipts: Receipts;
   readonly wills: Wills;
   /** Where the run before this one ended: its last record and that one's time, microseconds since 1970. */
@@ -113,11 +113,11 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
 
   const narrow = deps.aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
   const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
-  const saved = await openSpaces(store, journal, meter, { onFailed: deps.onFailed, narrow }, bounds);
+  const saved = await openSessions(store, journal, meter, { onFailed: deps.onFailed, narrow }, bounds);
   deps.aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
   running = true;
   const { spaces } = saved;
-  await forgetDeparted(spaces, (ids) => existingDevices(db, ids));
+  await forgetDeleted(spaces, (ids) => existingDevices(db, ids));
   let started: Wills | null = null;
   const work = createWorkBudget();
   const records = createSessionRecords(journal, spaces, now, () => started?.look(), work);
@@ -131,7 +131,7 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
     },
   });
   started = wills;
-  const sessions = createSessions({ spaces, now });
+  const sessions = createConnections({ spaces, now });
   directory.onDevice((id, entry) => sessions.check(id, entry));
   directory.onSubscriptions((entry) =>
     sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { chunkBytesMax } from "../../src/http/chunks.js";
 import { Column, chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "../../src/http/json-stream.js";
-import { knownAnswer } from "../../src/http/known-answer.js";
+import { conditionalAnswer } from "../../src/http/known-answer.js";
 import { pageAnswer } from "../../src/http/paging.js";
 import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { assert, suite } from "../suite.js";
@@ -77,7 +77,7 @@ suite("JSON in slices", (test) => {
     };
     const ask = (headers: Record<string, string> = {}) => new Request("http://x/", { headers });
     const tag = async (...[value, shift, headers, form]: [number, number, object, string]) =>
-      (await knownAnswer(ask(), body(value, shift), headers as never, form)).headers?.ETag;
+      (await conditionalAnswer(ask(), body(value, shift), headers as never, form)).headers?.ETag;
     const first = await tag(1, 0, {}, "text UTC");
     assert.is(await tag(1, 0, {}, "text UTC"), first);
     const others = [
@@ -87,10 +87,10 @@ suite("JSON in slices", (test) => {
       await tag(1, 0, {}, "ms UTC"),
     ];
     assert.is(new Set([first, ...others]).size, 5);
-    const known = await knownAnswer(ask({ "if-none-match": String(first) }), body(1), {}, "text UTC");
+    const known = await conditionalAnswer(ask({ "if-none-match": String(first) }), body(1), {}, "text UTC");
     assert.is(known.status, 304);
-    const plain = await knownAnswer(ask(), body(1), {}, "text UTC");
-    const packed = await knownAnswer(ask({ "accept-encoding": "gzip" }), body(1), {}, "text UTC");
+    const plain = await conditionalAnswer(ask(), body(1), {}, "text UTC");
+    const packed = await conditionalAnswer(ask({ "accept-encoding": "gzip" }), body(1), {}, "text UTC");
     assert.is(packed.headers?.ETag, first);
     assert.is(packed.headers?.["Content-Encoding"], "gzip");
     const unpacked = (packed.body as ReadableStream).pipeThrough(new DecompressionStream("gzip"));

@@ -3,9 +3,9 @@ import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { createSessions, type Sessions } from "../../ingest/sessions/connections.js";
+import { type Connections, createConnections } from "../../ingest/sessions/connections.js";
 import { createDownlinks } from "../../ingest/sessions/downlinks.js";
-import { createSpaces } from "../../ingest/sessions/session-registry.js";
+import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/commands/commands.js";
 import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish.js";
@@ -27,7 +27,7 @@ const log = createLogger("error", () => undefined, now);
 /** A database with one group of `members` devices, ids 1 to 120, and the sessions of all but every tenth. */
 interface Fleet {
   readonly db: Db;
-  readonly sessions: Sessions;
+  readonly sessions: Connections;
   /** Packets by device, and how to acknowledge them. */
   readonly got: Map<number, Settled[]>;
   readonly commands: Commands;
@@ -42,8 +42,8 @@ interface Fleet {
 
 async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
-  const spaces = createSpaces(createChanges(), createMeter(), [], bounds);
-  const sessions = createSessions({ spaces, now });
+  const spaces = createSessionRegistry(createChanges(), createMeter(), [], bounds);
+  const sessions = createConnections({ spaces, now });
   const entries = new Map<number, DeviceEntry>();
   const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
   const journal: Fleet["journal"] = { stopped: null, given: [] };

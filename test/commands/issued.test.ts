@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createHeldReceipts } from "../../ingest/sessions/pending-receipts.js";
+import { createPendingReceipts } from "../../ingest/sessions/pending-receipts.js";
 import { settleIssued, startExpiry } from "../../src/commands/issued.js";
 import { createReceipts } from "../../src/commands/receipts.js";
 import { createLogger } from "../../src/observability/log.js";
@@ -38,7 +38,7 @@ suite("commands that no call waits for", (test) => {
     await withDb(async (db) => {
       for (const qos of [0, 1] as const) await issue(db, qos);
       const receipts = createReceipts({ db, log, now });
-      await settleIssued({ db, now, node: 0, held: createHeldReceipts(), receipts });
+      await settleIssued({ db, now, node: 0, held: createPendingReceipts(), receipts });
       assert.equal(await statuses(db), [0, 0]);
       await receipts.close();
     });

@@ -6,14 +6,14 @@ import {
 import { platformExtra } from "../../ingest/messages/record-extras.js";
 import { createMeter } from "../../ingest/meter.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { createSpaces } from "../../ingest/sessions/session-registry.js";
+import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";
 
 suite("platform subscriptions", (test) => {
   const x = { topic: "x", qos: 1 };
   const open = () => {
-    const spaces = createSpaces(createChanges(), createMeter());
+    const spaces = createSessionRegistry(createChanges(), createMeter());
     const { state } = spaces.connect({
       ...{ tenant: 1, device: 1, deviceID: "d1", clientID: "c", session: 1, connection: 1, at: 0 },
       ...{ cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },

@@ -8,8 +8,8 @@ import type { Will } from "../../ingest/messages/message.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionExpiryMax, sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { forgetDeparted } from "../../ingest/sessions/deleted.js";
-import { openSpaces, type ReplayGuard, type SavedSpaces } from "../../ingest/sessions/open.js";
+import { forgetDeleted } from "../../ingest/sessions/deleted.js";
+import { openSessions, type ReplayGuard, type SavedSessions } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import { createAccept, type Origin, sessionOf } from "../../ingest/uplinks/accept.js";
@@ -25,7 +25,7 @@ import { heldIn, subscription } from "./session-support.js";
 /** One process: journal, state, and what writes them. */
 interface Run {
   readonly journal: Journal;
-  readonly saved: SavedSpaces;
+  readonly saved: SavedSessions;
   readonly records: SessionRecords;
   readonly links: Map<string, { origin: Origin; state: SessionState }>;
   kill(): Promise<void>;
@@ -44,7 +44,7 @@ async function open(dir: string, onDamage: () => void = assert.unreachable): Pro
   await mkdir(dir, { recursive: true });
   const journal = await openTestJournal(join(dir, "journal"));
   const store = await openSessionStore(join(dir, "sessions.db"), onDamage);
-  const saved = await openSpaces(store, journal, createMeter(), notExpected);
+  const saved = await openSessions(store, journal, createMeter(), notExpected);
   const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined, createWorkBudget());
   const kill = async (): Promise<void> => {
     await journal.close();
@@ -200,7 +200,7 @@ function publish(
 }
 
 /** All of the state that has to come back. Times differ by what lies between a record and its commit. */
-function shape({ spaces }: SavedSpaces) {
+function shape({ spaces }: SavedSessions) {
   const plain = (value: unknown): unknown =>
     JSON.parse(
       JSON.stringify(value, (_key, one) => {
@@ -266,7 +266,7 @@ suite("saved sessions", (test) => {
           const run = await open(dir, () => undefined);
           for (const [nth, step] of story.entries()) await take(run, step, nth + 1);
           const before = shape(run.saved);
-          const isExact = ({ spaces }: SavedSpaces) => assert.is(spaces.held.of(1), heldIn(spaces, 1));
+          const isExact = ({ spaces }: SavedSessions) => assert.is(spaces.held.of(1), heldIn(spaces, 1));
           isExact(run.saved);
           await run.kill();
           let damages = 0;
@@ -561,7 +561,7 @@ suite("saved sessions", (test) => {
       const now = () => Date.now() + late;
       const journal = await openTestJournal(join(dir, "journal"));
       const store = await openSessionStore(join(dir, "sessions.db"), assert.unreachable);
-      const { spaces } = await openSpaces(store, journal, createMeter(), notExpected);
+      const { spaces } = await openSessions(store, journal, createMeter(), notExpected);
       const records = createSessionRecords(journal, spaces, now, () => undefined, createWorkBudget());
       const origin = { device, session: sessionOf("a"), ip: "" };
       const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
@@ -614,9 +614,9 @@ suite("saved sessions", (test) => {
       await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
       await run.kill();
       const again = await open(dir);
-      await forgetDeparted(again.saved.spaces, async (ids) => new Set(ids));
+      await forgetDeleted(again.saved.spaces, async (ids) => new Set(ids));
       assert.ok(again.saved.spaces.get(7));
-      await forgetDeparted(again.saved.spaces, async () => new Set());
+      await forgetDeleted(again.saved.spaces, async () => new Set());
       assert.is(again.saved.spaces.get(7), undefined);
       await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 1);
       await again.saved.save();

@@ -10,7 +10,7 @@ import {
 } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
 import { ownBytesFree } from "../../ingest/sessions/held-bytes.js";
-import { createSpaces } from "../../ingest/sessions/session-registry.js";
+import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
 import { unreleasedBytes } from "../../ingest/sessions/weights.js";
 import { assert, suite } from "../suite.js";
@@ -19,7 +19,7 @@ import { heldIn, subscription } from "./session-support.js";
 /** Spaces in which clients are away for an hour, subscribed to everything. */
 function begin(bounds = sessionBounds) {
   const meter = createMeter();
-  const spaces = createSpaces(createChanges(), meter, [], bounds);
+  const spaces = createSessionRegistry(createChanges(), meter, [], bounds);
   let connections = 0;
   const dropped = (reason: "queue_full" | "retained_full" | "session_room") => meter.dropped.get(reason) ?? 0;
   const away = (clientID: string, device = 1, tenant = 1) => {
@@ -225,7 +225,7 @@ suite("bounds of sessions", (test) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         // So little that bounds are met.
-        const spaces = createSpaces(createChanges(), createMeter(), [], {
+        const spaces = createSessionRegistry(createChanges(), createMeter(), [], {
           outgoingMessagesMax: 5,
           heldBytesMax: 30_000,
         });

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { unnarrowed } from "../../ingest/followers/narrowing.js";
 import { createMeter } from "../../ingest/meter.js";
-import { openSpaces } from "../../ingest/sessions/open.js";
+import { openSessions } from "../../ingest/sessions/open.js";
 import { createSessionRecords } from "../../ingest/sessions/records.js";
 import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { sessionContextOf } from "../../src/service/trial/session-context.js";
@@ -26,7 +26,7 @@ suite("what the trial of a session's record meets", (test) => {
     withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));
       const store = await openSessionStore(join(dir, "sessions.db"), assert.unreachable);
-      const saved = await openSpaces(store, journal, createMeter(), guard);
+      const saved = await openSessions(store, journal, createMeter(), guard);
       const records = createSessionRecords(
         journal,
         saved.spaces,
@@ -161,5 +161,5 @@ function replayed(journal: Journal, records: readonly { readonly id: number }[])
     }),
   } as unknown as Journal;
   const store = { load: async () => nothing, savedID: async () => 0 } as never;
-  return openSpaces(store, alone, createMeter(), guard);
+  return openSessions(store, alone, createMeter(), guard);
 }

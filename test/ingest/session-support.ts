@@ -1,6 +1,6 @@
 import type { Subscription } from "../../ingest/messages/message.js";
 import { ownBytesFree, ownBytesOf } from "../../ingest/sessions/held-bytes.js";
-import type { Spaces } from "../../ingest/sessions/session-registry.js";
+import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { weightOfMessage, weightOfWill } from "../../ingest/sessions/weights.js";
 
 /** A subscription as MQTT 3.1.1 makes it. */
@@ -9,7 +9,7 @@ export function subscription(fields: Partial<Subscription> = {}): Subscription {
 }
 
 /** What is held for a tenant's clients, added up from what is there. */
-export function heldIn(spaces: Pick<Spaces, "all">, ofTenant: number): number {
+export function heldIn(spaces: Pick<SessionRegistry, "all">, ofTenant: number): number {
   let bytes = 0;
   for (const { tenant, sessions, retained, wills } of spaces.all()) {
     if (tenant !== ofTenant) continue;

@@ -2,14 +2,14 @@ import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { sessionsPerDeviceMax } from "../../ingest/sessions/bounds.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { createSessions, type Session } from "../../ingest/sessions/connections.js";
+import { type Connection, createConnections } from "../../ingest/sessions/connections.js";
 import { createDownlinks } from "../../ingest/sessions/downlinks.js";
-import { createSpaces } from "../../ingest/sessions/session-registry.js";
+import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import type { Message, Outgoing, SessionState } from "../../ingest/sessions/state.js";
 import { assert, suite } from "../suite.js";
 import { subscription } from "./session-support.js";
 
-interface Fake extends Session {
+interface Fake extends Connection {
   readonly state: SessionState;
   readonly got: string[];
   readonly ended: string[];
@@ -22,9 +22,9 @@ interface Fake extends Session {
 const text = ({ topic, payload, qos }: Message) => `${topic} ${Buffer.from(payload)} ${qos}`;
 
 function begin() {
-  const spaces = createSpaces(createChanges(), createMeter());
+  const spaces = createSessionRegistry(createChanges(), createMeter());
   let connections = 0;
-  const sessions = createSessions({
+  const sessions = createConnections({
     spaces,
     now: () => 1_800_000_000_000,
   });
@@ -213,7 +213,7 @@ suite("sessions", (test) => {
   });
 
   test("a command that a client who is away would get as well goes through the journal", () => {
-    const spaces = createSpaces(createChanges(), createMeter());
+    const spaces = createSessionRegistry(createChanges(), createMeter());
     const recorded: string[] = [];
     const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
     const downlinks = createDownlinks({

@@ -5,7 +5,7 @@ import { Duplex } from "node:stream";
 import { connect as connectTls, getCiphers, type TLSSocket } from "node:tls";
 import { createMeter } from "../../ingest/meter.js";
 import { lookAtHello } from "../../ingest/transports/mqtt/listeners/client-hello.js";
-import { createTurnstile } from "../../ingest/transports/mqtt/listeners/handshake-semaphore.js";
+import { createHandshakeSemaphore } from "../../ingest/transports/mqtt/listeners/handshake-semaphore.js";
 import {
   createTlsLayer,
   handshakeTimeoutMs,
@@ -21,7 +21,7 @@ import { helloOf, makeAuthority, makeCertificate } from "./tls-support.js";
 suite("mqtt turnstile", (test) => {
   function open(insideMax: number) {
     const begun: string[] = [];
-    const turnstile = createTurnstile<string>(insideMax, (one) => begun.push(one));
+    const turnstile = createHandshakeSemaphore<string>(insideMax, (one) => begun.push(one));
     const enter = (...all: readonly string[]) => all.map((one) => turnstile.enter(one, one.charAt(0)));
     return { begun, turnstile, enter };
   }

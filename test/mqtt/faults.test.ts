@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { createMeter } from "../../ingest/meter.js";
 import { createChanges } from "../../ingest/sessions/changes.js";
-import { createSpaces } from "../../ingest/sessions/session-registry.js";
+import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import { createSessionState, type Message, type Outgoing } from "../../ingest/sessions/state.js";
 import { createPublishEncoder } from "../../ingest/transports/mqtt/codec/publish-packet.js";
 import { createDeliveries } from "../../ingest/transports/mqtt/connection/deliveries.js";
@@ -113,7 +113,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
 
   test("an error at one packet ends that connection, before and behind CONNACK; others go on", async () => {
     const meter = createMeter();
-    const spaces = createSpaces(createChanges(), meter);
+    const spaces = createSessionRegistry(createChanges(), meter);
     const faults: string[] = [];
     const entry = {
       ...{ id: 1, access: null, rules: [], subscriptions: [] },

@@ -4,7 +4,7 @@ import type { DeviceEntry } from "../../directory/entries.js";
 import { isWithin, type TopicBounds } from "../../messages/topics.js";
 import { type BrokerRefusal, count, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
-import type { Spaces } from "../../sessions/session-registry.js";
+import type { SessionRegistry } from "../../sessions/session-registry.js";
 import type { Accept, Origin } from "../../uplinks/accept.js";
 import { messageKey, type Taken } from "../../uplinks/redelivery.js";
 import { lightWorkMax, type WorkBudget } from "../../uplinks/work-budget.js";
@@ -15,7 +15,7 @@ import { readUplinkTopic, type UplinkTopic } from "./topics.js";
 
 export interface InboundDeps {
   readonly accept: Accept;
-  readonly spaces: Pick<Spaces, "publish" | "publishCost">;
+  readonly spaces: Pick<SessionRegistry, "publish" | "publishCost">;
   readonly work: WorkBudget;
   readonly meter: Meter;
   readonly limits: Limits | null;

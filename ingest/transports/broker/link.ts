@@ -3,7 +3,7 @@ import { connect as connectTls } from "node:tls";
 import { asError } from "../../../store/lib/errors.js";
 import { type FrameOwner, Framer } from "../mqtt/codec/framing.js";
 import { protocolError, Reader } from "../mqtt/codec/reader.js";
-import { createOutbox } from "../mqtt/connection/outbox.js";
+import { createWriteBuffer } from "../mqtt/connection/outbox.js";
 import {
   type Accepted,
   connectPacket,
@@ -74,7 +74,7 @@ const failure = 0x80;
 export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const socket = connect(settings);
   const [filter, otherFilter] = settings.shared ? [sharedFilter, ownFilter] : [ownFilter, sharedFilter];
-  const outbox = createOutbox(socket);
+  const outbox = createWriteBuffer(socket);
   const framer = new Framer();
   let state: "connecting" | "accepted" | "ready" | "ended" = "connecting";
   let isConnected = false;

@@ -5,7 +5,7 @@ import { startSeriesConsumer } from "../../../ingest/consumers/series.js";
 import { createDirectory } from "../../../ingest/directory/directory.js";
 import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
-import { openSpaces } from "../../../ingest/sessions/open.js";
+import { openSessions } from "../../../ingest/sessions/open.js";
 import { zone } from "../../../query/zone.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { peekRecord } from "../../../store/journal/record.js";
@@ -124,7 +124,7 @@ const trials = {
         plans: createWatchPlans(db, createConditions()),
       }),
     ),
-  sessions: async () => void (await openSpaces(store, journal, meter, common)),
+  sessions: async () => void (await openSessions(store, journal, meter, common)),
 };
 
 tell({ kind: "begun" });

@@ -71,7 +71,7 @@ export function devicesOffline(
 }
 
 /** Removes what late messages have left behind of devices that are gone. */
-export async function forgetDeparted(db: Db): Promise<void> {
+export async function forgetDeleted(db: Db): Promise<void> {
   await db.write([
     {
       sql: `delete from device_ingest where not exists (select 1 from device d where d.id = deviceIntID)`,

@@ -3,7 +3,7 @@
 import { createDirectory } from "../../../ingest/directory/directory.js";
 import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
-import { openSpaces } from "../../../ingest/sessions/open.js";
+import { openSessions } from "../../../ingest/sessions/open.js";
 import { recordKinds } from "../../../store/journal/record.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { createDevice } from "../../../store/metadata/devices/devices.js";
@@ -157,7 +157,7 @@ suite("errors of single records", (test) => {
     await connect("whole", extra({ d: "d", e: 3600 }));
     const store = await openSessionStore(`${world.dir}/sessions.db`, assert.unreachable);
     const failed: number[] = [];
-    const { spaces } = await openSpaces(store, world.journal, createMeter(), {
+    const { spaces } = await openSessions(store, world.journal, createMeter(), {
       narrow: unnarrowed,
       onFailed: ({ id }) => failed.push(id),
     });

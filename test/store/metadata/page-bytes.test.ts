@@ -121,7 +121,7 @@ suite("bytes of a page", (test) => {
       );
       const folder = join(import.meta.dirname, "../../../store");
       let measured = 0;
-      for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts"))) {
+      for (const file of readdirSync(folder, { encoding: "utf8", recursive: true }).filter((name) => name.endsWith(".ts"))) {
         const text = readFileSync(join(folder, file), "utf8");
         for (const [, name, listing = ""] of text.matchAll(
           /const (\w+): (?:Omit<)?(?:Bounded)?Listing\b[^=]*= (\{[\s\S]*?\n\});/g,

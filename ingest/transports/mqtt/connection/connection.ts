@@ -7,7 +7,7 @@ import type { PlatformSubscription } from "../../../messages/platform-subscripti
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
-import type { Session, Sessions } from "../../../sessions/connections.js";
+import type { Connection, Connections } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
 import { weightOfWill } from "../../../sessions/weights.js";
 import { type Origin, sessionOf } from "../../../uplinks/accept.js";
@@ -19,12 +19,12 @@ import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
 import type { MqttContext } from "./context.js";
-import { Conversation, type ConversationOwner } from "./conversation.js";
+import { MqttClient, type MqttClientOwner } from "./conversation.js";
 import { waitingBytesMax } from "./deliveries.js";
-import { accepted, agreedKeepAlive, farewell, refused, strangersTerms } from "./greetings.js";
-import { createOutbox, type Outbox } from "./outbox.js";
+import { accepted, agreedKeepAlive, defaultTerms, farewell, refused } from "./greetings.js";
+import { createWriteBuffer, type WriteBuffer } from "./outbox.js";
 import type { Conversing, Visitor } from "./visitor.js";
-import { type Wire, WireError } from "./wire.js";
+import { type ByteStream, StreamError } from "./wire.js";
 
 /** A stranger's packet, which must be CONNECT. */
 const connectBytesMax = 16 * 1024;
@@ -32,11 +32,11 @@ export const connectTimeoutMs = 10_000;
 const closeTimeoutMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Session, ConversationOwner, FrameOwner, Conversing {
+export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, Conversing {
   readonly #context: MqttContext;
-  readonly #wire: Wire;
+  readonly #wire: ByteStream;
   readonly #framer = new Framer();
-  readonly #outbox: Outbox;
+  readonly #outbox: WriteBuffer;
   /** Of a connection on the mutual-TLS listener. */
   readonly certificate: ClientCertificate | null;
   readonly #ip: string;
@@ -44,12 +44,12 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
   /** Nothing goes on until something asynchronous has ended: a limit, the history of a redelivery, CONNECT itself. */
   #isHeld = false;
   #phase: "new" | "connecting" | "open" | "closed" = "new";
-  #terms: Terms = strangersTerms(4);
+  #terms: Terms = defaultTerms(4);
   #request: ConnectRequest | null = null;
   #origin: Origin | null = null;
   /** Its connect record is written: its end will be as well. */
   #isOnRecord = false;
-  #conversation: Conversation | null = null;
+  #conversation: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
@@ -64,17 +64,22 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
   /** Monotonic: a clock that is set must not end a connection. */
   #heardAt: number;
 
-  constructor(context: MqttContext, wire: Wire, visitor: Visitor, certificate: ClientCertificate | null) {
+  constructor(
+    context: MqttContext,
+    wire: ByteStream,
+    visitor: Visitor,
+    certificate: ClientCertificate | null,
+  ) {
     this.#context = context;
     this.#wire = wire;
     this.certificate = certificate;
     this.#ip = visitor.address;
     this.#visitor = visitor;
-    this.#outbox = createOutbox(wire);
+    this.#outbox = createWriteBuffer(wire);
     this.#heardAt = context.monotonic();
     wire.on("data", (chunk: Buffer) => this.#read(chunk));
     wire.on("drain", () => this.#drained());
-    wire.on("error", (error) => this.#wireGone(error instanceof WireError ? error.reason : "lost"));
+    wire.on("error", (error) => this.#wireGone(error instanceof StreamError ? error.reason : "lost"));
     wire.on("close", () => this.#wireGone("lost"));
     visitor.converses(this);
   }
@@ -349,7 +354,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
 
   #connect(flags: number, reader: Reader): void {
     const { version, served } = readProtocol(reader);
-    this.#terms = strangersTerms(version);
+    this.#terms = defaultTerms(version);
     this.#phase = "connecting";
     if (!served) return this.end("version");
     checkFlags(packetTypes.connect, flags, version);
@@ -407,7 +412,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
   }
 
   /** Counts it among the device's connections, or says why there is no place for it. */
-  #refusalOf({ will }: ConnectRequest, sessions: Sessions, limits: Limits | null): EndReason | null {
+  #refusalOf({ will }: ConnectRequest, sessions: Connections, limits: Limits | null): EndReason | null {
     const { tenant } = this.entry.device;
     if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
@@ -418,7 +423,7 @@ export class MqttConnection implements Session, ConversationOwner, FrameOwner, C
 
   #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
     const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = this.#context;
-    const conversation = new Conversation(this.#context, this, this.#outbox, request, state);
+    const conversation = new MqttClient(this.#context, this, this.#outbox, request, state);
     this.#conversation = conversation;
     this.#keepAliveMs = this.#keepAlive * 1500;
     this.#heardAt = monotonic();

@@ -5,7 +5,7 @@ import type { DeviceEntry } from "../../../directory/entries.js";
 import type { Presence } from "../../../directory/presence.js";
 import type { PlatformSubscription } from "../../../messages/platform-subscriptions.js";
 import type { EndReason } from "../../../meter.js";
-import type { Sessions } from "../../../sessions/connections.js";
+import type { Connections } from "../../../sessions/connections.js";
 import type { InboundContext } from "./inbound.js";
 import type { Reading, ReadingTurns } from "./reading.js";
 
@@ -22,7 +22,7 @@ export interface Attended extends Reading {
 
 /** What every connection of the endpoint shares. */
 export interface MqttContext extends InboundContext {
-  readonly sessions: Sessions;
+  readonly sessions: Connections;
   readonly presence: Presence;
   readonly denials: Denials;
   /** Null: nothing is limited. */

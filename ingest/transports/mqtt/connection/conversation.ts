@@ -27,11 +27,11 @@ import { code, failure } from "../codec/reasons.js";
 import type { MqttContext } from "./context.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
 import { Inbound, type InboundOwner } from "./inbound.js";
-import type { Outbox } from "./outbox.js";
+import type { WriteBuffer } from "./outbox.js";
 import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
 
 /** The connection that a conversation goes over. */
-export interface ConversationOwner extends Omit<InboundOwner, "state"> {
+export interface MqttClientOwner extends Omit<InboundOwner, "state"> {
   readonly origin: Origin;
   /** Retained messages wait: nothing is read until they are handed over. */
   handOver(): void;
@@ -44,10 +44,10 @@ const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null
 const pingresp = Buffer.from([0xd0, 0]);
 
 /** What follows CONNACK: each packet of the client, and what its session has for it. */
-export class Conversation {
+export class MqttClient {
   readonly #context: MqttContext;
-  readonly #owner: ConversationOwner;
-  readonly #outbox: Outbox;
+  readonly #owner: MqttClientOwner;
+  readonly #outbox: WriteBuffer;
   readonly #request: ConnectRequest;
   readonly #state: SessionState;
   readonly #inbound: Inbound;
@@ -65,8 +65,8 @@ export class Conversation {
 
   constructor(
     context: MqttContext,
-    owner: ConversationOwner,
-    outbox: Outbox,
+    owner: MqttClientOwner,
+    outbox: WriteBuffer,
     request: ConnectRequest,
     state: SessionState,
   ) {

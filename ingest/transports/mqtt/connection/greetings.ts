@@ -6,7 +6,7 @@ import { topicAliasMaximum } from "../codec/topic-aliases.js";
 import { receiveMaximum } from "./inbound.js";
 
 /** Before the client has said anything of itself. */
-export function strangersTerms(version: Version): Terms {
+export function defaultTerms(version: Version): Terms {
   const unbounded = Number.POSITIVE_INFINITY;
   return {
     version,

@@ -4,7 +4,7 @@ import { count, type EndReason, type Meter } from "../../../meter.js";
 import { mayPublish } from "../../../policies.js";
 import { unreleasedMax } from "../../../sessions/bounds.js";
 import type { SessionRecords } from "../../../sessions/records.js";
-import type { Spaces } from "../../../sessions/session-registry.js";
+import type { SessionRegistry } from "../../../sessions/session-registry.js";
 import type { SessionState } from "../../../sessions/state.js";
 import { unreleasedBytes } from "../../../sessions/weights.js";
 import { type Accept, type Origin, payloadBytesMax } from "../../../uplinks/accept.js";
@@ -15,7 +15,7 @@ import type { ClientPacket, PublishPacket, Terms } from "../codec/packets.js";
 import { propertiesBytesMax } from "../codec/properties.js";
 import { Violation } from "../codec/reader.js";
 import { code } from "../codec/reasons.js";
-import type { Outbox } from "./outbox.js";
+import type { WriteBuffer } from "./outbox.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;
@@ -30,7 +30,7 @@ type Answer = keyof typeof firstBytes;
 
 export interface InboundContext {
   readonly accept: Accept;
-  readonly spaces: Spaces;
+  readonly spaces: SessionRegistry;
   readonly records: SessionRecords;
   readonly meter: Meter;
   readonly topics: TopicBounds;
@@ -67,7 +67,7 @@ interface Refusal {
 /** What a client publishes: redelivery recognised, kept by the journal, acknowledged in order. */
 export class Inbound {
   readonly #context: InboundContext;
-  readonly #outbox: Outbox;
+  readonly #outbox: WriteBuffer;
   readonly #owner: InboundOwner;
   readonly #state: SessionState;
   /** QoS 2 ids on their way to the disk. */
@@ -86,7 +86,7 @@ export class Inbound {
   /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
   #work = 0;
 
-  constructor(context: InboundContext, outbox: Outbox, owner: InboundOwner, state: SessionState) {
+  constructor(context: InboundContext, outbox: WriteBuffer, owner: InboundOwner, state: SessionState) {
     this.#context = context;
     this.#state = state;
     this.#outbox = outbox;

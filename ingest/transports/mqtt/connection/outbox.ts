@@ -1,10 +1,10 @@
-import type { Wire } from "./wire.js";
+import type { ByteStream } from "./wire.js";
 
 /**
  * Collects the small packets of one connection, so that a commit that acknowledges fifty messages costs one
  * write to the socket.
  */
-export interface Outbox {
+export interface WriteBuffer {
   /** A four-byte acknowledgement: first byte and packet id (MQTT 3.1.1 §3.4). */
   acknowledge(firstByte: number, messageID: number): void;
   push(bytes: Uint8Array): void;
@@ -16,17 +16,17 @@ export interface Outbox {
 
 const startBytes = 256;
 
-export function createOutbox(wire: Wire): Outbox {
+export function createWriteBuffer(wire: ByteStream): WriteBuffer {
   return new WireOutbox(wire);
 }
 
 /** A class, because ten thousand of them share one set of methods. */
-class WireOutbox implements Outbox {
-  readonly #wire: Wire;
+class WireOutbox implements WriteBuffer {
+  readonly #wire: ByteStream;
   #buffer: Buffer | null = null;
   #used = 0;
 
-  constructor(wire: Wire) {
+  constructor(wire: ByteStream) {
     this.#wire = wire;
   }
 

@@ -6,7 +6,7 @@ import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext } from "../connection/context.js";
 import { createReadingTurns } from "../connection/reading.js";
 import { Place, type Visitor } from "../connection/visitor.js";
-import type { Wire } from "../connection/wire.js";
+import type { ByteStream } from "../connection/wire.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -16,7 +16,7 @@ export interface MqttEndpoint {
    */
   admit(socket: Socket): Visitor | null;
   /** Begins MQTT on a wire whose handshakes are over; with its client's certificate where one was asked for. */
-  take(wire: Wire, visitor: Visitor, certificate: ClientCertificate | null): void;
+  take(wire: ByteStream, visitor: Visitor, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
   afterCommit(): void;
   /** Ends every connection, and whatever was on its way to be one. */

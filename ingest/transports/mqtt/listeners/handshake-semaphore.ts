@@ -4,7 +4,7 @@ import { createShares } from "../../../../store/lib/shares.js";
  * Lets a bounded number in at once. Of one address, seven eighths of them at most; those that wait are let in
  * address by address, each address in the order of its coming.
  */
-interface Turnstile<T> {
+interface HandshakeSemaphore<T> {
   /** Whether it is let in now. */
   enter(one: T, address: string): boolean;
   /** Whether it was in or still waiting; one that never came is passed over. */
@@ -17,7 +17,10 @@ interface Turnstile<T> {
   readonly waiting: number;
 }
 
-export function createTurnstile<T>(insideMax: number, begin: (one: T) => void): Turnstile<T> {
+export function createHandshakeSemaphore<T>(
+  insideMax: number,
+  begin: (one: T) => void,
+): HandshakeSemaphore<T> {
   const places = createShares<string>(insideMax);
   const inside = new Map<T, string>();
   /** Addresses in the order of their turns. */

@@ -6,7 +6,7 @@ import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
 import type { Visitor } from "../connection/visitor.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
-import { createTurnstile } from "./handshake-semaphore.js";
+import { createHandshakeSemaphore } from "./handshake-semaphore.js";
 
 /** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
 type TlsSuites = "aead" | "compatible";
@@ -81,7 +81,7 @@ export function createTlsLayer(
   const handshakes = new Set<Handshake>();
   const byEnds = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
-  const turnstile = createTurnstile<Handshake>(atOnce, (handshake) => {
+  const turnstile = createHandshakeSemaphore<Handshake>(atOnce, (handshake) => {
     handshake.since = monotonic();
     handshake.begun = true;
     handshake.socket.off("readable", handshake.watch);

@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
 import type { Visitor } from "../connection/visitor.js";
-import { type Wire, WireError } from "../connection/wire.js";
+import { type ByteStream, StreamError } from "../connection/wire.js";
 import { handshakeTimeoutMs } from "./tls.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
@@ -40,7 +40,7 @@ interface WebSocketLayerDeps {
 
 export function createWebSocketLayer(
   { proxies, meter, monotonic, frameBytesMax }: WebSocketLayerDeps,
-  next: (wire: Wire, visitor: Visitor) => void,
+  next: (wire: ByteStream, visitor: Visitor) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
   const options = {
@@ -143,7 +143,7 @@ class WebSocketWire extends Duplex {
     });
     webSocket.on("error", (error: NodeJS.ErrnoException) => {
       const oversize = error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH";
-      this.destroy(new WireError(oversize ? "oversize" : "protocol", error.message));
+      this.destroy(new StreamError(oversize ? "oversize" : "protocol", error.message));
     });
     webSocket.on("close", () => this.push(null));
   }
@@ -153,7 +153,7 @@ class WebSocketWire extends Duplex {
     if (!isBinary) {
       // [MQTT-6.0.0-1]
       this.#webSocket.close(1003);
-      this.destroy(new WireError("protocol", "a text frame"));
+      this.destroy(new StreamError("protocol", "a text frame"));
     } else if (!this.push(data)) {
       this.#webSocket.pause();
     }
