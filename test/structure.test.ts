@@ -55,7 +55,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/broker/inbound.ts", "expiry of what sessions keep of a message"],
   ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],
   ["ingest/transports/mqtt/connection/connection.ts", "records: connectedAt"],
-  ["ingest/transports/mqtt/connection/conversation.ts", "shown: topic $time"],
+  ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],
   ["ingest/transports/mqtt/connection/deliveries.ts", "expiry of messages"],
   ["ingest/transports/mqtt/listeners/endpoint.ts", "certificates: valid still"],
   ["ingest/transports/mqtt/connection/inbound.ts", "expiry of what sessions keep of a message"],

@@ -3,9 +3,9 @@ import type { Journal } from "../../store/journal/journal.js";
 import { type JournalInput, recordKinds } from "../../store/journal/record.js";
 import { messageExtra, recipientsExtra } from "../messages/record-extras.js";
 import { lightWorkMax, type WorkBudget, workMax } from "../uplinks/work-budget.js";
+import { firstAck } from "./first-ack.js";
 import type { DownMessage } from "./records.js";
 import type { SessionRegistry } from "./session-registry.js";
-import { firstAck } from "./settling.js";
 import type { Settled } from "./state.js";
 
 /** Messages of ours on their way to sessions by the journal. */

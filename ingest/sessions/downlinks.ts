@@ -2,10 +2,10 @@ import type { DeviceEntry } from "../directory/entries.js";
 import { endsWithConnection, type MessageProperties } from "../messages/message.js";
 import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
+import { firstAck } from "./first-ack.js";
 import type { SessionRecords } from "./records.js";
 import { routeTo } from "./routing.js";
 import type { SessionRegistry } from "./session-registry.js";
-import { firstAck } from "./settling.js";
 import { expiresAt, type Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 

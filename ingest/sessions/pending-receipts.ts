@@ -1,5 +1,5 @@
+import { type Copies, firstAck } from "./first-ack.js";
 import type { SessionRegistry } from "./session-registry.js";
-import { type Copies, firstAck } from "./settling.js";
 import type { Settled } from "./state.js";
 
 /**

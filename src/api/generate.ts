@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { openApiDocument } from "../reference/document.js";
 import { builtDocument } from "../reference/files.js";
-import { inertDeps } from "../reference/inert.js";
+import { inertDeps } from "../reference/stub-dependencies.js";
 import { apiRoutes } from "./routes.js";
 
 await writeFile(builtDocument, JSON.stringify(openApiDocument(apiRoutes(inertDeps()))));

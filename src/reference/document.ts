@@ -2,7 +2,7 @@ import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
 import { version } from "../version.js";
-import { type Answer, closeAnswers, type Document, operationsOf } from "./closing.js";
+import { type Answer, closeAnswers, type Document, operationsOf } from "./close-schemas.js";
 import { addExamples, errorExamples } from "./examples.js";
 import { addHeaders, headers, headersOf } from "./headers.js";
 import { operationIDs } from "./operation-ids.js";

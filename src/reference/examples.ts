@@ -1,5 +1,5 @@
 import { type ErrorCode, errorStatus } from "../http/errors.js";
-import { type Document, type Media, resolve } from "./closing.js";
+import { type Document, type Media, resolve } from "./close-schemas.js";
 import { examplesOfA } from "./examples-of-a.js";
 import { examplesOfB } from "./examples-of-b.js";
 import type { RecordedExample } from "./recorded.js";

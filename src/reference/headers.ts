@@ -1,4 +1,4 @@
-import { type Answer, type Document, operationsOf, resolve, type Schema } from "./closing.js";
+import { type Answer, type Document, operationsOf, resolve, type Schema } from "./close-schemas.js";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };

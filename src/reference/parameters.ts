@@ -1,5 +1,5 @@
 import { pageLimitDefault, pageLimitMax } from "../http/paging.js";
-import { type Document, operationsOf, type Parameter, type Schema } from "./closing.js";
+import { type Document, operationsOf, type Parameter, type Schema } from "./close-schemas.js";
 
 /** What every list calls alike. */
 const known: Readonly<Record<string, Schema>> = {

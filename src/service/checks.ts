@@ -6,7 +6,7 @@ import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import { metadataFile } from "../host/metadata.js";
 import type { Logger } from "../observability/log.js";
-import type { Kept } from "./kept.js";
+import type { Kept } from "./journal-and-sessions.js";
 
 /** Goes over every database of the data folder in the background. */
 export interface Checks {

@@ -16,7 +16,7 @@ import { createConditions } from "../alerts/conditions.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
 import type { AsideKeeper } from "./aside.js";
-import type { Base } from "./base.js";
+import type { Base } from "./metadata-and-directory.js";
 import { timed } from "./series.js";
 import type { Status } from "./status.js";
 

@@ -10,8 +10,8 @@ import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
-import type { Base } from "./base.js";
-import type { Kept } from "./kept.js";
+import type { Kept } from "./journal-and-sessions.js";
+import type { Base } from "./metadata-and-directory.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
 /** What goes down to devices, and what runs in the background: commands, tasks, schedules. */

@@ -18,10 +18,10 @@ import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import type { Base } from "./base.js";
 import { certificateNamed, connectBroker, ownCredentials } from "./broker.js";
 import type { Faults } from "./faults.js";
-import type { Kept } from "./kept.js";
+import type { Kept } from "./journal-and-sessions.js";
+import type { Base } from "./metadata-and-directory.js";
 import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
 import type { Status } from "./status.js";
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { createMeter } from "../../ingest/meter.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { createLogger } from "../../src/observability/log.js";
-import { inertDeps } from "../../src/reference/inert.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import {
   type HttpListener,
   type HttpListenerDeps,

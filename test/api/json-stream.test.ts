@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { chunkBytesMax } from "../../src/http/chunks.js";
+import { conditionalAnswer } from "../../src/http/conditional-response.js";
 import { Column, chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "../../src/http/json-stream.js";
-import { conditionalAnswer } from "../../src/http/known-answer.js";
 import { pageAnswer } from "../../src/http/paging.js";
 import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { assert, suite } from "../suite.js";

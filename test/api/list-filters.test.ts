@@ -3,9 +3,9 @@
  * says that it cannot; nothing is ignored.
  */
 import { apiRoutes } from "../../src/api/routes.js";
-import { operationsOf, type Schema } from "../../src/reference/closing.js";
+import { operationsOf, type Schema } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
-import { inertDeps } from "../../src/reference/inert.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import {
   makeAppTemplate,
   makeCert,

@@ -1,8 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import { type Media, type Operation, operationsOf, type Schema } from "../../src/reference/closing.js";
+import { type Media, type Operation, operationsOf, type Schema } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
-import { inertDeps } from "../../src/reference/inert.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { assert, suite } from "../suite.js";
 import { refused, worldSuite } from "../world.js";
 

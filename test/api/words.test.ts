@@ -6,7 +6,7 @@ import { type ConfigError, readConfig } from "../../src/config/config.js";
 import { deviceFields } from "../../src/devices/rules.js";
 import { ApiError } from "../../src/http/errors.js";
 import { code, float, integer, name, parseWith } from "../../src/http/fields.js";
-import { inertDeps } from "../../src/reference/inert.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { rawWords } from "../conformance/answers.js";
 import { assert, suite } from "../suite.js";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import type { Answer, Document } from "../../src/reference/closing.js";
+import type { Answer, Document } from "../../src/reference/close-schemas.js";
 import { builtDocument } from "../../src/reference/files.js";
 import { partsPath } from "../../src/reference/parts-path.js";
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import { type Document, resolve, type Schema } from "../../src/reference/closing.js";
+import { type Document, resolve, type Schema } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
-import { inertDeps } from "../../src/reference/inert.js";
 import type { RecordedExamples } from "../../src/reference/recorded.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import type { World } from "../world.js";
 import { standIns } from "./stand-ins.js";
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { connectAsync } from "mqtt";
 import { createMeter } from "../../ingest/meter.js";
 import { limitIn, openFilesMax, placesFor } from "../../src/host/descriptors.js";
-import { inertDeps } from "../../src/reference/inert.js";
+import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { listenHttp } from "../../src/server/http-server.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { dataPointBody, deviceBody, productBody } from "../factories.js";

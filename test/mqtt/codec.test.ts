@@ -14,7 +14,7 @@ import {
   type OutgoingMessage,
 } from "../../ingest/transports/mqtt/codec/publish-packet.js";
 import { Reader } from "../../ingest/transports/mqtt/codec/reader.js";
-import { accepted, agreedKeepAlive } from "../../ingest/transports/mqtt/connection/greetings.js";
+import { accepted, agreedKeepAlive } from "../../ingest/transports/mqtt/connection/connack.js";
 import { assert, suite } from "../suite.js";
 import { ack, publishing, subscribing } from "./raw-client.js";
 

@@ -4,7 +4,7 @@ import mqttPacket from "mqtt-packet";
 import { createMeter } from "../../ingest/meter.js";
 import { compilePolicies } from "../../ingest/policies.js";
 import { createSessionState } from "../../ingest/sessions/state.js";
-import * as answers from "../../ingest/transports/mqtt/codec/answers.js";
+import * as answers from "../../ingest/transports/mqtt/codec/acknowledgements.js";
 import type { PublishPacket, Terms, Version } from "../../ingest/transports/mqtt/codec/packets.js";
 import { connectTimeoutMs, MqttConnection } from "../../ingest/transports/mqtt/connection/connection.js";
 import type { MqttContext } from "../../ingest/transports/mqtt/connection/context.js";

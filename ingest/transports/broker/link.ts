@@ -3,7 +3,7 @@ import { connect as connectTls } from "node:tls";
 import { asError } from "../../../store/lib/errors.js";
 import { type FrameOwner, Framer } from "../mqtt/codec/framing.js";
 import { protocolError, Reader } from "../mqtt/codec/reader.js";
-import { createWriteBuffer } from "../mqtt/connection/outbox.js";
+import { createWriteBuffer } from "../mqtt/connection/write-buffer.js";
 import {
   type Accepted,
   connectPacket,

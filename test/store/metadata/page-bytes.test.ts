@@ -119,9 +119,11 @@ suite("bytes of a page", (test) => {
         unknown.map(({ place }) => place),
         [],
       );
-      const folder = join(import.meta.dirname, "../../../store");
+      const folder = join(import.meta.dirname, "../../../../store");
       let measured = 0;
-      for (const file of readdirSync(folder, { encoding: "utf8", recursive: true }).filter((name) => name.endsWith(".ts"))) {
+      for (const file of readdirSync(folder, { encoding: "utf8", recursive: true }).filter((name) =>
+        name.endsWith(".ts"),
+      )) {
         const text = readFileSync(join(folder, file), "utf8");
         for (const [, name, listing = ""] of text.matchAll(
           /const (\w+): (?:Omit<)?(?:Bounded)?Listing\b[^=]*= (\{[\s\S]*?\n\});/g,

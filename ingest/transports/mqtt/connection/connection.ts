@@ -18,13 +18,13 @@ import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../code
 import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
+import { type ByteStream, StreamError } from "./byte-stream.js";
+import { accepted, agreedKeepAlive, defaultTerms, farewell, refused } from "./connack.js";
 import type { MqttContext } from "./context.js";
-import { MqttClient, type MqttClientOwner } from "./conversation.js";
 import { waitingBytesMax } from "./deliveries.js";
-import { accepted, agreedKeepAlive, defaultTerms, farewell, refused } from "./greetings.js";
-import { createWriteBuffer, type WriteBuffer } from "./outbox.js";
+import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
 import type { Conversing, Visitor } from "./visitor.js";
-import { type ByteStream, StreamError } from "./wire.js";
+import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 
 /** A stranger's packet, which must be CONNECT. */
 const connectBytesMax = 16 * 1024;

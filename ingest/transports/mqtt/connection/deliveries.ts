@@ -11,7 +11,7 @@ import {
 } from "../../../sessions/state.js";
 import type { PublishEncoder } from "../codec/publish-packet.js";
 import { failure } from "../codec/reasons.js";
-import type { WriteBuffer } from "./outbox.js";
+import type { WriteBuffer } from "./write-buffer.js";
 
 /** Messages to one connection: the in-flight window over what its session has to deliver. */
 export interface Deliveries extends Link {

@@ -10,12 +10,12 @@ import { unreleasedBytes } from "../../../sessions/weights.js";
 import { type Accept, type Origin, payloadBytesMax } from "../../../uplinks/accept.js";
 import { messageKey, type Taken } from "../../../uplinks/redelivery.js";
 import { lightWorkMax, type WorkBudget } from "../../../uplinks/work-budget.js";
-import { negativeAck } from "../codec/answers.js";
+import { negativeAck } from "../codec/acknowledgements.js";
 import type { ClientPacket, PublishPacket, Terms } from "../codec/packets.js";
 import { propertiesBytesMax } from "../codec/properties.js";
 import { Violation } from "../codec/reader.js";
 import { code } from "../codec/reasons.js";
-import type { WriteBuffer } from "./outbox.js";
+import type { WriteBuffer } from "./write-buffer.js";
 
 /** Taken and not acknowledged, per connection; beyond either it is not read. */
 const inFlightMessagesMax = 1000;

@@ -2,11 +2,11 @@ import type { Socket } from "node:net";
 import { createAdmission } from "../../../access/admission.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
 import { count } from "../../../meter.js";
+import type { ByteStream } from "../connection/byte-stream.js";
 import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext } from "../connection/context.js";
 import { createReadingTurns } from "../connection/reading.js";
 import { Place, type Visitor } from "../connection/visitor.js";
-import type { ByteStream } from "../connection/wire.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {

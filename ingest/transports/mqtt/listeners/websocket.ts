@@ -4,8 +4,8 @@ import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import { type ByteStream, StreamError } from "../connection/byte-stream.js";
 import type { Visitor } from "../connection/visitor.js";
-import { type ByteStream, StreamError } from "../connection/wire.js";
 import { handshakeTimeoutMs } from "./tls.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */

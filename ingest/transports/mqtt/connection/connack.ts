@@ -1,5 +1,5 @@
 import type { EndReason } from "../../../meter.js";
-import { type ConnackProperties, connack, connackBelow5, disconnect } from "../codec/answers.js";
+import { type ConnackProperties, connack, connackBelow5, disconnect } from "../codec/acknowledgements.js";
 import type { ConnectRequest, Terms, Version } from "../codec/packets.js";
 import { code, endings } from "../codec/reasons.js";
 import { topicAliasMaximum } from "../codec/topic-aliases.js";

@@ -22,8 +22,8 @@ import { createReceipts, type Receipts } from "../commands/receipts.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
-import type { Base } from "./base.js";
 import type { Faults } from "./faults.js";
+import type { Base } from "./metadata-and-directory.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */

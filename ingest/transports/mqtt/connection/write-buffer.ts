@@ -1,4 +1,4 @@
-import type { ByteStream } from "./wire.js";
+import type { ByteStream } from "./byte-stream.js";
 
 /**
  * Collects the small packets of one connection, so that a commit that acknowledges fifty messages costs one

@@ -11,7 +11,7 @@ import type { Filters, Goodbye } from "../../../sessions/records.js";
 import type { SessionState } from "../../../sessions/state.js";
 import type { Origin } from "../../../uplinks/accept.js";
 import { lightWorkMax, workMax } from "../../../uplinks/work-budget.js";
-import * as answers from "../codec/answers.js";
+import * as answers from "../codec/acknowledgements.js";
 import type {
   AckPacket,
   ClientPacket,
@@ -27,8 +27,8 @@ import { code, failure } from "../codec/reasons.js";
 import type { MqttContext } from "./context.js";
 import { createDeliveries, type Deliveries } from "./deliveries.js";
 import { Inbound, type InboundOwner } from "./inbound.js";
-import type { WriteBuffer } from "./outbox.js";
 import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
+import type { WriteBuffer } from "./write-buffer.js";
 
 /** The connection that a conversation goes over. */
 export interface MqttClientOwner extends Omit<InboundOwner, "state"> {
