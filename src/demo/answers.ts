@@ -1,5 +1,6 @@
-import { type Cell, table } from "./demo-print.js";
-import type { Question } from "./demo-questions.js";
+import type { Client } from "./client.js";
+import { type Cell, table } from "./print.js";
+import type { Question } from "./questions.js";
 
 interface Columns {
   readonly time: readonly string[];
@@ -8,19 +9,14 @@ interface Columns {
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The request of a question, as a curl line and as what fetch takes; $KEY stands for the API key. */
-export function requestOf(http: string, { path }: Question): { url: string; curl: string } {
-  const url = `${http}${path}`;
-  return { url, curl: `curl -s -H "Authorization: Bearer $KEY" '${url}'` };
+/** The request of a question as a curl line; $KEY stands for the API key. */
+export function curlOf(http: string, { path }: Question): string {
+  return `curl -s -H "Authorization: Bearer $KEY" '${http}${path}'`;
 }
 
-/** Asks and lays the answer out as a table. @throws Error with the answer's beginning if it is no success */
-export async function ask(http: string, key: string, question: Question): Promise<string> {
-  const { url } = requestOf(http, question);
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`cannot ask ${url}: ${response.status} ${text.slice(0, 300)}`);
-  return layouts[question.shape](JSON.parse(text));
+/** Asks, and lays the answer out as a table. */
+export async function ask(client: Client, question: Question): Promise<string> {
+  return layouts[question.shape](await client.get(question.path));
 }
 
 const layouts: Readonly<Record<Question["shape"], (answer: unknown) => string>> = {
@@ -41,7 +37,7 @@ const layouts: Readonly<Record<Question["shape"], (answer: unknown) => string>> 
   },
 };
 
-/** The series of an answer beside each other; they share their times. */
+/** The series of an answer side by side; they share their times. */
 function sideBySide(items: readonly Item[], name: string, data: string): string {
   const columns = items.map((item) => item[data] as Columns);
   const rows = (columns[0]?.time ?? []).map((time, i) => [

@@ -3,15 +3,15 @@
  * an analyst are asked over HTTP. Starts a service of its own, or uses that at TIDEMARK_URL.
  */
 import { parseArgs } from "node:util";
-import { createApi } from "./api.js";
-import { ask, requestOf } from "./demo-answers.js";
-import { archive } from "./demo-archive.js";
-import { publishYear, settled } from "./demo-edge.js";
-import { createProgress, thousands } from "./demo-print.js";
-import { questionsFor } from "./demo-questions.js";
-import { givenService, type Service, startService } from "./demo-service.js";
-import { createStation, type Station } from "./demo-station.js";
-import { readYear } from "./demo-year.js";
+import { ask, curlOf } from "./answers.js";
+import { archive } from "./archive.js";
+import { type Client, createClient } from "./client.js";
+import { publishYear, settled } from "./edge-node.js";
+import { createProgress, thousands } from "./print.js";
+import { questionsFor } from "./questions.js";
+import { givenService, type Service, startService } from "./service.js";
+import { createStation, type Station } from "./station.js";
+import { readYear } from "./weather.js";
 
 const { values: flags } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
 const say = (text = ""): void => void process.stdout.write(`${text}\n`);
@@ -22,19 +22,19 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 const service = givenService(process.env) ?? (await startService(process.env));
 try {
-  const station = await load(service);
-  await askAll(service, station);
-  await archive(service, station, say);
+  const client = createClient(service.http, service.key);
+  const station = await load(client, service);
+  await askAll(client, service, station);
+  await archive(client, service.http, station, say);
 } catch (error) {
   await service.close();
   throw error;
 }
 await end(service);
 
-async function load({ http, mqtt, key, own }: Service): Promise<Station> {
+async function load(client: Client, { http, mqtt, own }: Service): Promise<Station> {
   say(`Tidemark ${own === null ? "at" : "started at"} ${http} (API) and ${mqtt} (devices)`);
-  const api = createApi(http, { authorization: `Bearer ${key}` });
-  const station = await createStation(api);
+  const station = await createStation(client);
   const hours = readYear();
   say(
     `A product, three data points, ${station.metrics.size} metrics, an alert rule and device ${station.deviceID} are made.`,
@@ -43,8 +43,7 @@ async function load({ http, mqtt, key, own }: Service): Promise<Station> {
   const startedAt = performance.now();
   await publishYear(mqtt, station, hours, createProgress(process.stdout, "hours acknowledged", hours.length));
   const acknowledgedAt = performance.now();
-  await settled(api);
-  api.close();
+  await settled(client);
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
   say(
     `  on disk and acknowledged in ${seconds(acknowledgedAt - startedAt)}; all ${thousands(hours.length * 3)} ` +
@@ -53,12 +52,12 @@ async function load({ http, mqtt, key, own }: Service): Promise<Station> {
   return station;
 }
 
-async function askAll({ http, key, own }: Service, station: Station): Promise<void> {
+async function askAll(client: Client, { http, key, own }: Service, station: Station): Promise<void> {
   say(`\nEach answer below is that of the line above it${own === null ? "" : `, with KEY=${key}`}`);
   for (const question of questionsFor(station)) {
     say(`\nThe ${question.who} asks: ${question.asks}`);
-    say(`  ${requestOf(http, question).curl}`);
-    say(await ask(http, key, question));
+    say(`  ${curlOf(http, question)}`);
+    say(await ask(client, question));
   }
 }
 

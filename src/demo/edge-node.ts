@@ -1,7 +1,8 @@
 import { connectAsync } from "mqtt";
-import type { Api } from "./api.js";
-import type { Hour } from "./demo-year.js";
+import type { Client } from "./client.js";
+import type { Hour } from "./weather.js";
 
+/** Messages on the way at once. */
 const inFlightMax = 500;
 const pollMs = 20;
 
@@ -27,9 +28,9 @@ export async function publishYear(
 }
 
 /** Resolves when every acknowledged point can be read and every alert is there: no consumer has anything left. */
-export async function settled(api: Api): Promise<void> {
+export async function settled(client: Client): Promise<void> {
   for (;;) {
-    const { text } = await api.call("GET", "/metrics");
+    const text = await client.send("GET", "/metrics");
     const lags = [...text.matchAll(/^tidemark_journal_lag_messages\{.*\} (\d+)$/gm)].map(([, lag]) => lag);
     if (lags.length > 0 && lags.every((lag) => lag === "0")) return;
     await new Promise((resolve) => setTimeout(resolve, pollMs));

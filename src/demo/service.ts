@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sibling } from "./generator.js";
+import { fileURLToPath } from "node:url";
 
 /** A running Tidemark. */
 export interface Service {
@@ -22,6 +22,7 @@ export interface Service {
 
 const startMs = 20_000;
 const pollMs = 20;
+const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
 /** Starts the built service in a new temporary folder on free ports, with InfluxDB if INFLUX_… name one. */
 export async function startService(environment: NodeJS.ProcessEnv): Promise<Service> {
@@ -30,14 +31,20 @@ export async function startService(environment: NodeJS.ProcessEnv): Promise<Serv
   const logFile = join(dir, "service.log");
   const log = openSync(logFile, "a");
   const influx = Object.entries(environment).filter(([name]) => name.startsWith("INFLUX_"));
-  const child = spawn(process.execPath, [sibling("../src/main.js"), "serve"], {
+  const child = spawn(process.execPath, [program, "serve"], {
     // In a process group of its own: an interrupt at the keyboard ends the demo, and the demo ends the service.
     detached: true,
     stdio: ["ignore", log, log],
     env: {
       ...Object.fromEntries(influx),
-      ...{ DATA_DIR: join(dir, "data"), HTTP_PORT: "0", MQTT_PORT: "0", API_KEY: key },
-      ...{ MQTTS_PORT: "off", MQTTSS_PORT: "off", WS_PORT: "off", WSS_PORT: "off" },
+      DATA_DIR: join(dir, "data"),
+      API_KEY: key,
+      HTTP_PORT: "0",
+      MQTT_PORT: "0",
+      MQTTS_PORT: "off",
+      MQTTSS_PORT: "off",
+      WS_PORT: "off",
+      WSS_PORT: "off",
     },
   });
   const kill = (): void => {
@@ -83,11 +90,11 @@ async function listening(
   logFile: string,
   ended: () => number | string | null,
 ): Promise<{ http: string; mqtt: string }> {
-  for (const deadline = Date.now() + startMs; ; ) {
+  for (const deadline = performance.now() + startMs; ; ) {
     const log = readFileSync(logFile, "utf8");
     const line = log.split("\n").find((one) => one.includes('"msg":"listening"') && one.endsWith("}"));
     if (line !== undefined) return JSON.parse(line) as { http: string; mqtt: string };
-    if (ended() !== null || Date.now() > deadline) {
+    if (ended() !== null || performance.now() > deadline) {
       throw new Error(`cannot start the service (${ended() ?? "too slow"}): ${log.slice(-2000)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs));

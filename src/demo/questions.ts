@@ -1,4 +1,4 @@
-import type { Station } from "./demo-station.js";
+import type { Station } from "./station.js";
 
 /** A question to the API: `path` is the request, the demo prints it as a curl line and sends the same. */
 export interface Question {
