@@ -111,8 +111,14 @@ suite("credentials and a clock that is set", (test) => {
   function keeper(expiresAt: number | null) {
     let asked = 0;
     const row = {
-      ...{ tenant: 1, tenantID: "C1", userIntID: 1, username: "admin", role: "admin", userRole: "admin" },
-      ...{ expiresAt, secretHash: hashGenerated(key.appSecret) },
+      tenant: 1,
+      tenantID: "C1",
+      userIntID: 1,
+      username: "admin",
+      role: "admin",
+      userRole: "admin",
+      expiresAt,
+      secretHash: hashGenerated(key.appSecret),
     };
     const db = {
       first: async () => {

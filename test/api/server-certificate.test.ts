@@ -21,7 +21,9 @@ async function setUp(dir: string, given: { certPath: string; keyPath: string } |
   const faults: string[] = [];
   const certificate = (over: { vault?: Vault; host?: string; publicHost?: string } = {}) =>
     createServerCertificate({
-      ...{ config: { ...config, ...over }, authority, vault: over.vault ?? vault },
+      config: { ...config, ...over },
+      authority,
+      vault: over.vault ?? vault,
       onFault: (path, { message }) => faults.push(`${path}: ${message}`),
     });
   return { db, store, authority, certificate, faults };

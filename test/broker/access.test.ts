@@ -226,6 +226,8 @@ worldSuite(
   },
   // Nobody listens there: what is asked of us does not depend on it.
   {
-    ...{ BROKER_URL: "mqtt://127.0.0.1:9", BROKER_USERNAME: own.username, BROKER_PASSWORD: own.password },
+    BROKER_URL: "mqtt://127.0.0.1:9",
+    BROKER_USERNAME: own.username,
+    BROKER_PASSWORD: own.password,
   },
 );

@@ -66,11 +66,14 @@ brokerSuite("commands through the broker", (test, world) => {
     assert.is(await publish(ruled), "failed");
     await becomes(ruled, 0);
     const group = await world.service.make("/api/v1/groups", {
-      ...{ productID: world.product.productID, groupName: "deaf members" },
+      productID: world.product.productID,
+      groupName: "deaf members",
     });
     await world.service.call("POST", `/api/v1/groups/${group.id}/devices`, { ids: [ruled.id] });
     const begun = await world.service.make("/api/v1/group_publish", {
-      ...{ groupID: group.groupID, payload: "no receipt", needAck: 0 },
+      groupID: group.groupID,
+      payload: "no receipt",
+      needAck: 0,
     });
     await until(
       async () => (await world.service.call("GET", `/api/v1${begun.statusUrl}`)).body.state === "SUCCESS",
@@ -86,7 +89,9 @@ brokerSuite("commands through the broker", (test, world) => {
     const device = await world.device();
     const { connectAsync } = await import("mqtt");
     const own = await connectAsync(world.service.mqtt, {
-      ...{ username: String(device.deviceUsername), password: String(device.token), reconnectPeriod: 0 },
+      username: String(device.deviceUsername),
+      password: String(device.token),
+      reconnectPeriod: 0,
     });
     const here: string[] = [];
     own.on("message", (topic) => here.push(topic));
@@ -101,7 +106,8 @@ brokerSuite("commands through the broker", (test, world) => {
   test("groups: every member that listens has it, with and without receipts", async () => {
     const devices = [await world.device(), await world.device(), await world.device()];
     const group = await world.service.make("/api/v1/groups", {
-      ...{ productID: world.product.productID, groupName: "at the broker" },
+      productID: world.product.productID,
+      groupName: "at the broker",
     });
     const ids = devices.map(({ id }) => id);
     const joined = await world.service.call("POST", `/api/v1/groups/${group.id}/devices`, { ids });
@@ -109,7 +115,9 @@ brokerSuite("commands through the broker", (test, world) => {
     const heard = await Promise.all(devices.slice(0, 2).map(listen));
     for (const needAck of [1, 0]) {
       const begun = await world.service.make("/api/v1/group_publish", {
-        ...{ groupID: group.groupID, payload: `ack ${needAck}`, needAck },
+        groupID: group.groupID,
+        payload: `ack ${needAck}`,
+        needAck,
       });
       await until(
         async () => (await world.service.call("GET", `/api/v1${begun.statusUrl}`)).body.state === "SUCCESS",
@@ -135,8 +143,10 @@ brokerSuite("commands through the broker", (test, world) => {
 
   test("a child behind a gateway: its entries come up, its commands go down the gateway's inbox", async () => {
     const gateway = await world.service.make("/api/v1/gateways", {
-      ...{ gatewayName: "gateway", productID: world.product.productID },
-      ...{ gatewayProtocol: 1, upLinkNetwork: 1 },
+      gatewayName: "gateway",
+      productID: world.product.productID,
+      gatewayProtocol: 1,
+      upLinkNetwork: 1,
     });
     const child = await world.device({ upLinkSystem: 2, gateway: gateway.id });
     const { body } = await world.service.call("GET", `/api/v1/gateways/${gateway.id}`);

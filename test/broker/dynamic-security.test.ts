@@ -42,11 +42,9 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     const port = await freePort();
     environment = {
       DATA_DIR: dataDir.path,
-      ...{
-        BROKER_URL: `mqtt://127.0.0.1:${port}`,
-        BROKER_USERNAME: "tidemark",
-        BROKER_PASSWORD: "secret-of-it",
-      },
+      BROKER_URL: `mqtt://127.0.0.1:${port}`,
+      BROKER_USERNAME: "tidemark",
+      BROKER_PASSWORD: "secret-of-it",
       ...listenersOff,
       FREE_BYTES_MIN: "0",
     };
@@ -112,7 +110,9 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
 
   const connect = (device: Rec | undefined, options: IClientOptions = {}): Promise<MqttClient> =>
     broker.connect({
-      ...{ username: String(device?.deviceUsername), password: String(device?.token), protocolVersion: 5 },
+      username: String(device?.deviceUsername),
+      password: String(device?.token),
+      protocolVersion: 5,
       ...options,
     });
   const isDenied = async (action: Promise<unknown>): Promise<boolean> =>
@@ -275,8 +275,11 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     const whole = JSON.parse(await readFile(file, "utf8")) as typeof there;
     const { clients, roles } = whole;
     assert.equal(JSON.parse(stdout), {
-      ...{ file, clients: clients.length, roles: roles.length },
-      ...{ leftOut: told.leftOut, unwritten: told.unwritten },
+      file,
+      clients: clients.length,
+      roles: roles.length,
+      leftOut: told.leftOut,
+      unwritten: told.unwritten,
     });
     assert.is((await stat(file)).mode & 0o777, 0o640);
     assert.equal(
@@ -334,7 +337,10 @@ const app = { id: 0, deviceUsername: "app", token: "apps-own" };
 /** An operator's own, which the tool leaves alone; whoever has no rule to the contrary may do everything. */
 const there = {
   defaultACLAccess: {
-    ...{ publishClientSend: true, publishClientReceive: true, subscribe: true, unsubscribe: true },
+    publishClientSend: true,
+    publishClientReceive: true,
+    subscribe: true,
+    unsubscribe: true,
   },
   anonymousGroup: "guests",
   clients: [

@@ -28,7 +28,9 @@ function fakeLink() {
     get waitingBytes() {
       return state.waitingBytes;
     },
-    ...{ pause: () => undefined, resume: () => undefined, close: () => undefined },
+    pause: () => undefined,
+    resume: () => undefined,
+    close: () => undefined,
   };
   return { link, acknowledged, pushed, state };
 }
@@ -53,24 +55,35 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
     accept: {
       uplink: (_origin, { payload }, _refused, done) =>
         void appended.push({ text: String(payload), done: done ?? (() => undefined) }),
-      ...{ deny: () => undefined, allKept: async () => undefined, full: false, stopped: null },
+      deny: () => undefined,
+      allKept: async () => undefined,
+      full: false,
+      stopped: null,
     },
     spaces: {
       publish: ({ payload, at }) => void published.push({ text: String(payload), at }),
       publishCost: () => cost,
     },
     work,
-    ...{ meter: createMeter(), limits: null, session, topics: { bytesMax: 1024, levelsMax: 32 } },
+    meter: createMeter(),
+    limits: null,
+    session,
+    topics: { bytesMax: 1024, levelsMax: 32 },
     peek: () => (find === undefined ? device : undefined),
     find: find ?? (async () => device),
     takenBefore: async () => taken,
     now: () => clock.now,
-    ...{ onAnswer: () => undefined, onRoom: () => undefined, onTrouble: () => undefined },
+    onAnswer: () => undefined,
+    onRoom: () => undefined,
+    onTrouble: () => undefined,
     onFault: () => undefined,
   });
   let kept = 0;
   return {
-    ...{ appended, published, clock, work },
+    appended,
+    published,
+    clock,
+    work,
     connect: (resumed: boolean) => {
       const made = fakeLink();
       inbound.begin(made.link, resumed);
@@ -78,7 +91,12 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
     },
     take: (messageID: number, text: string, dup = false) =>
       inbound.take({
-        ...{ qos: 1, dup, messageID, topic: "devices/d/up/data", properties: null, flaw: null },
+        qos: 1,
+        dup,
+        messageID,
+        topic: "devices/d/up/data",
+        properties: null,
+        flaw: null,
         payload: Buffer.from(text),
       }),
     commit: () => {

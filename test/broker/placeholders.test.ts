@@ -30,11 +30,16 @@ const names = fc.constantFrom("victim", "c", "u", "a", ...words);
 const level = fc.constantFrom("a", "+", "%d", "%u", "secret", ...words);
 const topic = fc.array(level, { minLength: 1, maxLength: 3 }).map((levels) => levels.join("/"));
 const rule = fc.record({
-  ...{ id: fc.integer({ min: 1, max: 9 }), topic },
-  ...{ access: fc.constantFrom(0, 1, 2), allow: fc.constantFrom(0, 1) },
+  id: fc.integer({ min: 1, max: 9 }),
+  topic,
+  access: fc.constantFrom(0, 1, 2),
+  allow: fc.constantFrom(0, 1),
 });
 const device = fc.record({
-  ...{ deviceID: names, deviceUsername: names, token: fc.constant(null), blocked: fc.constant(false) },
+  deviceID: names,
+  deviceUsername: names,
+  token: fc.constant(null),
+  blocked: fc.constant(false),
   rules: fc.array(rule, { maxLength: 3 }),
   // Without tokens nothing is hashed: it enters by a certificate.
   commonNames: names.map((name) => [`cert-${name}`]),
@@ -143,14 +148,12 @@ suite("placeholders of brokers in names and policies", (test) => {
 
   test("a policy that cannot be written is named, allows nothing, and denies the whole level", async () => {
     const of = (rules: BrokerDevice["rules"]): BrokerDevice => ({
-      ...{
-        id: 1,
-        deviceID: "gh-1",
-        deviceUsername: "gh-1",
-        token: null,
-        blocked: false,
-        commonNames: ["cert"],
-      },
+      id: 1,
+      deviceID: "gh-1",
+      deviceUsername: "gh-1",
+      token: null,
+      blocked: false,
+      commonNames: ["cert"],
       rules,
     });
     const open = await written([of([{ id: 5, topic: "to/%c", access: 0, allow: 1 }])]);

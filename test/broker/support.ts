@@ -56,7 +56,9 @@ async function open(environment: Readonly<Record<string, string>>) {
   const product = await service.make("/api/v1/products", { productName: "broker", cloudProtocol: 1 });
   await service.make("/api/v1/data_points", pointOf(product));
   return {
-    ...{ broker, service, product },
+    broker,
+    service,
+    product,
     device: (fields: Readonly<Record<string, unknown>> = {}) => makeDevice(service, product, fields),
     close: async () => {
       await service.stop();
@@ -68,7 +70,11 @@ async function open(environment: Readonly<Record<string, string>>) {
 }
 
 export const pointOf = (product: Rec) => ({
-  ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id, pointDataType: 1, dataTransType: 1 },
+  dataPointName: "n",
+  dataPointID: "n",
+  productIntID: product.id,
+  pointDataType: 1,
+  dataTransType: 1,
 });
 
 let made = 0;
@@ -80,7 +86,13 @@ export function makeDevice(
 ): Promise<Rec> {
   const name = `broker-${++made}`;
   return service.make("/api/v1/devices", {
-    ...{ productID: product.productID, cloudProtocol: 1, deviceType: 1, upLinkSystem: 1, authType: 1 },
-    ...{ deviceName: name, deviceID: name, ...fields },
+    productID: product.productID,
+    cloudProtocol: 1,
+    deviceType: 1,
+    upLinkSystem: 1,
+    authType: 1,
+    deviceName: name,
+    deviceID: name,
+    ...fields,
   });
 }

@@ -101,7 +101,10 @@ brokerSuite("uplinks through the broker", (test, world) => {
   test("what a policy forbids is a refused event without points", async () => {
     const device = await world.device();
     const policy = await world.service.make("/api/v1/policies", {
-      ...{ name: "no secrets", topic: "secret/#", access: 0, allow: 0 },
+      name: "no secrets",
+      topic: "secret/#",
+      access: 0,
+      allow: 0,
     });
     const bound = await world.service.call("POST", `/api/v1/devices/${device.id}/policies`, {
       ids: [policy.id],
@@ -126,7 +129,9 @@ brokerSuite("uplinks through the broker", (test, world) => {
     const device = await world.device();
     const { connectAsync } = await import("mqtt");
     const own = await connectAsync(world.service.mqtt, {
-      ...{ username: String(device.deviceUsername), password: String(device.token), reconnectPeriod: 0 },
+      username: String(device.deviceUsername),
+      password: String(device.token),
+      reconnectPeriod: 0,
     });
     const got: string[] = [];
     own.on("message", (topic, payload) => got.push(`${topic} ${payload}`));

@@ -70,7 +70,9 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
 type Load = ReturnType<typeof createLoad>;
 
 const session = {
-  ...{ clean: false, clientId: "load", reconnectPeriod: 50 },
+  clean: false,
+  clientId: "load",
+  reconnectPeriod: 50,
   properties: { sessionExpiryInterval: 3600 },
 };
 

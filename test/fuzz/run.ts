@@ -90,13 +90,13 @@ interface Neighbour {
 async function openNeighbour({ service, starvedMs }: Target): Promise<Neighbour> {
   const product = await service.make("/api/v1/products", { productName: `n${Date.now()}`, cloudProtocol: 1 });
   const device = await service.make("/api/v1/devices", {
-    ...{
-      productID: product.productID,
-      cloudProtocol: 1,
-      deviceName: "Neighbour",
-      deviceID: `n${Date.now()}`,
-    },
-    ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+    productID: product.productID,
+    cloudProtocol: 1,
+    deviceName: "Neighbour",
+    deviceID: `n${Date.now()}`,
+    deviceType: 1,
+    upLinkSystem: 1,
+    authType: 1,
   });
   const client = await openClient(service.mqtt, 4);
   client.send(connectPacket(device, 4, { clientId: "neighbour" }));

@@ -134,7 +134,9 @@ suite("directory", (test) => {
     const [id, other] = [await add("a"), await add("other")];
     const policy = await createPolicy(store.db, actor, 0, rule("x"));
     const second = await createProduct(store.db, actor, 0, {
-      ...{ productName: "q", description: null, cloudProtocol: 1 },
+      productName: "q",
+      description: null,
+      cloudProtocol: 1,
     });
     let n = 0;
     const { hot, feed, looks } = await openHot(async () => {
@@ -142,7 +144,9 @@ suite("directory", (test) => {
       await updateDevice(store, actor, n, other, { description: `edit ${n}` });
       await updatePolicy(store.db, actor, n, policy.id, { topic: `x/${n}` });
       await createDataPoint(store.db, actor, 0, second.id, `p${n}`, {
-        ...{ dataPointName: `p${n}`, pointDataType: 1, dataTransType: 1 },
+        dataPointName: `p${n}`,
+        pointDataType: 1,
+        dataTransType: 1,
       });
       await bind(store.db, actor, 0, policyDevices, { owners: [policy.id], devices: [other] });
     });

@@ -129,7 +129,9 @@ worldSuite("guessing", (test, world) => {
 });
 
 const limits = {
-  ...{ DEVICE_CONNECTIONS_MAX: "2", DEVICE_MESSAGES_PER_SECOND: "50", DEVICE_BYTES_PER_SECOND: "20000" },
+  DEVICE_CONNECTIONS_MAX: "2",
+  DEVICE_MESSAGES_PER_SECOND: "50",
+  DEVICE_BYTES_PER_SECOND: "20000",
   TENANT_CONNECTIONS_MAX: "5",
 };
 
@@ -172,8 +174,13 @@ function defineLimits(test: Test, world: World): void {
     const key = await world.stranger();
     const theirs = await world.make("/api/v1/products", { productName: "theirs", cloudProtocol: 1 }, { key });
     const body = {
-      ...{ productID: theirs.productID, cloudProtocol: 1, deviceName: "d", deviceID: "theirs" },
-      ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+      productID: theirs.productID,
+      cloudProtocol: 1,
+      deviceName: "d",
+      deviceID: "theirs",
+      deviceType: 1,
+      upLinkSystem: 1,
+      authType: 1,
     };
     await connected(await world.make("/api/v1/devices", body, { key }), "a");
     assert.is((await ended()) - before, 2);

@@ -27,8 +27,13 @@ worldSuite("isolation", (test, world) => {
       elsewhere,
     );
     const body = {
-      ...{ productID: theirs.productID, cloudProtocol: 1, deviceName: "spy", deviceID: "spy" },
-      ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+      productID: theirs.productID,
+      cloudProtocol: 1,
+      deviceName: "spy",
+      deviceID: "spy",
+      deviceType: 1,
+      upLinkSystem: 1,
+      authType: 1,
     };
     victim = await makeDevice(world, product);
     spies = [

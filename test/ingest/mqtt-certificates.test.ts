@@ -28,8 +28,13 @@ const ca = writePair(dir, "ca", plant);
 const masterKey = "7".repeat(64);
 const url = `file:${join(dir, "metadata.db")}`;
 const environment = {
-  ...{ MQTTS_PORT: "0", MQTTSS_PORT: "0", WSS_PORT: "0" },
-  ...{ CA_CERT: ca.cert, CA_KEY: ca.key, LIBSQL_URL: url, MASTER_KEY: masterKey },
+  MQTTS_PORT: "0",
+  MQTTSS_PORT: "0",
+  WSS_PORT: "0",
+  CA_CERT: ca.cert,
+  CA_KEY: ca.key,
+  LIBSQL_URL: url,
+  MASTER_KEY: masterKey,
 };
 
 /** What another process with the same metadata does. */

@@ -106,7 +106,9 @@ worldSuite(
       const ca = await authorityOf(world);
       for (const host of ["localhost", "127.0.0.1", "::1"]) {
         const socket = connectTls({
-          ...{ host: "127.0.0.1", port: portOf(world.service.mqtts), ca },
+          host: "127.0.0.1",
+          port: portOf(world.service.mqtts),
+          ca,
           ...(host === "localhost" ? { servername: host } : {}),
           checkServerIdentity: () => undefined,
         });

@@ -15,8 +15,18 @@ suite("platform subscriptions", (test) => {
   const open = () => {
     const spaces = createSessionRegistry(createChanges(), createMeter());
     const { state } = spaces.connect({
-      ...{ tenant: 1, device: 1, deviceID: "d1", clientID: "c", session: 1, connection: 1, at: 0 },
-      ...{ cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
+      tenant: 1,
+      device: 1,
+      deviceID: "d1",
+      clientID: "c",
+      session: 1,
+      connection: 1,
+      at: 0,
+      cleanStart: true,
+      expiry: 0,
+      will: null,
+      ip: "",
+      keepAlive: 0,
     });
     return {
       state,

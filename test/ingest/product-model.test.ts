@@ -28,8 +28,16 @@ const records: readonly Partial<DataPoint>[] = [
 function device(): DeviceEntry {
   const entries = records.map((record, i) =>
     toPointEntry({
-      ...{ id: i + 1, field: record.dataPointID, createAt: 0, dataTransType: 1, binarySize: null },
-      ...{ faultValue: null, isDiscard: null, dataStep: null, lowerLimit: null, enum: null },
+      id: i + 1,
+      field: record.dataPointID,
+      createAt: 0,
+      dataTransType: 1,
+      binarySize: null,
+      faultValue: null,
+      isDiscard: null,
+      dataStep: null,
+      lowerLimit: null,
+      enum: null,
       ...record,
     } as DataPoint),
   );

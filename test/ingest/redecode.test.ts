@@ -25,7 +25,11 @@ suite("decoding again", (test) => {
     } as unknown as SeriesStore;
     const refused: RefusedPoint[] = [];
     const counts = await redecode({
-      ...{ events, series, device: testDevice(), start: 0, stop: 2e15 },
+      events,
+      series,
+      device: testDevice(),
+      start: 0,
+      stop: 2e15,
       rules: () => ({ local: () => null, earliest: earliestTime, oldest: 0 }),
       guarded: (points, write) => write(points),
       refused: async (points) => void refused.push(...points),

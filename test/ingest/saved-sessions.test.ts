@@ -90,20 +90,33 @@ const qos = fc.constantFrom<0 | 1 | 2>(0, 1, 2);
 const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant("connect" as const),
-    ...{ client, clean: fc.boolean(), expiry: fc.constantFrom(0, 3600, 0xffff_ffff), will: fc.boolean() },
+    client,
+    clean: fc.boolean(),
+    expiry: fc.constantFrom(0, 3600, 0xffff_ffff),
+    will: fc.boolean(),
   }),
   fc.record({
     do: fc.constant("disconnect" as const),
-    ...{ client, orderly: fc.boolean(), expiry: fc.constantFrom(null, 60) },
+    client,
+    orderly: fc.boolean(),
+    expiry: fc.constantFrom(null, 60),
   }),
   fc.record({
     do: fc.constant("subscribe" as const),
-    ...{ client, filter, qos, identifier: fc.option(fc.integer({ min: 1, max: 9 })) },
+    client,
+    filter,
+    qos,
+    identifier: fc.option(fc.integer({ min: 1, max: 9 })),
   }),
   fc.record({ do: fc.constant("unsubscribe" as const), client, filter }),
   fc.record({
     do: fc.constant("publish" as const),
-    ...{ client, topic, qos, retain: fc.boolean(), text: fc.constantFrom("", "m", "n"), type: fc.boolean() },
+    client,
+    topic,
+    qos,
+    retain: fc.boolean(),
+    text: fc.constantFrom("", "m", "n"),
+    type: fc.boolean(),
   }),
   fc.record({
     do: fc.constant("platform" as const),
@@ -166,7 +179,11 @@ function connect({ records, links }: Run, step: Extract<Step, { do: "connect" }>
   const { client: clientID, clean: cleanStart, expiry: sessionExpiry } = step;
   const origin = { device, session: sessionOf(clientID), ip: "127.0.0.1" };
   const will: Will = {
-    ...{ topic: "x", payload: Buffer.from("will"), qos: 1, retain: true, delay: 5 },
+    topic: "x",
+    payload: Buffer.from("will"),
+    qos: 1,
+    retain: true,
+    delay: 5,
     properties: { contentType: "text/plain" },
   };
   const request = { clientID, cleanStart, sessionExpiry, keepAlive: 30, will: step.will ? will : null };
@@ -212,7 +229,10 @@ function shape({ spaces }: SavedSessions) {
       }),
     );
   return [...spaces.all()].map(({ device, deviceID, tenant, sessions, retained, retainedBytes, wills }) => ({
-    ...{ device, deviceID, tenant, retainedBytes },
+    device,
+    deviceID,
+    tenant,
+    retainedBytes,
     retained: plain(
       [...retained]
         .map(([topic, { payload, qos, properties }]) => ({ topic, payload, qos, properties }))
@@ -568,7 +588,9 @@ suite("saved sessions", (test) => {
       const presents: boolean[] = [];
       const connection = records.connect(origin, asked, (_, present) => presents.push(present));
       records.disconnect({ ...origin, connection }, 0, {
-        ...{ reason: "lost", orderly: false, sessionExpiry: null },
+        reason: "lost",
+        orderly: false,
+        sessionExpiry: null,
       });
       records.connect(origin, asked, (_, present) => presents.push(present));
       late = 3_600_000;

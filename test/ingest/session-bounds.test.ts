@@ -26,8 +26,18 @@ function begin(bounds = sessionBounds) {
     const connection = ++connections;
     const at = connection * 1e6;
     const { state } = spaces.connect({
-      ...{ tenant, device, deviceID: `d${device}`, clientID, session: connection, connection, at },
-      ...{ cleanStart: false, expiry: 3600, will: null, ip: "", keepAlive: 0 },
+      tenant,
+      device,
+      deviceID: `d${device}`,
+      clientID,
+      session: connection,
+      connection,
+      at,
+      cleanStart: false,
+      expiry: 3600,
+      will: null,
+      ip: "",
+      keepAlive: 0,
     });
     spaces.subscribe(state, "#", subscription({ qos: 2 }), at);
     spaces.disconnect({ device, connection, at, orderly: true, expiry: null, ofEarlierRun: false });
@@ -40,8 +50,15 @@ function begin(bounds = sessionBounds) {
     device = 1,
   ) =>
     spaces.publish({
-      ...{ device, session: -1, topic, payload: Buffer.alloc(bytes), qos: 1, retain: false },
-      ...{ properties: null, at: 0, ...fields },
+      device,
+      session: -1,
+      topic,
+      payload: Buffer.alloc(bytes),
+      qos: 1,
+      retain: false,
+      properties: null,
+      at: 0,
+      ...fields,
     });
   return { spaces, dropped, away, publish };
 }
@@ -220,7 +237,9 @@ suite("bounds of sessions", (test) => {
         ...(["connect", "clean", "leave", "break", "subscribe", "unsubscribe", "publish", "retain"] as const),
         ...(["took", "released", "delivered", "platform", "published", "expire", "forget"] as const),
       ),
-      ...{ device: fc.integer({ min: 1, max: 3 }), client: fc.constantFrom("a", "b"), n: fc.nat(4) },
+      device: fc.integer({ min: 1, max: 3 }),
+      client: fc.constantFrom("a", "b"),
+      n: fc.nat(4),
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

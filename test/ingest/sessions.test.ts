@@ -41,20 +41,25 @@ function begin() {
     const ids = { tenant: 1, device, deviceID: `d${device}`, clientID, session: clientID.length };
     const connection = ++connections;
     const { state } = spaces.connect({
-      ...{ ...ids, connection, at: 0, cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
+      ...ids,
+      connection,
+      at: 0,
+      cleanStart: true,
+      expiry: 0,
+      will: null,
+      ip: "",
+      keepAlive: 0,
     });
     const session: Fake = {
-      ...{
-        clientID,
-        username: "u",
-        token,
-        certificate: null,
-        state,
-        slow: false,
-        waiting: [],
-        got: [],
-        ended: [],
-      },
+      clientID,
+      username: "u",
+      token,
+      certificate: null,
+      state,
+      slow: false,
+      waiting: [],
+      got: [],
+      ended: [],
       entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
       end: (reason) => {
         session.ended.push(reason);
@@ -84,8 +89,14 @@ function begin() {
 
   const publish = (device: number, topic: string, qos: number) =>
     spaces.publish({
-      ...{ device, session: -1, topic, payload: Buffer.from("m"), qos },
-      ...{ retain: false, properties: null, at: 0 },
+      device,
+      session: -1,
+      topic,
+      payload: Buffer.from("m"),
+      qos,
+      retain: false,
+      properties: null,
+      at: 0,
     });
   const subscribe = ({ state }: Fake, filter: string, qos: 0 | 1 | 2) =>
     spaces.subscribe(state, filter, subscription({ qos }), 0);

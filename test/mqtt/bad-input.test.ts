@@ -200,8 +200,13 @@ mqttSuite(
     async function floodedDevice(): Promise<object> {
       const product = await world.make("/api/v1/products", { productName: "Flooded", cloudProtocol: 1 });
       return {
-        ...{ productID: product.productID, cloudProtocol: 1, deviceName: "Flooded", deviceID: "flooded" },
-        ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+        productID: product.productID,
+        cloudProtocol: 1,
+        deviceName: "Flooded",
+        deviceID: "flooded",
+        deviceType: 1,
+        upLinkSystem: 1,
+        authType: 1,
       };
     }
 

@@ -42,7 +42,9 @@ worldSuite("MQTT, clients of others", (test, world) => {
 
   const open = (options: IClientOptions): Promise<MqttClient> =>
     connectAsync(world.mqtt, {
-      ...{ username: String(device.deviceUsername), password: String(device.token), reconnectPeriod: 0 },
+      username: String(device.deviceUsername),
+      password: String(device.token),
+      reconnectPeriod: 0,
       ...options,
     });
 
@@ -120,7 +122,10 @@ worldSuite("MQTT, clients of others", (test, world) => {
       assert.equal(
         messages,
         [0, 1, 2].map((qos) => ({
-          ...{ topic: `paho/${qos}`, payload: `payload ${qos}`, qos, retain: false },
+          topic: `paho/${qos}`,
+          payload: `payload ${qos}`,
+          qos,
+          retain: false,
           ...(version === "5" ? more : {}),
         })),
       );

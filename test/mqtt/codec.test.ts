@@ -22,7 +22,10 @@ function read(chunks: readonly Buffer[], version: Version): ClientPacket[] {
   const packets: ClientPacket[] = [];
   const framer = new Framer();
   const owner = {
-    ...{ frameBytesMax: 1_000_000, strictLengths: true, isClosed: false, begin: () => undefined },
+    frameBytesMax: 1_000_000,
+    strictLengths: true,
+    isClosed: false,
+    begin: () => undefined,
     frame: (firstByte: number, bytes: Buffer, start: number, end: number) =>
       packets.push(decodePacket(firstByte, new Reader(bytes, start, end), version)),
   };
@@ -31,7 +34,11 @@ function read(chunks: readonly Buffer[], version: Version): ClientPacket[] {
 }
 
 const termsOf = (version: Version): Terms => ({
-  ...{ version, receiveMaximum: 9, packetBytesMax: 1_000_000, topicAliasMax: 0, problemInformation: true },
+  version,
+  receiveMaximum: 9,
+  packetBytesMax: 1_000_000,
+  topicAliasMax: 0,
+  problemInformation: true,
 });
 
 const versions = [4, 5] as const;
@@ -143,7 +150,9 @@ suite("MQTT, codec", (test) => {
       assert.is(
         parser.parse(
           accepted(one, {
-            ...{ keepAlive: agreed, sessionExpiry: one.sessionExpiry, present: false },
+            keepAlive: agreed,
+            sessionExpiry: one.sessionExpiry,
+            present: false,
             packetBytesMax: 300_000,
           }) ?? Buffer.alloc(0),
         ),

@@ -36,15 +36,18 @@ suite("MQTT, deliveries", (test) => {
     });
     const queue = (messageID: number) => {
       const message = {
-        ...{
-          topic: "t",
-          payload: Buffer.alloc(1),
-          qos: 1 as const,
-          retain: false,
-          properties: null,
-          identifiers: [],
-        },
-        ...{ at: 0, messageID, sent: false, received: false, receipt: null, settled: undefined },
+        topic: "t",
+        payload: Buffer.alloc(1),
+        qos: 1 as const,
+        retain: false,
+        properties: null,
+        identifiers: [],
+        at: 0,
+        messageID,
+        sent: false,
+        received: false,
+        receipt: null,
+        settled: undefined,
       } as const;
       outgoing.set(messageID, message);
       return message;
@@ -96,7 +99,9 @@ suite("MQTT, deliveries", (test) => {
       const found: (Message | null)[] = [];
       const state = createSessionState(1, 1, "c", 1);
       state.link = {
-        ...{ deliver: () => true, send: () => undefined, waitingBytes: 0 },
+        deliver: () => true,
+        send: () => undefined,
+        waitingBytes: 0,
         handOver: (messages) => {
           for (let next = messages.next(); next.done !== true; next = messages.next()) found.push(next.value);
         },

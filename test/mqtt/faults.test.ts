@@ -47,7 +47,13 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
   });
 
   const message = (topic: string, fields: Partial<Message> = {}): Message => ({
-    ...{ topic, payload: Buffer.from("m"), qos: 0, retain: false, properties: null, identifiers: [], at: 0 },
+    topic,
+    payload: Buffer.from("m"),
+    qos: 0,
+    retain: false,
+    properties: null,
+    identifiers: [],
+    at: 0,
     ...fields,
   });
   const bad = { properties: { messageExpiryInterval: beyond } };
@@ -88,7 +94,12 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     const queued = (messageID: number, fields: Partial<Message> = {}): Outgoing => {
       const one: Outgoing = {
         ...message("topic", fields),
-        ...{ qos: 1, messageID, sent: false, received: false, receipt: null, settled: undefined },
+        qos: 1,
+        messageID,
+        sent: false,
+        received: false,
+        receipt: null,
+        settled: undefined,
       };
       outgoing.set(messageID, one);
       return one;
@@ -116,21 +127,25 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     const spaces = createSessionRegistry(createChanges(), meter);
     const faults: string[] = [];
     const entry = {
-      ...{ id: 1, access: null, rules: [], subscriptions: [] },
+      id: 1,
+      access: null,
+      rules: [],
+      subscriptions: [],
       device: { id: 1, deviceID: "d", deviceUsername: "u", tenant: 1, authType: 1, blocked: 0, token: "t" },
     } as unknown as DeviceEntry;
     const nothing = (): undefined => undefined;
     const context = {
-      ...{
-        meter,
-        spaces,
-        now: Date.now,
-        monotonic: () => performance.now(),
-        limits: null,
-        keepAliveMax: null,
-      },
+      meter,
+      spaces,
+      now: Date.now,
+      monotonic: () => performance.now(),
+      limits: null,
+      keepAliveMax: null,
       accept: {
-        ...{ full: false, stopped: null, deny: nothing, allKept: async () => undefined },
+        full: false,
+        stopped: null,
+        deny: nothing,
+        allKept: async () => undefined,
         uplink: (_origin: unknown, { topic }: { topic: string }, _refused: boolean, done: () => void) => {
           if (topic === "fault") throw new RangeError("the writer fails");
           done();
@@ -146,7 +161,8 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
           done(createSessionState(1, 1, clientID, 1), false);
           return 1;
         },
-        ...{ disconnect: nothing, subscribeByPlatform: nothing },
+        disconnect: nothing,
+        subscribeByPlatform: nothing,
       },
       sessions: { open: () => true, close: nothing },
       topics: { bytesMax: 1024, levelsMax: 32 },
@@ -154,7 +170,9 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       presence: { connected: nothing, disconnected: nothing },
       authenticate: async () => entry,
       platformSubscriptions: () => [],
-      ...{ denials: { add: nothing }, hold: nothing, release: nothing },
+      denials: { add: nothing },
+      hold: nothing,
+      release: nothing,
       onFault: (error: Error) => void faults.push(error.message),
     } as unknown as EndpointContext;
     const endpoint = createEndpoint(context, 100);

@@ -91,21 +91,24 @@ mqttSuite("MQTT, topics beyond the bound", ({ each, five }, world, test) => {
   test("bytes of topics count among those on their way to the disk", () => {
     const context = {
       accept: { uplink: () => undefined },
-      ...{ meter: createMeter(), topics: { bytesMax: 1024, levelsMax: 32 }, now: Date.now },
+      meter: createMeter(),
+      topics: { bytesMax: 1024, levelsMax: 32 },
+      now: Date.now,
       spaces: { publishCost: () => 0 },
     } as unknown as InboundContext;
     const owner = { origin: { device: { id: 1, access: null } }, terms: { version: 4 }, isClosed: false };
     const inbound = new Inbound(context, {} as never, owner as never, createSessionState(1, 1, "c", 1));
     const packet: PublishPacket = {
-      ...{
-        cmd: "publish" as const,
-        topic: "t".repeat(1024),
-        alias: 0,
-        payload: Buffer.alloc(200),
-        qos: 0 as const,
-        dup: false,
-      },
-      ...{ retain: false, messageID: 0, properties: null, excess: null },
+      cmd: "publish" as const,
+      topic: "t".repeat(1024),
+      alias: 0,
+      payload: Buffer.alloc(200),
+      qos: 0 as const,
+      dup: false,
+      retain: false,
+      messageID: 0,
+      properties: null,
+      excess: null,
     };
     for (let i = 0; i < 850; i++) inbound.publish(packet);
     assert.is(inbound.isFull(1), false);

@@ -186,13 +186,13 @@ mqttSuite("MQTT, many filters", ({ each, five }, world) => {
       .make("/api/v1/products", { productName: `Neighbour ${Math.random()}`, cloudProtocol: 1 })
       .then(({ productID }) =>
         world.make("/api/v1/devices", {
-          ...{
-            productID,
-            cloudProtocol: 1,
-            deviceName: "Neighbour",
-            deviceID: `n${Math.random()}`.replace(".", ""),
-          },
-          ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+          productID,
+          cloudProtocol: 1,
+          deviceName: "Neighbour",
+          deviceID: `n${Math.random()}`.replace(".", ""),
+          deviceType: 1,
+          upLinkSystem: 1,
+          authType: 1,
         }),
       );
 });

@@ -81,8 +81,12 @@ const changes: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
 ];
 
 const properties = {
-  ...{ payloadFormatIndicator: true, messageExpiryInterval: 9, contentType: "t", responseTopic: "r" },
-  ...{ correlationData: Buffer.from("c"), userProperties: { a: ["1", "2"], b: "3" } },
+  payloadFormatIndicator: true,
+  messageExpiryInterval: 9,
+  contentType: "t",
+  responseTopic: "r",
+  correlationData: Buffer.from("c"),
+  userProperties: { a: ["1", "2"], b: "3" },
 };
 const will = { topic: "will", payload: Buffer.from("w"), qos: 1 as const, retain: true };
 
@@ -92,7 +96,9 @@ function samples(device: Rec, version: Version): Buffer[] {
   const packets: Packet[] = [
     connectPacket(device, version, { clientId: "x" }),
     connectPacket(device, version, {
-      ...{ clientId: "y", clean: false, keepalive: 60 },
+      clientId: "y",
+      clean: false,
+      keepalive: 60,
       will: five ? { ...will, properties: { ...properties, willDelayInterval: 1 } } : will,
       ...(five ? { properties: { sessionExpiryInterval: 1, receiveMaximum: 5, topicAliasMaximum: 3 } } : {}),
     }),

@@ -132,7 +132,12 @@ export async function connected(
 export function publishing(topic: string, fields: Partial<IPublishPacket> = {}): IPublishPacket {
   const { qos = 1, messageId = 1 } = fields;
   return {
-    ...{ cmd: "publish", topic, payload: "m", qos, dup: false, retain: false },
+    cmd: "publish",
+    topic,
+    payload: "m",
+    qos,
+    dup: false,
+    retain: false,
     ...(qos === 0 ? {} : { messageId }),
     ...fields,
   } as IPublishPacket;

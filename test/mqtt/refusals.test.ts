@@ -21,7 +21,11 @@ import { visitorFrom } from "../ingest/support.js";
 import { assert, suite, until } from "../suite.js";
 
 const termsOf = (version: Version, packetBytesMax = Number.POSITIVE_INFINITY): Terms => ({
-  ...{ version, receiveMaximum: 10, packetBytesMax, topicAliasMax: 0, problemInformation: version === 5 },
+  version,
+  receiveMaximum: 10,
+  packetBytesMax,
+  topicAliasMax: 0,
+  problemInformation: version === 5,
 });
 
 const denied = compilePolicies([{ id: 1, topic: "no/#", access: 0, allow: 0 }], {
@@ -67,7 +71,8 @@ function guarded(version: Version, keepsAtOnce = true) {
   } as unknown as InboundContext;
   const owner = {
     origin: { device: { id: 1, access: denied }, connection: 1, session: 1, ip: "" },
-    ...{ terms: termsOf(version), isClosed: false },
+    terms: termsOf(version),
+    isClosed: false,
     end: (reason: string) => answered.push(`end ${reason}`),
     holdBack: () => answered.push("held back"),
     markDirty: () => undefined,
@@ -85,8 +90,16 @@ function guarded(version: Version, keepsAtOnce = true) {
 }
 
 const message = (topic: string, qos: 0 | 1 | 2, messageID: number): PublishPacket => ({
-  ...{ cmd: "publish", topic, alias: 0, payload: Buffer.from("m"), qos, dup: false, retain: false },
-  ...{ messageID, properties: null, excess: null },
+  cmd: "publish",
+  topic,
+  alias: 0,
+  payload: Buffer.from("m"),
+  qos,
+  dup: false,
+  retain: false,
+  messageID,
+  properties: null,
+  excess: null,
 });
 
 function send(version: Version): { kept: string[]; answered: string[] } {
@@ -119,8 +132,13 @@ function connection(
   });
   const nothing = () => undefined;
   const context = {
-    ...{ accept: { full: false }, meter: createMeter(), ...systemClock, authenticate },
-    ...{ markDirty: nothing, markPaused: nothing, onClosed: nothing },
+    accept: { full: false },
+    meter: createMeter(),
+    ...systemClock,
+    authenticate,
+    markDirty: nothing,
+    markPaused: nothing,
+    onClosed: nothing,
     turns: createReadingTurns(),
   } as unknown as MqttContext;
   const open = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
@@ -225,7 +243,8 @@ suite("MQTT, refusals", (test) => {
       accept: { full },
       meter: createMeter(),
       ...clock,
-      ...{ onClosed: nothing, markPaused: nothing },
+      onClosed: nothing,
+      markPaused: nothing,
       turns: createReadingTurns(),
     } as unknown as MqttContext;
     const stranger = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);

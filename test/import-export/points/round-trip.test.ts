@@ -91,10 +91,12 @@ function batchOf(series: readonly SeriesRef[], rows: Case["rows"]): PointBatch {
   const texts: string[] = [];
   const columns = rows.map(([name, at, value]) => ({
     place: points.findIndex((point) => point.name === name),
-    ...{ at, value: typeof value === "string" ? texts.push(value) - 1 : value },
+    at,
+    value: typeof value === "string" ? texts.push(value) - 1 : value,
   }));
   return {
-    ...{ series, texts },
+    series,
+    texts,
     seriesAt: Int32Array.from(columns, ({ place }) => place),
     times: Float64Array.from(columns, ({ at }) => at),
     values: Float64Array.from(columns, ({ value }) => value),

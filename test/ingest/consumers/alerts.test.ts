@@ -28,7 +28,8 @@ const rules = { local: utcMicros, earliest: earliestTime, oldest: 0 };
 const heavy = "dataPoint > 50";
 /** As slow as a formula of some hundred parts. */
 const compileHeavy: CompileCondition = () => ({
-  ...{ variables: ["dataPoint"], weight: 100 },
+  variables: ["dataPoint"],
+  weight: 100,
   evaluate: ([value = 0]) => {
     for (const end = performance.now() + 0.003; performance.now() < end; );
     return value > 50 ? 1 : 0;
@@ -77,15 +78,13 @@ suite("the alerts consumer", (test) => {
   const nothing: CompileCondition = () => ({ variables: [], weight: 1, evaluate: () => 0 });
   const start = (offlineGraceMs = 60_000, compile = nothing): Promise<AlertsConsumer> =>
     startAlertsConsumer({
-      ...{
-        journal,
-        directory,
-        db: failing(store.db),
-        node: 0,
-        offlineGraceMs,
-        ...systemClock,
-        meter: createMeter(),
-      },
+      journal,
+      directory,
+      db: failing(store.db),
+      node: 0,
+      offlineGraceMs,
+      ...systemClock,
+      meter: createMeter(),
       plans: createWatchPlans(store.db, compile),
       rules: () => rules,
       onCarried: () => undefined,
@@ -157,13 +156,18 @@ suite("the alerts consumer", (test) => {
     const points = await store.db.all<{ id: number }>("select id from data_point");
     for (let i = 0; i < 20; i++) {
       await createAlertRule(store.db, actor, 0, product, {
-        ...{ alertName: `rule ${i}`, alertContent: "", alertSeverity: 1, duration: 0 },
-        ...{ dataPointIntID: points[0]?.id as number, condition: heavy },
+        alertName: `rule ${i}`,
+        alertContent: "",
+        alertSeverity: 1,
+        duration: 0,
+        dataPointIntID: points[0]?.id as number,
+        condition: heavy,
       });
     }
     const base = Date.UTC(2026, 0, 1);
     const swings = Array.from({ length: 1501 }, (_, i) => ({
-      ...{ temp: i % 2 === 0 ? 60 : 10, time: new Date(base + i * 1000).toISOString() },
+      temp: i % 2 === 0 ? 60 : 10,
+      time: new Date(base + i * 1000).toISOString(),
     }));
     const payload = Buffer.from(JSON.stringify(swings));
     await keep(journal, { device, tenant: actor.tenant, payload });
@@ -195,7 +199,8 @@ suite("the alerts consumer", (test) => {
     }
     const base = Date.UTC(2026, 0, 1);
     const swings = Array.from({ length: 1501 }, (_, i) => ({
-      ...{ temp: i % 2 === 0 ? 60 : 10, time: new Date(base + i * 1000).toISOString() },
+      temp: i % 2 === 0 ? 60 : 10,
+      time: new Date(base + i * 1000).toISOString(),
     }));
     const consumer = await start(60_000, compileHeavy);
     await keep(journal, { device, tenant: actor.tenant, payload: Buffer.from(JSON.stringify(swings)) });

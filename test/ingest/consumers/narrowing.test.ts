@@ -35,7 +35,9 @@ async function start(disk: Disk, ends: (id: number) => boolean, killedAt: number
   };
   let settled = disk.checkpoint;
   const narrowing: Narrowing = createNarrowing({
-    ...{ mark, from: disk.checkpoint, end: disk.end },
+    mark,
+    from: disk.checkpoint,
+    end: disk.end,
     ...unheld,
     isAside: (id) => disk.aside.has(id),
     tryAlone: async ({ id }) => {
@@ -141,7 +143,11 @@ suite("narrowing", (test) => {
     let mark: Work = noWork;
     const open = () =>
       createNarrowing({
-        ...{ from: 0, end: 10, ...unheld, isAside: () => false, tryAlone: async () => true },
+        from: 0,
+        end: 10,
+        ...unheld,
+        isAside: () => false,
+        tryAlone: async () => true,
         mark: { before: mark, write: (work) => (mark = work), close: () => undefined },
       });
     for (let i = 0; i < 5; i++) {
@@ -155,7 +161,11 @@ suite("narrowing", (test) => {
   test("a start without a mark notes once for hundreds of records, and nothing behind what it has found", () => {
     let writes = 0;
     const narrowing = createNarrowing({
-      ...{ from: 0, end: 5000, ...unheld, isAside: () => false, tryAlone: async () => true },
+      from: 0,
+      end: 5000,
+      ...unheld,
+      isAside: () => false,
+      tryAlone: async () => true,
       mark: { before: noWork, write: () => writes++, close: () => undefined },
     });
     for (let id = 1; id <= 5000; id++) assert.ok(narrowing.pass(id, id - 1));

@@ -25,7 +25,9 @@ const topicOfEnvelope = (envelope: number): string => `site/${envelope}/telemetr
 
 const entry = (envelope: number, payload: string, fields: Partial<JournalInput> = {}): JournalInput =>
   journalInput({
-    ...{ kind: recordKinds.entry, connection: envelope, topic: topicOfEnvelope(envelope) },
+    kind: recordKinds.entry,
+    connection: envelope,
+    topic: topicOfEnvelope(envelope),
     payload: Buffer.from(payload),
     ...fields,
   });

@@ -26,8 +26,12 @@ suite("edits of alert rules", (test) => {
       }
       const [a = 0, b = 0] = points;
       const { id } = await createAlertRule(db, actor, 0, product, {
-        ...{ alertName: "r", alertContent: "r", alertSeverity: 1, duration: 0 },
-        ...{ dataPointIntID: a, condition: "dataPoint > 50" },
+        alertName: "r",
+        alertContent: "r",
+        alertSeverity: 1,
+        duration: 0,
+        dataPointIntID: a,
+        condition: "dataPoint > 50",
       });
       const read = await getAlertRule(db, tenant, id);
       assert.is((await updateAlertRule(db, actor, 1, read, { dataPointIntID: b }))?.dataPointIntID, b);

@@ -30,8 +30,11 @@ const rowsOf = async (db: Db, tenant: number): Promise<number> =>
   (await db.first<{ n: number }>("select count(*) n from change where tenant = ?", [tenant]))?.n ?? 0;
 
 const usual = {
-  ...{ days: 365, rowsOfTenantMax: 1e9, bytesOfTenantMax: 1e12 },
-  ...{ followed: async () => undefined, isClosing: () => false },
+  days: 365,
+  rowsOfTenantMax: 1e9,
+  bytesOfTenantMax: 1e12,
+  followed: async () => undefined,
+  isClosing: () => false,
 };
 
 suite("retention of the log of changes", (test) => {
@@ -43,7 +46,9 @@ suite("retention of the log of changes", (test) => {
       await fill(db, 2, 500, now - 200 * dayMs);
       await fill(db, 1, 14_000, now - 100 * dayMs);
       const apply = createChangeRetention(db, {
-        ...{ ...usual, days: 365, rowsOfTenantMax: 12_000 },
+        ...usual,
+        days: 365,
+        rowsOfTenantMax: 12_000,
       });
       await apply(now);
       assert.is(await rowsOf(db, 2), 500, "what is old has gone, and nothing for its neighbour's sake");

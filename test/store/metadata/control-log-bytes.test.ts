@@ -20,8 +20,14 @@ const kibi = 1024;
 const actorOf = (tenant: number) => ({ tenant, userIntID: null, username: null });
 
 const log = (bytes: number, groupLogIntID: number | null = null, deviceIntID = 1): NewControlLog => ({
-  ...{ deviceIntID, groupLogIntID, node: 0, topic: "topic", qos: 1, ttl: 60 },
-  ...{ payload: Buffer.alloc(bytes, "p"), publishStatus: publishStatuses.issued },
+  deviceIntID,
+  groupLogIntID,
+  node: 0,
+  topic: "topic",
+  qos: 1,
+  ttl: 60,
+  payload: Buffer.alloc(bytes, "p"),
+  publishStatus: publishStatuses.issued,
 });
 
 /** A group's message to devices 1 to `members`. */

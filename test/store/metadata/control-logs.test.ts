@@ -119,7 +119,9 @@ suite("control logs, lists", (test) => {
   const minuteOf = (id: number) => id - (id % 7 === 0 ? 59 : 0);
   const minuteMs = 60_000;
   const between = (from: number, to: number): Filter => ({
-    ...{ field: "createAt", like: false, value: from * minuteMs * 1000 },
+    field: "createAt",
+    like: false,
+    value: from * minuteMs * 1000,
     until: to * minuteMs * 1000,
   });
   const inRange = (rows: number, from: number, to: number, keep: (id: number) => boolean) =>

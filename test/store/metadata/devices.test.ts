@@ -28,8 +28,12 @@ suite("devices in the store", (test) => {
   let actor = { tenant: 0, userIntID: null, username: null };
   const add = (name: string, fields: object = {}) =>
     createDevice(store, actor, 0, {
-      ...{ deviceID: name, deviceName: name, deviceUsername: name, token: `token of ${name}` },
-      ...{ productIntID, ...fields },
+      deviceID: name,
+      deviceName: name,
+      deviceUsername: name,
+      token: `token of ${name}`,
+      productIntID,
+      ...fields,
     });
   const insert = async (table: string, record: Readonly<Record<string, string | number>>) =>
     Number((await db.write([insertInto(table, record)]))[0]?.lastInsertRowid);
@@ -74,8 +78,14 @@ suite("devices in the store", (test) => {
       },
       ...[{}, { endTime: 1 }].map((end) =>
         insertInto("alert", {
-          ...{ ...own, deviceIntID: device, cause: "c", alertName: "a", alertContent: "a" },
-          ...{ alertSeverity: 1, startTime: 0, ...end },
+          ...own,
+          deviceIntID: device,
+          cause: "c",
+          alertName: "a",
+          alertContent: "a",
+          alertSeverity: 1,
+          startTime: 0,
+          ...end,
         }),
       ),
     ]);

@@ -93,8 +93,13 @@ suite("bytes of a page", (test) => {
       ]);
       const actor = { tenant: 1, userIntID: null, username: null };
       const log = {
-        ...{ groupLogIntID: 1, node: 0, topic: "inbox", payload: new Uint8Array(200_000) },
-        ...{ qos: 1, ttl: 60, publishStatus: 0 as const },
+        groupLogIntID: 1,
+        node: 0,
+        topic: "inbox",
+        payload: new Uint8Array(200_000),
+        qos: 1,
+        ttl: 60,
+        publishStatus: 0 as const,
       };
       for (let n = 1; n <= 50; n++) await db.write([insertLog(actor, n, { ...log, deviceIntID: n })]);
       const page = { page: 1, limit: 1000, filters: [] };

@@ -26,7 +26,11 @@ const february = Date.UTC(2024, 1, 1) * 1000;
 const pointsPerMonth = 400;
 
 const refOf = (field: string, kind: SeriesRef["kind"]): SeriesRef => ({
-  ...{ tenant: 1, productID: "p", deviceID: "d", field, kind },
+  tenant: 1,
+  productID: "p",
+  deviceID: "d",
+  field,
+  kind,
 });
 const refs = [refOf("a", "number"), refOf("b", "number"), refOf("t", "text")] as const;
 const valueAt = (ref: SeriesRef, i: number): number | string =>
@@ -42,7 +46,9 @@ async function open(dir: string, fills = true, partBytesMin = 0): Promise<Opened
   const damage: Damage[] = [];
   const gaps: Gap[] = [];
   const store = await openLibsqlSeriesStore({
-    ...{ dir, readers: 1, partBytesMin },
+    dir,
+    readers: 1,
+    partBytesMin,
     onDamage: (found) => damage.push(found),
     onGap: (gap) => {
       gaps.push(gap);
@@ -262,7 +268,10 @@ suite("damaged series", (test) => {
       await withTempDir(async (dir) => {
         const { store, damage } = await open(dir);
         const points = Array.from({ length: 50 }, (_, i) => ({
-          ...{ series: refs[0], time: january + i, value: i, serverStamped: false },
+          series: refs[0],
+          time: january + i,
+          value: i,
+          serverStamped: false,
         }));
         await store.write(points, 1);
         await store.flush();
@@ -336,7 +345,10 @@ suite("damaged series", (test) => {
         // Sparse: March to May lie in February's file.
         const sparse = await open(dir, true, 16 << 20);
         const later = [2, 3, 4].map((n) => ({
-          ...{ series: refs[0], time: Date.UTC(2024, n, 5) * 1000, value: n, serverStamped: false },
+          series: refs[0],
+          time: Date.UTC(2024, n, 5) * 1000,
+          value: n,
+          serverStamped: false,
         }));
         await sparse.store.write(later, 3);
         await sparse.store.close();

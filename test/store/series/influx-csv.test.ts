@@ -66,7 +66,11 @@ suite("answers of InfluxDB of several fields", (test) => {
 suite("newest points of several series, where the engine refuses them together", (test) => {
   test("each is asked for by itself: the one that is not ours is named", async () => {
     const ref = (field: string): SeriesRef => ({
-      ...{ tenant: 1, productID: "p", deviceID: "d", field, kind: "number" },
+      tenant: 1,
+      productID: "p",
+      deviceID: "d",
+      field,
+      kind: "number",
     });
     async function* answer(flux: string) {
       if (flux.includes("yield(name") || flux.includes('"bad"')) throw new ForeignValue("string");
@@ -74,7 +78,10 @@ suite("newest points of several series, where the engine refuses them together",
     }
     const client = { query: answer } as unknown as InfluxClient;
     const conflicts = await openConflicts({
-      ...{ bucket: "b", ledger: memoryLedger(), shardMicros: () => 1, onChange: () => undefined },
+      bucket: "b",
+      ledger: memoryLedger(),
+      shardMicros: () => 1,
+      onChange: () => undefined,
     });
     const { readNewest } = createQuestions({ client, bucket: "b", conflicts }, null);
     const [good, bad] = await readNewest([ref("good"), ref("bad")], {}, 1);

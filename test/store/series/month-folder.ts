@@ -9,7 +9,11 @@ import { gunzipSync } from "node:zlib";
 import type { Point, SeriesRef } from "../../../store/series/series.js";
 
 const refOf = (deviceID: string, field: string, kind: SeriesRef["kind"]): SeriesRef => ({
-  ...{ tenant: 1, productID: "p", deviceID, field, kind },
+  tenant: 1,
+  productID: "p",
+  deviceID,
+  field,
+  kind,
 });
 export const monthFolderRefs = [
   refOf("d", "n", "number"),

@@ -276,14 +276,23 @@ suite("series months and progress", (test) => {
       const catalog: Pick<Catalog, "parts"> = {
         parts: async () => [
           {
-            ...{ start: month(0).start, stop: month(11).stop, path: "points-2025-01.db" },
-            ...{ dropped: false, format: PART_FORMAT, loose: 0, held: null, file: null },
+            start: month(0).start,
+            stop: month(11).stop,
+            path: "points-2025-01.db",
+            dropped: false,
+            format: PART_FORMAT,
+            loose: 0,
+            held: null,
+            file: null,
             flushed: { low: at(3), high: at(4) },
           },
         ],
       };
       const parts = await openParts({
-        ...{ dir, catalog: catalog as Catalog, partBytesMin: 0, onChange: () => undefined },
+        dir,
+        catalog: catalog as Catalog,
+        partBytesMin: 0,
+        onChange: () => undefined,
       });
       const [part] = parts.list();
       assert.ok(part !== undefined);

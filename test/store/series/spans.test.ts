@@ -17,7 +17,11 @@ import { assert, suite, until, withTempDir } from "../../suite.js";
 import { monthFolderPoints, monthFolderRefs, writeMonthFolder } from "./month-folder.js";
 
 const refOf = (deviceID: string, field = "n"): SeriesRef => ({
-  ...{ tenant: 1, productID: "p", deviceID, field, kind: "number" },
+  tenant: 1,
+  productID: "p",
+  deviceID,
+  field,
+  kind: "number",
 });
 const pointsOf = (series: SeriesRef, pairs: Iterable<readonly [number, number]>): Point[] =>
   Array.from(pairs, ([time, value]) => ({ series, time, value, serverStamped: false }));
@@ -332,7 +336,10 @@ suite("series of a file", (test) => {
 suite("spans of files found in a folder", (test) => {
   const day = 86_400e6;
   const file = (path: string, low: number, high: number, rest = {}) => ({
-    ...{ path, generation: 1, held: { low, high }, ...rest },
+    path,
+    generation: 1,
+    held: { low, high },
+    ...rest,
   });
 
   test("leave no gap and each hold what their file holds", () => {

@@ -8,7 +8,11 @@ import type { SeriesRef } from "../../../store/series/series.js";
 import { assert, rejects, suite, until, withTempDir } from "../../suite.js";
 
 const refOf = (tenant: number, field = "n"): SeriesRef => ({
-  ...{ tenant, productID: "p", deviceID: "d", field, kind: "number" },
+  tenant,
+  productID: "p",
+  deviceID: "d",
+  field,
+  kind: "number",
 });
 const calendar = { unit: "day", timezone: "UTC" } as const;
 const part = { start: 0, stop: 1e15, path: "points-1970-01.db" };
@@ -106,7 +110,10 @@ suite("turns at the series readers", (test) => {
     withTempDir(async (dir) => {
       const store = await openLibsqlSeriesStore({ dir, readers: 2 });
       const points = Array.from({ length: 60_000 }, (_, i) => ({
-        ...{ series: refOf(1), time: 1.7e15 + i * 1e6, value: i, serverStamped: false },
+        series: refOf(1),
+        time: 1.7e15 + i * 1e6,
+        value: i,
+        serverStamped: false,
       }));
       await store.write([...points, { ...points[0], series: refOf(2), time: 1.7e15, value: 7 } as never], 1);
       await store.flush();
