@@ -1,6 +1,6 @@
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import { brokerMissing, startMosquitto } from "../../test/broker/mosquitto.js";
+import { brokerMissing, startMosquitto } from "../../test/ingest/transports/broker/mosquitto.js";
 import type { BareOptions } from "../baselines/bare-mqtt.js";
 import { provision } from "../load/fleet.js";
 import { startGenerator } from "../load/generator.js";

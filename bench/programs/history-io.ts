@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
-import { startInflux } from "../../test/influxd.js";
+import { startInflux } from "../../test/influxd/influxd.js";
 import { bareLineRate } from "../baselines/bare-influx.js";
 import { type FleetOfDevices, points, provision } from "../load/fleet.js";
 import { percentileOf } from "../load/histogram.js";

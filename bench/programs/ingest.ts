@@ -1,4 +1,4 @@
-import { type InfluxServer, startInflux } from "../../test/influxd.js";
+import { type InfluxServer, startInflux } from "../../test/influxd/influxd.js";
 import { bareLineRate } from "../baselines/bare-influx.js";
 import { bareInsertRate } from "../baselines/bare-libsql.js";
 import { points } from "../load/fleet.js";

@@ -1,4 +1,4 @@
-import { startInflux } from "../../test/influxd.js";
+import { startInflux } from "../../test/influxd/influxd.js";
 import { type BareInflux, openBareInflux, valuesOf } from "../baselines/bare-influx.js";
 import { type BareTable, openBareTable } from "../baselines/bare-libsql.js";
 import { publishAll } from "../load/backfill.js";

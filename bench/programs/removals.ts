@@ -7,8 +7,8 @@ import { endRemovals, removalsOf } from "../../store/metadata/removals.js";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { PointBatch, SeriesRef, SeriesStore } from "../../store/series/series.js";
-import { memoryLedger } from "../../test/influx-ledger.js";
-import { startInflux } from "../../test/influxd.js";
+import { startInflux } from "../../test/influxd/influxd.js";
+import { memoryLedger } from "../../test/influxd/ledger.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 

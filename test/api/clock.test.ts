@@ -9,7 +9,7 @@ import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import { createStillClock } from "../clock.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { endedBy } from "../ingest/support.js";
-import { connected } from "../mqtt/raw-client.js";
+import { connected } from "../ingest/transports/mqtt/raw-client.js";
 import { assert, rejects, suite, until } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
 

@@ -6,7 +6,12 @@ import { createServerCertificate, endOf, hostsOf } from "../../src/certificates/
 import { ConfigError, readConfig } from "../../src/config/config.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
-import { makeAuthority, makeCertificate, run, writePair } from "../ingest/tls-support.js";
+import {
+  makeAuthority,
+  makeCertificate,
+  run,
+  writePair,
+} from "../ingest/transports/mqtt/listeners/support.js";
 import { testWithOpenssl } from "../programs.js";
 import { assert, suite, withTempDir } from "../suite.js";
 

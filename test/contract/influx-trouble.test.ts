@@ -7,8 +7,8 @@ import type { InfluxState } from "../../store/series/influx/health.js";
 import type { FieldConflict } from "../../store/series/influx/ledger.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
-import { memoryLedger } from "../influx-ledger.js";
-import type { InfluxServer } from "../influxd.js";
+import type { InfluxServer } from "../influxd/influxd.js";
+import { memoryLedger } from "../influxd/ledger.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";
 

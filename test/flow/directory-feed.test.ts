@@ -1,6 +1,6 @@
 /** What is changed on one process acts on the other, which looks for changes twice a second. */
 import { connectAsync, type MqttClient } from "mqtt";
-import { makeDevice, pointOf } from "../broker/support.js";
+import { makeDevice, pointOf } from "../ingest/transports/broker/support.js";
 import { assert, openTempDir, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import type { RunningService } from "./support.js";

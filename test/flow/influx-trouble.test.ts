@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
-import { makeDevice, pointOf } from "../broker/support.js";
+import { makeDevice, pointOf } from "../ingest/transports/broker/support.js";
 import { assert, influxSuite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { provision, type RunningService, startService } from "./support.js";

@@ -5,7 +5,13 @@ import { writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { connectTo, makeAuthority, makeCertificate, thrownOut, writePair } from "../ingest/tls-support.js";
+import {
+  connectTo,
+  makeAuthority,
+  makeCertificate,
+  thrownOut,
+  writePair,
+} from "../ingest/transports/mqtt/listeners/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { provision, type RunningService, startService } from "./support.js";
 

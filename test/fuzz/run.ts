@@ -1,5 +1,5 @@
 /** Sends cases for a time and holds the service to what no client may break. */
-import { connectPacket, openClient, publishing } from "../mqtt/raw-client.js";
+import { connectPacket, openClient, publishing } from "../ingest/transports/mqtt/raw-client.js";
 import { until } from "../suite.js";
 import { type Case, caseOf, type Grammar } from "./cases.js";
 import type { Held, Target } from "./target.js";

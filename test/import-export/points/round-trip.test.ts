@@ -19,7 +19,7 @@ import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../../store/series/influx/open.js";
 import type { Kind, PointBatch, SeriesRef, SeriesStore } from "../../../store/series/series.js";
-import { memoryLedger } from "../../influx-ledger.js";
+import { memoryLedger } from "../../influxd/ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../../suite.js";
 
 /** dataPointID, type of the interface, kind, form; a name that a spreadsheet would take for a formula is among them. */
