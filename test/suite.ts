@@ -96,13 +96,13 @@ export function influxSuite(
 
 /**
  * Waits until `condition` gives something truthy and returns it; a condition that throws is not yet met.
- * Rejects after `timeoutMs` (10,000) naming `what`, with the last error as cause.
+ * Rejects after `timeoutMs` (30,000) naming `what`, with the last error as cause.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
   options: { readonly what: string; readonly timeoutMs?: number },
 ): Promise<Exclude<T, false | 0 | "" | null | undefined>> {
-  const timeoutMs = options.timeoutMs ?? 10_000;
+  const timeoutMs = options.timeoutMs ?? 30_000;
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;
   for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {
@@ -119,6 +119,12 @@ export async function until<T>(
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+}
+
+/** Milliseconds of CPU time that this process has taken since: what others do on the machine does not count. */
+export function cpuTime(): () => number {
+  const begun = process.cpuUsage();
+  return () => process.cpuUsage(begun).user / 1000;
 }
 
 /** A new folder under the system's temporary one, for `before` hooks; `close` removes it with what is in it. */

@@ -58,14 +58,14 @@ export interface World {
   /** An API key of that role in the first tenant. */
   keyOf(role: "admin" | "operator" | "viewer"): Promise<string>;
   /** An admin's session in another tenant, the same one each time. */
-  stranger(): Promise<string>;
+  otherTenant(): Promise<string>;
   connect(device: Rec): Promise<MqttClient>;
   /** Publishes each payload with QoS 1 and waits until its points can be read. */
   publish(device: Rec, ...payloads: readonly (object | string)[]): Promise<void>;
   /** Resolves once what has been acknowledged can be read. */
   settled(): Promise<void>;
   /** Resolves once what has been acknowledged has had its effect on alerts, places and counters. */
-  watched(): Promise<void>;
+  alertsSettled(): Promise<void>;
 }
 
 /** A suite with a service of its own. It fails in the end if the service met an error that it had not foreseen. */
@@ -178,7 +178,7 @@ function createWorld(service: () => Opened): World {
       const { appID, appSecret } = await world.make("/api/v1/api_keys", { role });
       return `${appID}:${appSecret}`;
     },
-    stranger: () => {
+    otherTenant: () => {
       strange ??= loginElsewhere(world);
       return strange;
     },
@@ -202,7 +202,7 @@ function createWorld(service: () => Opened): World {
       const none = /^tidemark_journal_lag_messages\{consumer="series"\} 0$/m;
       await until(async () => none.test(await lag()), { what: "the points to be written" });
     },
-    watched: async () => {
+    alertsSettled: async () => {
       const lag = async () => (await world.call("GET", "/metrics")).text;
       const none = /^tidemark_journal_lag_messages\{consumer="alerts"\} 0$/m;
       await until(async () => none.test(await lag()), { what: "the effects of messages to be written" });
@@ -238,7 +238,7 @@ async function send(
 }
 
 async function loginElsewhere(world: World): Promise<string> {
-  const tenant = await world.make("/api/v1/tenants", { tenantName: "elsewhere", username: "stranger" });
+  const tenant = await world.make("/api/v1/tenants", { tenantName: "elsewhere", username: "other-admin" });
   const { username, password } = tenant;
   return String((await world.make("/api/v1/login", { username, password }, { key: null })).token);
 }

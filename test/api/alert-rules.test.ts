@@ -117,7 +117,7 @@ worldSuite("alert rules", (test, world) => {
     refused(await world.call("DELETE", `/api/v1/data_points?ids=${own.id}`), "REFERENCED_ERROR");
     const device = await makeDevice(world, product);
     await world.publish(device, { t: 2 });
-    await world.watched();
+    await world.alertsSettled();
     const count = async (list: string) =>
       (await world.call("GET", `/api/v1/${list}?deviceIntID=${device.id}`)).page.meta.count;
     assert.equal([await count("current_alerts"), await count("history_alerts")], [1, 0]);

@@ -160,7 +160,7 @@ worldSuite(
 
     test("another tenant's alerts are not there; a viewer reads, an operator clears", async () => {
       const alert = await raise(await device());
-      const key = await world.stranger();
+      const key = await world.otherTenant();
       assert.is((await world.call("GET", current, undefined, { key })).page.meta.count, 0);
       refused(await world.call("GET", `${current}/${alert.id}`, undefined, { key }), "DATA_NOT_FOUND");
       refused(await clear(`${alert.id}`, key), "DATA_NOT_FOUND");

@@ -71,7 +71,7 @@ worldSuite("API keys", (test, world) => {
 
   test("ids that are none and keys of another tenant are 404; delete is all or nothing", async () => {
     const { id } = await world.make(path, {});
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(await world.call("GET", `${path}/${id}`, undefined, { key }), "DATA_NOT_FOUND");
     refused(await world.call("DELETE", `${path}?ids=${id}`, undefined, { key }), "DATA_NOT_FOUND");
     assert.is((await world.call("GET", path, undefined, { key })).page.meta.count, 0);

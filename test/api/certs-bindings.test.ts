@@ -119,7 +119,7 @@ worldSuite("cert bindings", (test, world) => {
     const device = await newDevice();
     const cert = await makeCert(world);
     assert.is((await bind(device, { ids: [cert.id] })).status, 201);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const viewer = await world.keyOf("viewer");
     const ofDevice = `/api/v1/devices/${device.id}/certs`;
     const calls = [

@@ -192,7 +192,7 @@ worldSuite("changes", (test, world) => {
 
   test("each tenant's admins see their own, nobody else any", async () => {
     await makeProduct(world);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const { items } = (await world.call("GET", path, undefined, { key })).page;
     assert.ok(!items.some((item) => item.entity === "product"));
     for (const role of ["operator", "viewer"] as const) {

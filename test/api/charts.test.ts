@@ -146,7 +146,7 @@ worldSuites("data for charts", (test, world) => {
     for (const [query, code, field] of wrong) {
       for (const path of ["original_data", "metrics_data"]) refused(await get(path, query), code, field);
     }
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const foreign = await world.call("GET", `/api/v1/original_data?groupID=${group.groupID}`, undefined, {
       key,
     });

@@ -140,7 +140,7 @@ worldSuite("connect logs", (test, world) => {
   test("of another tenant they are not there", async () => {
     const device = await makeDevice(world, product);
     await visit(device);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     assert.is((await list("device_connect_logs", "", "B", key)).page.meta.count, 0);
     refused(await list(`devices/${device.id}/connect_logs`, "", "B", key), "DATA_NOT_FOUND");
     for (const id of unknownIDs) refused(await list(`devices/${id}/connect_logs`), "DATA_NOT_FOUND");

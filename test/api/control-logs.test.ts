@@ -123,7 +123,7 @@ worldSuite("control logs", (test, world) => {
     const gateway = await makeGateway(world, product);
     const group = await makeGroup(world, product);
     await publish(device, "kept");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     for (const path of [
       `devices/${device.id}/control_logs`,
       `gateways/${gateway.id}/control_logs`,

@@ -79,7 +79,7 @@ worldSuite("data points", (test, world) => {
     refused(await post({ productID: other.productID }), "PARAMETER_INVALID", "productID");
     refused(await post({ productIntID: undefined }), "PARAMETER_INVALID", "productIntID");
     refused(await post({ productIntID: 99_999 }), "PARAMETER_INVALID", "productIntID");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const sent = dataPointBody(other);
     refused(await world.call("POST", path, sent, { key }), "PARAMETER_INVALID", "productIntID");
   });

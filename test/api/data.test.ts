@@ -328,7 +328,7 @@ worldSuite("data of a device", (test, world) => {
   test("a metric that there is not is 404, also another tenant's; one of another product answers nothing", async () => {
     const { product } = await station();
     const foreign = await makeMetric(world, await makeDataPoint(world, await makeProduct(world)));
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const theirs = await world.make("/api/v1/products", { productName: "theirs", cloudProtocol: 1 }, { key });
     const point = { dataPointName: "p", dataPointID: "p", pointDataType: 1, dataTransType: 1 };
     const { id } = await world.make("/api/v1/data_points", { ...point, productIntID: theirs.id }, { key });
@@ -437,7 +437,7 @@ worldSuite("data of a device", (test, world) => {
     refused(await get(`deviceID=${device.id}`), "DATA_NOT_FOUND");
     refused(await get("deviceIntID=99999"), "DATA_NOT_FOUND");
     refused(await get("deviceIntID=x"), "PARAMETER_INVALID", "deviceIntID");
-    refused(await get(`deviceID=${device.deviceID}`, await world.stranger()), "DATA_NOT_FOUND");
+    refused(await get(`deviceID=${device.deviceID}`, await world.otherTenant()), "DATA_NOT_FOUND");
     assert.is((await get(`deviceID=${device.deviceID}`, await world.keyOf("viewer"))).text, expected);
   });
 

@@ -94,7 +94,7 @@ worldSuite("device consoles", (test, world) => {
   test("what is no device of the tenant is 404", async () => {
     const device = await makeDevice(world, await makeProduct(world));
     assert.equal((await consoleOf(device)).items, []);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const path = "/api/v1/device_consoles";
     refused(await world.call("GET", `${path}/${device.id}`, undefined, { key }), "DATA_NOT_FOUND");
     for (const id of unknownIDs) refused(await world.call("GET", `${path}/${id}`), "DATA_NOT_FOUND");

@@ -159,12 +159,12 @@ worldSuite("devices_export", (test, world) => {
   test("another tenant's devices are not in the file", async () => {
     const product = await makeProduct(world);
     await makeDevice(world, product);
-    const file = await exported(world, "format=csv", { key: await world.stranger() });
+    const file = await exported(world, "format=csv", { key: await world.otherTenant() });
     assert.is((await rowsOf(file, "csv")).length, 1);
   });
 
   test("a file moves to another tenant whose product has the same protocol", async () => {
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const product = await world.make(
       "/api/v1/products",
       { productName: unique("Product"), cloudProtocol: 1 },

@@ -386,7 +386,7 @@ worldSuite("devices_import", (test, world) => {
   test("a tenant's tasks are its own", async () => {
     const reply = await importFile(world, csvOf([deviceBody(await makeProduct(world))]));
     const url = String(reply.record.statusUrl);
-    refused(await world.call("GET", url, undefined, { key: await world.stranger() }), "DATA_NOT_FOUND");
+    refused(await world.call("GET", url, undefined, { key: await world.otherTenant() }), "DATA_NOT_FOUND");
     refused(await world.call("GET", `/api/v1${url}`, undefined, { key: null }), "AUTH_FAILED");
     await ended(world, reply);
     assert.is((await taskStatus(world, `/api/v1${url}`)).state, "SUCCESS");

@@ -31,7 +31,7 @@ worldSuite("places of devices", (test, world) => {
     refused(reply, "PARAMETER_INVALID", "longitude", "latitude");
     const none = await world.call("PUT", "/api/v1/devices/none/location", {});
     refused(none, "DATA_NOT_FOUND");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const theirs = await world.call("PUT", `/api/v1/devices/${device.id}/location`, {}, { key });
     refused(theirs, "DATA_NOT_FOUND");
   });
@@ -128,7 +128,7 @@ worldSuite("places of devices", (test, world) => {
     refused(await call(`deviceIntID=${device.id}&startTime=soon`), "PARAMETER_INVALID", "startTime");
     const backwards = "startTime=1772366460000&endTime=1772366400000";
     refused(await call(`deviceIntID=${device.id}&${backwards}`), "PARAMETER_INVALID", "endTime");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const theirs = await world.call("GET", `${track}?deviceIntID=${device.id}`, undefined, { key });
     refused(theirs, "DATA_NOT_FOUND");
   });

@@ -117,7 +117,7 @@ worldSuite("devices", (test, world) => {
     refused(await post({ deviceUsername: device.deviceUsername }), "DATA_EXISTED", "deviceUsername");
     refused(await post({ deviceName: device.deviceName }), "DATA_EXISTED", "deviceName");
     await makeDevice(world, await makeProduct(world), { deviceName: device.deviceName });
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const elsewhere = await world.make("/api/v1/products", { productName: "p", cloudProtocol: 1 }, { key });
     const sent = deviceBody(elsewhere, { deviceID: device.deviceID });
     refused(await world.call("POST", path, sent, { key }), "DATA_EXISTED", "deviceID");
@@ -374,7 +374,7 @@ worldSuite("devices", (test, world) => {
     assert.equal(await put({ ...links, upLinkSystem: 2 }), [2, gateway.id, null]);
     assert.equal(await put({ ...links, upLinkSystem: 3 }), [3, null, parent.id]);
     assert.equal(await put({ deviceType: 3, upLinkSystem: null }), [null, null, null]);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const elsewhere = await world.make(
       "/api/v1/products",
       { productName: unique("p"), cloudProtocol: 1 },

@@ -158,7 +158,7 @@ worldSuite("events", (test, world) => {
   test("events of a deleted device stay, with its last name; of another tenant they are not there", async () => {
     const from = await device();
     await send(from, ["bye", "last words"]);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(
       await world.call("GET", `/api/v1/devices/${from.id}/events`, undefined, { key }),
       "DATA_NOT_FOUND",

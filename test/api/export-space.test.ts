@@ -76,7 +76,7 @@ worldSuite("the disk as transfers of devices use it", (test, world) => {
     withTempDir(async (dir) => {
       const space = createDiskSpace(dir, async () => 100 * mebi);
       let reads = 0;
-      const watched = {
+      const counting = {
         ...space,
         claim: (...of: Parameters<DiskSpace["claim"]>) => {
           const claim = space.claim(...of);
@@ -90,7 +90,7 @@ worldSuite("the disk as transfers of devices use it", (test, world) => {
           };
         },
       };
-      const failed = await run(kinds().export, dir, watched, exporting);
+      const failed = await run(kinds().export, dir, counting, exporting);
       assert.match(String(failed), /the disk has gone/);
       assert.is(reads, 1);
       assert.equal([await readdir(dir), space.held(1)], [[], 0]);

@@ -80,7 +80,7 @@ worldSuite("gateway data", (test, world) => {
     const product = await makeProduct(world);
     const [gateway, device] = [await makeGateway(product), await makeDevice(world, product)];
     assert.equal((await dataOf(gateway)).items, []);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(await world.call("GET", path(gateway.id), undefined, { key }), "DATA_NOT_FOUND");
     refused(await world.call("GET", path(device.id)), "DATA_NOT_FOUND");
     for (const id of unknownIDs) refused(await world.call("GET", path(id)), "DATA_NOT_FOUND");

@@ -114,7 +114,7 @@ worldSuite("gateways", (test, world) => {
     refused(await post({ deviceUsername: device.deviceUsername }), "DATA_EXISTED", "deviceUsername");
     const elsewhere = gatewayBody(await makeProduct(world), { gatewayName: gateway.gatewayName });
     refused(await world.call("POST", path, elsewhere), "DATA_EXISTED", "gatewayName");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const theirs = await world.make("/api/v1/products", { productName: "p", cloudProtocol: 1 }, { key });
     await world.make(path, gatewayBody(theirs, { gatewayName: gateway.gatewayName }), { key });
     refused(

@@ -214,7 +214,7 @@ worldSuite("group members", (test, world) => {
     const owner = await product();
     const group = await makeGroup(world, owner);
     const device = await makeDevice(world, owner);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const choicesPath = `/api/v1/platform_select/groups/${group.id}/not_joined_devices`;
     const calls = [
       ["GET", pathOf(group), undefined],

@@ -49,7 +49,7 @@ worldSuite("groups", (test, world) => {
     refused(await post({ productIntID: 99_999 }), "PARAMETER_INVALID", "productIntID");
     const other = await makeProduct(world);
     refused(await post({ productIntID: id, productID: other.productID }), "PARAMETER_INVALID", "productID");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(
       await world.call("POST", path, groupBody(await product()), { key }),
       "PARAMETER_INVALID",
@@ -111,7 +111,7 @@ worldSuite("groups", (test, world) => {
   });
 
   test("tenants may use the same group name", async () => {
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const owner = await world.make(
       "/api/v1/products",
       { productName: unique("Product"), cloudProtocol: 1 },

@@ -184,10 +184,10 @@ worldSuite("export of history", (test, world) => {
       "PARAMETER_INVALID",
     );
     refused(await get(deviceQuery(), "image/png"), "NOT_ACCEPTABLE");
-    const stranger = await world.stranger();
+    const foreign = await world.otherTenant();
     const theirs = await world.call("GET", `/api/v1/original_data?${deviceQuery()}`, undefined, {
       headers: { Accept: "text/csv" },
-      key: stranger,
+      key: foreign,
     });
     refused(theirs, "DATA_NOT_FOUND");
   });
@@ -215,11 +215,11 @@ worldSuite("export of history", (test, world) => {
     }
     const statuses = unread.map(({ status }) => status);
     assert.equal(statuses, [200, 200, 200, 200, 200, 200, 200, 429, 429]);
-    const stranger = await world.stranger();
-    const own = await world.make("/api/v1/products", productBody(), { key: stranger });
-    await world.make("/api/v1/data_points", dataPointBody(own), { key: stranger });
-    const theirs = await world.make("/api/v1/devices", deviceBody(own), { key: stranger });
-    const asked = { ...csv, key: stranger };
+    const foreign = await world.otherTenant();
+    const own = await world.make("/api/v1/products", productBody(), { key: foreign });
+    await world.make("/api/v1/data_points", dataPointBody(own), { key: foreign });
+    const theirs = await world.make("/api/v1/devices", deviceBody(own), { key: foreign });
+    const asked = { ...csv, key: foreign };
     const reply = await world.call(
       "GET",
       `/api/v1/original_data?deviceID=${theirs.deviceID}`,

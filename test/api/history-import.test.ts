@@ -195,10 +195,10 @@ worldSuite("import of history", (test, world) => {
   });
 
   test("bad rows are told by their line, the others are stored, and a file lists all", async () => {
-    const stranger = await world.stranger();
+    const foreign = await world.otherTenant();
     const theirs = await makeDevice(
-      { ...world, make: (path, body) => world.make(path, body, { key: stranger }) },
-      await world.make("/api/v1/products", { productName: unique("P"), cloudProtocol: 1 }, { key: stranger }),
+      { ...world, make: (path, body) => world.make(path, body, { key: foreign }) },
+      await world.make("/api/v1/products", { productName: unique("P"), cloudProtocol: 1 }, { key: foreign }),
     );
     const file = [
       "deviceID,dataPointID,time,value",

@@ -229,7 +229,7 @@ function heldBytes(test: Test): void {
       if (n % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
-  test("what strangers leave unfinished, from however many addresses, takes nothing of the callers' part", async () => {
+  test("what unauthenticated clients leave unfinished, from however many addresses, takes nothing of the callers' part", async () => {
     await withEdge(letIn, { connectionsMax: 4000 }, async (edge) => {
       const caller = await edge.open();
       await answered(caller, get("/known"));
@@ -240,14 +240,16 @@ function heldBytes(test: Test): void {
     });
   });
 
-  test("what a tenant's callers leave unfinished takes nothing of another's, nor of strangers", async () => {
+  test("what a tenant's callers leave unfinished takes nothing of another's, nor of unauthenticated clients", async () => {
     await withEdge(letIn, { connectionsMax: 4000 }, async (edge) => {
       const other = await edge.open();
       await answered(other, get("/other"));
       await fill(edge, () => "127.0.0.1", get("/known"));
-      const stranger = await edge.open();
-      for (const { socket } of [other, stranger]) socket.write(`${longHead.replace("/known", "/")}\r\n`);
-      await until(() => answersOf(stranger.text).length === 1, { what: "the stranger's answer" });
+      const anonymous = await edge.open();
+      for (const { socket } of [other, anonymous]) socket.write(`${longHead.replace("/known", "/")}\r\n`);
+      await until(() => answersOf(anonymous.text).length === 1, {
+        what: "the unauthenticated client's answer",
+      });
       await until(() => answersOf(other.text).length === 2, { what: "the other tenant's answer" });
     });
   });
@@ -364,7 +366,7 @@ function places(test: Test): void {
     );
   });
 
-  test("with every place taken, whoever comes displaces a stranger of the most frequent address", async () => {
+  test("with every place taken, whoever comes displaces an unauthenticated client of the most frequent address", async () => {
     const fetch = (request: Request, env?: unknown) => {
       if (new URL(request.url).pathname === "/known") prove(env);
       return new Response("ok");

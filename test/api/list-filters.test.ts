@@ -126,7 +126,7 @@ worldSuite("filters of every list", (test, world) => {
     await clients[0]?.publishAsync("never/this", "{}", { qos: 1 }).catch(() => undefined);
     await world.publish(device, { [key]: 51 }, { [key]: 1 }, { [key]: 52 });
     await world.publish(gateway, { unknown: 1 });
-    await world.watched();
+    await world.alertsSettled();
     for (const of of [device, gateway])
       await post("device_publish", { deviceID: of.deviceID, payload: "go" });
     await post("group_publish", { groupID: group.groupID, payload: "all", needAck: 1 });

@@ -155,7 +155,7 @@ worldSuite("live feed of a device", (test, world) => {
     const { device } = await station();
     const path = `/api/v1/devices/${device.id}/live`;
     refused(await world.call("GET", path, undefined, { key: null }), "AUTH_FAILED");
-    refused(await world.call("GET", path, undefined, { key: await world.stranger() }), "DATA_NOT_FOUND");
+    refused(await world.call("GET", path, undefined, { key: await world.otherTenant() }), "DATA_NOT_FOUND");
     refused(await world.call("GET", "/api/v1/devices/999999/live"), "DATA_NOT_FOUND");
     refused(await world.call("GET", `${path}?timeFormat=x`), "PARAMETER_INVALID", "timeFormat");
     refused(await world.call("GET", `${path}?timezone=Mars/X`), "PARAMETER_INVALID", "timezone");

@@ -35,7 +35,7 @@ worldSuite("ranges of logs and alerts", (test, world) => {
     const at = (seconds: number, value: number) => ({ time: alertAt + seconds * second, [key]: value });
     await world.publish(device, at(0, 51), at(1, 1), at(2, 52));
     await world.publish(gateway, { any: 1 });
-    await world.watched();
+    await world.alertsSettled();
     for (const { deviceID } of [device, gateway]) {
       await world.call("POST", "/api/v1/device_publish", { deviceID, payload: "go" });
     }

@@ -155,7 +155,7 @@ worldSuite("metrics", (test, world) => {
     }
     const moved = await world.call("PUT", `${path}/${metric.id}`, { dataPointIntID: (await point()).id });
     assert.is(moved.record.dataPointIntID, (await point()).id);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(await world.call("POST", path, metricBody(on), { key }), "PARAMETER_INVALID", "dataPointIntID");
   });
 

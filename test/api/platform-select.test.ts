@@ -162,7 +162,7 @@ worldSuite("selection helpers", (test, world) => {
   test("a tenant chooses from its own; nobody without a key", async () => {
     const { product, up } = await pointsAndStreams();
     const device = await makeDevice(world, product);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     for (const query of [
       "products",
       `devices?productIntID=${product.id}`,

@@ -286,7 +286,7 @@ worldSuite("policy bindings", (test, world) => {
 
   test("policies and devices of another tenant are not there; a viewer only reads", async () => {
     const [policy, one] = [await makePolicy(world), await device()];
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const theirs = await world.make(
       "/api/v1/policies",
       { name: "x", topic: "x", access: 0, allow: 0 },

@@ -89,7 +89,7 @@ worldSuite("product resources", (test, world) => {
 
   test("a tenant sees and takes its own only; a viewer reads", async () => {
     const made = await makeProductResource(world, await point());
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     assert.is((await world.call("GET", path, undefined, { key })).page.meta.count, 0);
     refused(await world.call("DELETE", `${path}?ids=${made.id}`, undefined, { key }), "DATA_NOT_FOUND");
     const body = productResourceBody(await point());

@@ -107,6 +107,6 @@ worldSuite("products", (test, world) => {
   test("tenants may use the same product name", async () => {
     const body = productBody();
     await world.make("/api/v1/products", body);
-    await world.make("/api/v1/products", body, { key: await world.stranger() });
+    await world.make("/api/v1/products", body, { key: await world.otherTenant() });
   });
 });

@@ -205,7 +205,7 @@ worldSuite("device_publish", (test, world) => {
   test("who may: operators, of the device's tenant", async () => {
     refused(await post({}, { key: await world.keyOf("viewer") }), "PERMISSION_DENIED");
     refused(await post({}, { key: null }), "AUTH_FAILED");
-    refused(await post({}, { key: await world.stranger() }), "DATA_NOT_FOUND");
+    refused(await post({}, { key: await world.otherTenant() }), "DATA_NOT_FOUND");
     assert.is((await post({}, { key: await world.keyOf("operator") })).status, 201);
   });
 });
@@ -339,7 +339,7 @@ worldSuite("group_publish", (test, world) => {
     for (const qos of [2, -1, "x", 0.5]) refused(await post({ ...ok, qos }), "PARAMETER_INVALID", "qos");
     for (const ttl of [0, -1, 1.5, 1e9, "x"]) refused(await post({ ...ok, ttl }), "PARAMETER_INVALID", "ttl");
     refused(await post(ok, { key: await world.keyOf("viewer") }), "PERMISSION_DENIED");
-    refused(await post(ok, { key: await world.stranger() }), "DATA_NOT_FOUND");
+    refused(await post(ok, { key: await world.otherTenant() }), "DATA_NOT_FOUND");
     assert.equal(await groupLogs(group), []);
   });
 });

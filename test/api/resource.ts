@@ -337,7 +337,7 @@ function testDeletes(test: Test, world: World, { path, name }: Resource, create:
 function testCallers(test: Test, world: World, { path, body }: Resource, create: Create): void {
   test("a record of another tenant is not there", async () => {
     const record = await create();
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(await world.call("GET", `${path}/${record.id}`, undefined, { key }), "DATA_NOT_FOUND");
     refused(await world.call("PUT", `${path}/${record.id}`, {}, { key }), "DATA_NOT_FOUND");
     refused(await world.call("DELETE", `${path}?ids=${record.id}`, undefined, { key }), "DATA_NOT_FOUND");

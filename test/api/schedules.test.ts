@@ -188,20 +188,20 @@ const define = (
 
   test("who may: viewers read, operators command, another tenant sees nothing", async () => {
     const { id } = await make("device");
-    const [viewer, operator, stranger] = [
+    const [viewer, operator, foreign] = [
       await world.keyOf("viewer"),
       await world.keyOf("operator"),
-      await world.stranger(),
+      await world.otherTenant(),
     ];
     refused(await post("device", {}, { key: viewer }), "PERMISSION_DENIED");
     refused(await post("device", {}, { key: null }), "AUTH_FAILED");
-    refused(await post("device", {}, { key: stranger }), "DATA_NOT_FOUND");
+    refused(await post("device", {}, { key: foreign }), "DATA_NOT_FOUND");
     refused(await remove("device", `${id}`, { key: viewer }), "PERMISSION_DENIED");
-    refused(await remove("device", `${id}`, { key: stranger }), "DATA_NOT_FOUND");
+    refused(await remove("device", `${id}`, { key: foreign }), "DATA_NOT_FOUND");
     const read = (key: string) => world.call("GET", "/api/v1/schedule_publish", undefined, { key });
-    assert.equal([(await read(viewer)).status, (await read(stranger)).page.meta.count], [200, 0]);
+    assert.equal([(await read(viewer)).status, (await read(foreign)).page.meta.count], [200, 0]);
     for (const path of [`devices/${device.id}/schedule_publish`, `groups/${group.id}/schedule_publish`]) {
-      refused(await world.call("GET", `/api/v1/${path}`, undefined, { key: stranger }), "DATA_NOT_FOUND");
+      refused(await world.call("GET", `/api/v1/${path}`, undefined, { key: foreign }), "DATA_NOT_FOUND");
     }
     assert.is((await post("device", {}, { key: operator })).status, 201);
     assert.is((await remove("device", `${id}`, { key: operator })).status, 204);

@@ -99,7 +99,7 @@ worldSuite("subscriptions", (test, world) => {
     test(`${what}: of another tenant, or none, is not there; viewers only read`, async () => {
       const path = await of();
       const made = await world.make(path, { topic: "mine" });
-      const options = { key: await world.stranger() };
+      const options = { key: await world.otherTenant() };
       const viewer = { key: await world.keyOf("viewer") };
       for (const [method, url, body] of [
         ["GET", path, undefined],

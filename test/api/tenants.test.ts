@@ -49,14 +49,18 @@ worldSuite("tenants", (test, world) => {
   });
 
   test("only admins of the deployment's own tenant may", async () => {
-    for (const key of [await world.stranger(), await world.keyOf("operator"), await world.keyOf("viewer")]) {
+    for (const key of [
+      await world.otherTenant(),
+      await world.keyOf("operator"),
+      await world.keyOf("viewer"),
+    ]) {
       refused(await world.call("GET", path, undefined, { key }), "PERMISSION_DENIED");
       refused(await world.call("POST", path, body(), { key }), "PERMISSION_DENIED");
     }
   });
 
-  test("what concerns every tenant is not for a stranger's admin", async () => {
-    const key = await world.stranger();
+  test("what concerns every tenant is not for another tenant's admin", async () => {
+    const key = await world.otherTenant();
     refused(await world.call("GET", "/metrics", undefined, { key }), "PERMISSION_DENIED");
     refused(
       await world.call("POST", "/api/v1/resettle", { startTime: "2026-01-01 00:00:00" }, { key }),

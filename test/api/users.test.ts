@@ -52,7 +52,7 @@ worldSuite("users", (test, world) => {
     const replies = await Promise.all([1, 2, 3, 4].map(() => world.call("POST", path, body)));
     assert.is(replies.filter((reply) => reply.status === 201).length, 1);
     for (const reply of replies) if (reply.status !== 201) refused(reply, "DATA_EXISTED", "username");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(await world.call("POST", path, body, { key }), "DATA_EXISTED", "username");
   });
 
@@ -181,7 +181,7 @@ worldSuite("users", (test, world) => {
 
   test("ids that are none and users of another tenant are 404; delete is all or nothing", async () => {
     const user = await make();
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(await world.call("GET", `${path}/${user.id}`, undefined, { key }), "DATA_NOT_FOUND");
     refused(await world.call("PUT", `${path}/${user.id}`, { role: "admin" }, { key }), "DATA_NOT_FOUND");
     refused(await world.call("DELETE", `${path}?ids=${user.id}`, undefined, { key }), "DATA_NOT_FOUND");

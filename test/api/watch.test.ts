@@ -25,7 +25,7 @@ worldSuite("what messages mean", (test, world) => {
     ]);
   const send = async (device: Rec, ...payloads: readonly (object | string)[]) => {
     await world.publish(device, ...payloads);
-    await world.watched();
+    await world.alertsSettled();
   };
   const status = async (device: Rec) =>
     (await world.call("GET", `/api/v1/devices/${device.id}/ingest_status`)).record;
@@ -78,7 +78,7 @@ worldSuite("what messages mean", (test, world) => {
     const device = await makeDevice(world, product);
     const burst = Array.from({ length: 250 }, (_, i) => ({ temp: 51 + i }));
     await Promise.all([1, 2, 3, 4].map(() => world.publish(device, ...burst)));
-    await world.watched();
+    await world.alertsSettled();
     const [alert, ...others] = await alertsOf(current, device);
     assert.equal([alert?.alertTimes, alert?.updateAt, others], [1000, null, []]);
     assert.is((await status(device)).points, 1000);
@@ -114,7 +114,7 @@ worldSuite("what messages mean", (test, world) => {
     const limit = (await alertsOf(current, device)).find((one) => one.alertName === "T超上限");
     assert.is((await world.call("DELETE", `${current}?ids=${limit?.id}`)).status, 204);
     assert.is((await world.call("DELETE", `/api/v1/alert_rules?ids=${rule.id}`)).status, 204);
-    await world.watched();
+    await world.alertsSettled();
     assert.equal(await alertsOf(current, device), []);
     assert.equal(
       (await alertsOf(history, device)).map((one) => one.alertTimes),
@@ -185,7 +185,7 @@ worldSuite("what messages mean", (test, world) => {
     assert.equal(counts, { messages: 3, points: 3, refused: { discarded: 2 } });
   });
 
-  test("a place moves the device and is watched by its fences, also over the 180th meridian", async () => {
+  test("a place moves the device and is checked against its fences, also over the 180th meridian", async () => {
     const product = await makeProduct(world);
     await makeDataPoint(world, product, { dataPointID: "at", pointDataType: place });
     const scopes = [
@@ -309,7 +309,7 @@ worldSuite("what messages mean", (test, world) => {
     await send(gateway, `{"Telemetry":[{"DeviceID":"${below.deviceID}",${entry}}]}`);
     await until(async () => (await status(below)).messages === 1, { what: "the entry" });
     await world.settled();
-    await world.watched();
+    await world.alertsSettled();
     const { items } = (await world.call("GET", `/api/v1/devices/${below.id}/events`)).page;
     assert.equal(
       items.map((one) => one.payload),
@@ -324,11 +324,11 @@ worldSuite("what messages mean", (test, world) => {
     const gateway = await makeGateway(world, product);
     const below = await makeDevice(world, product, { upLinkSystem: 2, gateway: gateway.id });
     const further = await makeDevice(world, product, { upLinkSystem: 3, parentDevice: below.id });
-    const stranger = await makeDevice(world, product);
+    const unrelated = await makeDevice(world, product);
     const time = Math.floor(Date.now() / 1000) - 10;
     const entries = [
       { DeviceID: below.deviceID, TimeStamp: time, temp: 60 },
-      { DeviceID: stranger.deviceID, temp: 1 },
+      { DeviceID: unrelated.deviceID, temp: 1 },
       { DeviceID: further.deviceID, temp: { value: 2, time: time + 1 }, what: 1 },
       { DeviceID: "nobody", temp: 1 },
       7,
@@ -336,7 +336,7 @@ worldSuite("what messages mean", (test, world) => {
     await send(gateway, { Telemetry: entries });
     await until(async () => (await status(below)).messages === 1, { what: "the entries" });
     await world.settled();
-    await world.watched();
+    await world.alertsSettled();
     const events = async (of: Rec) =>
       (await world.call("GET", `/api/v1/devices/${of.id}/events`)).page.items.map((one) => [
         one.topic,
@@ -344,7 +344,7 @@ worldSuite("what messages mean", (test, world) => {
       ]);
     assert.equal(await events(below), [["data", JSON.stringify({ TimeStamp: time, temp: 60 })]]);
     assert.is((await events(further)).length, 1);
-    assert.equal(await events(stranger), []);
+    assert.equal(await events(unrelated), []);
     assert.is((await events(gateway)).length, 1);
     const data = await world.call(
       "GET",
@@ -369,7 +369,7 @@ worldSuite("what messages mean", (test, world) => {
     const report = async () => {
       await send(gateway, { Telemetry: [{ DeviceID: child.deviceID, temp: 1 }] });
       await world.settled();
-      await world.watched();
+      await world.alertsSettled();
       return [(await status(child)).messages, (await status(gateway)).refused];
     };
     assert.equal(await report(), [1, {}]);
@@ -413,7 +413,7 @@ worldSuite("what messages mean", (test, world) => {
     const numbers = Array.from({ length: 70_000 }, () => 7);
     await send(parent, { Telemetry: [{ DeviceID: child.deviceID, temp: 7 }, ...numbers] });
     await until(async () => (await status(child)).messages === 2, { what: "the second entry" });
-    await world.watched();
+    await world.alertsSettled();
     assert.equal((await status(parent)).refused, { child: 1 + 65_535 });
     await send(parent, { Telemetry: [...numbers, { DeviceID: child.deviceID, temp: 8 }] }, { temp: 9 });
     await until(async () => (await status(parent)).messages === 4, { what: "the last message" });
@@ -432,7 +432,7 @@ worldSuite("what messages mean", (test, world) => {
       await send(gateway, `{"Telemetry":[${entry("1")},${entry(temp)},${entry("2")}]}`);
     }
     await until(async () => (await status(child)).messages === 4, { what: "the entries" });
-    await world.watched();
+    await world.alertsSettled();
     assert.equal([(await status(child)).messages, (await status(gateway)).refused], [4, { child: 2 }]);
     // What comes behind is looked at, of whatever tenant it is.
     await send(child, { temp: 3 });
@@ -451,7 +451,7 @@ worldSuite("what messages mean", (test, world) => {
     }
     await client.endAsync();
     await world.settled();
-    await world.watched();
+    await world.alertsSettled();
     const data = await world.call("GET", `/api/v1/original_data?deviceID=${device.deviceID}&time_unit=real`);
     assert.equal(
       data.list.map((item) => (item.originalData as { value: unknown[] }).value),
@@ -465,7 +465,7 @@ worldSuite("what messages mean", (test, world) => {
     const device = await makeDevice(world, await makeProduct(world));
     assert.equal(await status(device), { messages: 0, points: 0, refused: {}, lastAt: null } as never);
     const path = `/api/v1/devices/${device.id}/ingest_status`;
-    refused(await world.call("GET", path, undefined, { key: await world.stranger() }), "DATA_NOT_FOUND");
+    refused(await world.call("GET", path, undefined, { key: await world.otherTenant() }), "DATA_NOT_FOUND");
   });
 
   test("fences that are no fences are refused by name", async () => {

@@ -7,7 +7,7 @@ import { type Scheduler, startScheduler } from "../../src/commands/scheduler.js"
 import { createLogger } from "../../src/observability/log.js";
 import { publishStatuses } from "../../store/metadata/commands/control-logs.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
-import { assert, suite, withTempDir } from "../suite.js";
+import { assert, cpuTime, suite, withTempDir } from "../suite.js";
 
 const start = Date.parse("2026-03-28T12:00:00Z");
 const minute = 60_000;
@@ -282,12 +282,12 @@ suite("schedules that are due", (test) => {
       await schedule(db, { device: 1, nextAt: start + 86_400_000, count: 100_000 });
       await schedule(db, { device: 1, crontab: "*/5 * * * *", nextAt: start + minute, count: 1000 });
       const one = await openProcess(db, start, "Europe/Berlin");
-      const begun = process.cpuUsage();
+      const spent = cpuTime();
       await one.at(start + minute);
-      const tookMs = process.cpuUsage(begun).user / 1000;
+      const tookMs = spent();
       assert.is(one.sent.length, 1000);
       assert.is(await logs(db), 1000);
-      assert.ok(tookMs < 3000, `${tookMs} ms of CPU time, which a busy machine does not lengthen`);
+      assert.ok(tookMs < 3000, `${tookMs} ms`);
       await one.scheduler.close();
     });
   });

@@ -186,7 +186,7 @@ function defineFormulas(test: Test, open: () => Promise<SeriesStore>, runs: numb
   test("that last value is found behind 60,000 points without one", async () => {
     const store = await open();
     const seen: number[] = [];
-    const watched: SeriesStore = {
+    const counting: SeriesStore = {
       ...store,
       read: (ref, range) => {
         seen.push(range.newest ?? range.oldest ?? Number.POSITIVE_INFINITY);
@@ -205,12 +205,12 @@ function defineFormulas(test: Test, open: () => Promise<SeriesStore>, runs: numb
       const range = { unit: "day", zone: zone("UTC"), start, stop: start + 1 } as const;
       const formula = boundTo("dataPoint > 100 ? null : dataPoint");
       const metric = { aggregate: "increase", formula, fill: null } as const;
-      assert.equal((await aggregateMetric(watched, series, metric, range)).values, [3]);
+      assert.equal((await aggregateMetric(counting, series, metric, range)).values, [3]);
       assert.ok(Math.max(...seen) <= 100_000, `${seen}`);
       // A formula that gives nothing in the range is not asked about the time before it.
       seen.length = 0;
       const nothing = { ...metric, formula: boundTo("dataPoint > 0 ? null : dataPoint") };
-      assert.equal((await aggregateMetric(watched, series, nothing, range)).values, [null]);
+      assert.equal((await aggregateMetric(counting, series, nothing, range)).values, [null]);
       assert.is(seen.length, 1);
     } finally {
       await store.close();

@@ -33,7 +33,7 @@ suite("two processes, one directory", (test) => {
       protocolVersion: 5,
     });
   /** Call the result after the change: fails unless the other process ends the connection by itself. */
-  const watched = (client: MqttClient): (() => Promise<boolean>) => {
+  const closesByItself = (client: MqttClient): (() => Promise<boolean>) => {
     let isClosed = false;
     client.once("close", () => {
       isClosed = true;
@@ -48,7 +48,7 @@ suite("two processes, one directory", (test) => {
     ]) {
       const device = await makeDevice(first, product);
       const client = await connect(device);
-      const ends = watched(client);
+      const ends = closesByItself(client);
       const reply = await act(device.id);
       assert.ok(reply.status < 300, reply.text);
       await ends();
@@ -89,7 +89,7 @@ suite("two processes, one directory", (test) => {
   test("a device made on one connects to the other, and a changed token ends its connection", async () => {
     const device = await makeDevice(first, product);
     const client = await connect(device);
-    const ends = watched(client);
+    const ends = closesByItself(client);
     const reply = await first.call("PUT", `/api/v1/devices/${device.id}`, { token: "another-token-of-it" });
     assert.is(reply.status, 200, reply.text);
     await ends();

@@ -58,7 +58,7 @@ async function provision(service: RunningService): Promise<Devices> {
   return { device: await device("alone", {}), gateway, child, sibling };
 }
 
-async function watched(service: RunningService): Promise<void> {
+async function alertsSettled(service: RunningService): Promise<void> {
   const isDone = async () =>
     (await service.metric("tidemark_journal_lag_messages{", 'consumer="alerts"')) === 0 &&
     (await service.metric("tidemark_journal_lag_messages{", 'consumer="series"')) === 0 &&
@@ -125,14 +125,14 @@ suite("kill -9 and what messages mean", (test) => {
           await service.kill();
           await Promise.all(running);
           service = await startService(dir);
-          await watched(service);
+          await alertsSettled(service);
           await check(service, devices);
           await nothingSetAside(service);
         }
         assert.ok(acknowledged() > messagesLeast);
         await service.stop();
         service = await startService(dir);
-        await watched(service);
+        await alertsSettled(service);
         await check(service, devices);
         await service.stop();
       }),

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { exchange } from "../api/raw-http.js";
 import { makeProduct } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
-import { assert, until } from "../suite.js";
+import { assert, cpuTime, until } from "../suite.js";
 import { heldBytes, publishedSuite } from "./support.js";
 
 const close = "Connection: close\r\n\r\n";
@@ -152,7 +152,7 @@ publishedSuite("HTTP", (test, world, scene) => {
   });
 
   test("CVE-2017-11499 (Node): bodies of keys chosen to collide cost no more than others", async () => {
-    const began = process.cpuUsage();
+    const spent = cpuTime();
     const keys = Array.from({ length: 60_000 }, (_, i) => `"${i * 65_536}":0`);
     for (let i = 0; i < 3; i++) {
       const reply = await world.call("POST", "/api/v1/products", `{${keys.join()}}`);
@@ -160,8 +160,8 @@ publishedSuite("HTTP", (test, world, scene) => {
     }
     const query = Array.from({ length: 4000 }, (_, i) => `${i * 65_536}=1`).join("&");
     assert.ok((await world.call("GET", `/api/v1/products?${query}`)).status < 500);
-    const { user } = process.cpuUsage(began);
-    assert.ok(user < 5e6, `${user} µs`);
+    const ms = spent();
+    assert.ok(ms < 5000, `${ms} ms`);
   });
 
   test("CVE-2024-48913 (Hono): a body without a Content-Type is not taken, and no cookie is ever set", async () => {

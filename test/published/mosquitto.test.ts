@@ -76,7 +76,7 @@ publishedSuite("Mosquitto", (test, world, scene) => {
     }
   });
 
-  test("CVE-2017-7654: crafted CONNECTs of strangers leave nothing in memory", async () => {
+  test("CVE-2017-7654: crafted CONNECTs of unauthenticated clients leave nothing in memory", async () => {
     const device = await scene.device();
     const valid = connectPacket(device, 4, { clientId: "x".repeat(12_000) });
     const flags = 0xc6 | 0x18; // a will of QoS 3

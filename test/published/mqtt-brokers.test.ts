@@ -20,7 +20,7 @@ const versions = [4, 5] as const;
 const keptBytesMax = 5e6;
 
 publishedSuite("MQTT brokers", (test, world, scene) => {
-  test("CVE-2021-33175 (EMQX): unfinished CONNECTs of strangers hold no more than their bound", async () => {
+  test("CVE-2021-33175 (EMQX): unfinished CONNECTs of unauthenticated clients hold no more than their bound", async () => {
     const before = heldBytes();
     const flood: Client[] = [];
     for (let i = 0; i < 200; i++) {
@@ -173,10 +173,10 @@ publishedSuite("MQTT brokers", (test, world, scene) => {
   test("CVE-2019-0222 (ActiveMQ): a length of more than four bytes ends the connection", async () => {
     const device = await scene.device();
     for (const length of ["ffffffff7f", "80808080", "ffffffffffffffff"]) {
-      const stranger = await openClient(world.mqtt, 4);
-      stranger.send(hex(`10${length}`));
-      await stranger.ended();
-      assert.is(stranger.bytes().length, 0);
+      const unfinished = await openClient(world.mqtt, 4);
+      unfinished.send(hex(`10${length}`));
+      await unfinished.ended();
+      assert.is(unfinished.bytes().length, 0);
       const client = await connected(world, device, 5);
       client.send(hex(`30${length}`));
       await client.ended();

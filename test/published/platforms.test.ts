@@ -36,7 +36,7 @@ publishedSuite("platforms", (test, world, scene) => {
   });
 
   test("CVE-2022-48341 (ThingsBoard): a tenant's administrator gets no wider scope by asking for it", async () => {
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const wider = "scopes=SYS_ADMIN&scope=deployment&tenantID=1&tenant=1&role=admin";
     for (const path of ["/api/v1/tenants", "/api/v1/broker_access"]) {
       const reply = await world.call("GET", `${path}?${wider}`, undefined, { key });
@@ -52,7 +52,7 @@ publishedSuite("platforms", (test, world, scene) => {
       "PERMISSION_DENIED",
     );
     const listed = await world.call("GET", `/api/v1/users?${wider}`, undefined, { key });
-    for (const { username } of listed.page.items ?? []) assert.is(username, "stranger");
+    for (const { username } of listed.page.items ?? []) assert.is(username, "other-admin");
   });
 
   test("CVE-2022-31861 (ThingsBoard): what the log of changes shows of names is JSON, never a page", async () => {
@@ -203,7 +203,7 @@ publishedSuite("platforms", (test, world, scene) => {
   test("CVE-2022-21713 (Grafana): records of another tenant are not there, by id and in lists", async () => {
     const device = await scene.device();
     const { user } = await userOf("operator");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     for (const path of [`users/${user.id}`, `devices/${device.id}`, `products/${scene.product.id}`]) {
       refused(await world.call("GET", `/api/v1/${path}`, undefined, { key }), "DATA_NOT_FOUND");
     }
@@ -218,7 +218,7 @@ publishedSuite("platforms", (test, world, scene) => {
 
   test("CVE-2021-41244 (Grafana): an administrator gives no role to users of another tenant", async () => {
     const { user, key: own } = await userOf("viewer");
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     refused(
       await world.call("PUT", `/api/v1/users/${user.id}`, { role: "admin" }, { key }),
       "DATA_NOT_FOUND",
@@ -229,7 +229,7 @@ publishedSuite("platforms", (test, world, scene) => {
 
   test("CVE-2024-1313 (Grafana): whoever knows the id of another tenant's record cannot delete it", async () => {
     const device = await scene.device();
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     for (const ids of [device.id, device.deviceID]) {
       await world.call("DELETE", `/api/v1/devices?ids=${ids}`, undefined, { key });
     }

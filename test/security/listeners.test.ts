@@ -40,7 +40,8 @@ interface Phase {
 }
 
 const keepAlive = 20;
-const strangersGiveWay = "one number for all listeners of MQTT (MQTT_CONNECTIONS_MAX); strangers give way";
+const unauthenticatedGiveWay =
+  "one number for all listeners of MQTT (MQTT_CONNECTIONS_MAX); unauthenticated clients give way";
 const unreadOfMqtt = `${waitingBytesMax} bytes at QoS 0, the session's queue beyond; not read meanwhile`;
 const upTo = (...waitsFor: readonly string[]): Phase[] =>
   waitsFor.map((one) => ({
@@ -48,7 +49,7 @@ const upTo = (...waitsFor: readonly string[]): Phase[] =>
     ms: one === "CONNECT" ? connectTimeoutMs : handshakeTimeoutMs,
   }));
 const mqttWith = (...waitsFor: readonly string[]): Bounds => ({
-  connections: strangersGiveWay,
+  connections: unauthenticatedGiveWay,
   first: upTo("PROXY header", ...waitsFor, "CONNECT"),
   idle: keepAlive * 1.5,
   unread: unreadOfMqtt,
@@ -56,7 +57,7 @@ const mqttWith = (...waitsFor: readonly string[]): Bounds => ({
 
 const listeners: Readonly<Record<Listener, Bounds>> = {
   http: {
-    connections: "HTTP_CONNECTIONS_MAX; strangers give way",
+    connections: "HTTP_CONNECTIONS_MAX; unauthenticated clients give way",
     first: [{ waitsFor: "request", ms: 10_000 }],
     idle: 75,
     unread: "one answer's pieces of 256 KiB, none for 120 s; the next request is not begun",

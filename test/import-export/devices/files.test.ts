@@ -19,7 +19,7 @@ import {
   unescapeText,
 } from "../../../src/import-export/devices/xlsx-cells.js";
 import { xlsxFile } from "../../../src/import-export/devices/xlsx-file.js";
-import { assert, suite, withTempDir } from "../../suite.js";
+import { assert, cpuTime, suite, withTempDir } from "../../suite.js";
 import { bookParts, writeBook } from "./workbooks.js";
 
 async function* each(rows: readonly (readonly Cell[])[]): AsyncGenerator<readonly Cell[]> {
@@ -238,9 +238,9 @@ suite("table files", (test) => {
       const parts = bookParts('<row><c s="0"><v>1</v></c></row>');
       const styles = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="${"[".repeat(3_000_000)}"/></numFmts><cellXfs><xf numFmtId="170"/></cellXfs></styleSheet>`;
       const path = await writeBook(join(dir, "file"), { ...parts, "book/styles.xml": styles });
-      const startedAt = performance.now();
+      const spent = cpuTime();
       assert.equal(await readAll(xlsxFile, path), [{ number: 1, cells: [1] }]);
-      assert.ok(performance.now() - startedAt < 20_000);
+      assert.ok(spent() < 20_000);
     });
   });
 

@@ -64,7 +64,7 @@ suite("admission", (test) => {
     assert.equal({ ...admission.counts }, { open: 1, proven: 1 });
   });
 
-  test("thousands of callers behind one address stay, however many strangers come from it", () => {
+  test("thousands of callers behind one address stay, however many unauthenticated clients come from it", () => {
     const admission = createAdmission<Guest>(6000);
     const callers = guests("10.0.0.1", 5000);
     for (const guest of callers) {
@@ -86,12 +86,12 @@ suite("admission", (test) => {
       admission.prove(guest, 1);
     }
     assert.equal({ ...admission.counts }, { open: 16, proven: 14 });
-    const strangers = guests("10.0.0.2", 5);
-    for (const guest of strangers) assert.ok(admission.enter(guest));
+    const newcomers = guests("10.0.0.2", 5);
+    for (const guest of newcomers) assert.ok(admission.enter(guest));
     assert.equal(
-      [callers, strangers].map((all) => all.filter(({ gone }) => gone).length),
+      [callers, newcomers].map((all) => all.filter(({ gone }) => gone).length),
       [1, 4],
-      "one caller for the first stranger, then they displace each other",
+      "one caller for the first newcomer, then they displace each other",
     );
     for (const guest of callers.slice(0, 4)) admission.leave(guest);
     for (const guest of guests("10.0.0.2", 9)) assert.ok(admission.enter(guest));
@@ -100,7 +100,7 @@ suite("admission", (test) => {
     assert.equal({ ...admission.counts }, { open: 16, proven: 11 });
   });
 
-  test("strangers get a part of the places from callers beyond their share, so that a flood displaces itself", () => {
+  test("unauthenticated clients get a part of the places from callers beyond their share, so that a flood displaces itself", () => {
     const admission = createAdmission<Guest>(64);
     const callers = guests("10.0.0.1", 64);
     for (const guest of callers) {
@@ -171,7 +171,7 @@ suite("admission", (test) => {
             const [displaced, ...more] = [...open].filter(({ gone }) => gone);
             assert.is(more.length, 0);
             if (displaced !== undefined && sizes.size > 0) {
-              assert.not.ok(callers.has(displaced), "strangers first");
+              assert.not.ok(callers.has(displaced), "unauthenticated clients first");
               assert.is(sizes.get(displaced.address), Math.max(...sizes.values()));
             }
             if (displaced !== undefined) open.delete(displaced);

@@ -77,7 +77,7 @@ function flood(world: World, listener: Listener, from: string, bytes: Buffer) {
   };
 }
 
-/** As far as a stranger gets without a credential. */
+/** As far as a client gets without a credential. */
 const beginnings: readonly (readonly [Listener, string, Buffer])[] = [
   ["mqtt", "silent", Buffer.alloc(0)],
   ["mqtt", "in the midst of CONNECT", Buffer.from([0x10, 0xff, 0x01])],
@@ -97,9 +97,9 @@ worldSuite(
     });
 
     for (const [listener, how, bytes] of beginnings) {
-      test(`strangers of one address at ${listener}, ${how}, keep nobody out, of their own address neither`, async () => {
-        const strangers = flood(world, listener, "127.0.0.1", bytes);
-        await until(() => strangers.displaced > places, { what: "every place to be taken" });
+      test(`unauthenticated clients of one address at ${listener}, ${how}, keep nobody out, of their own address neither`, async () => {
+        const crowd = flood(world, listener, "127.0.0.1", bytes);
+        await until(() => crowd.displaced > places, { what: "every place to be taken" });
         for (const each of new Set([listener, "mqtts"] as const)) {
           assert.ok(await getsThrough(world, each, "127.0.0.2", device));
           // It is in the flood's own line, and has to be quicker than that is long.
@@ -114,7 +114,7 @@ worldSuite(
           counter(world, "tidemark_handshakes_failed_total", "gave_way")(),
         ]);
         assert.ok(ends[listener === "mqtt" ? 0 : 1] > 0, `${ends}`);
-        await strangers.stop();
+        await crowd.stop();
       });
     }
 
@@ -125,15 +125,15 @@ worldSuite(
         const one = devices[n % 3] as Rec;
         inside.push(await rawConnected(world.mqtt, one, { clientId: `${n}` }, "127.0.0.1"));
       }
-      const strangers = flood(world, "mqtt", "127.0.0.1", Buffer.alloc(0));
-      await until(() => strangers.displaced > 3 * places, { what: "every other place to be taken" });
-      const key = await world.stranger();
+      const crowd = flood(world, "mqtt", "127.0.0.1", Buffer.alloc(0));
+      await until(() => crowd.displaced > 3 * places, { what: "every other place to be taken" });
+      const key = await world.otherTenant();
       const other = await world.make("/api/v1/products", productBody(), { key });
       const theirs = await world.make("/api/v1/devices", deviceBody(other), { key });
       assert.ok(await getsThrough(world, "mqtts", "127.0.0.2", theirs));
       for (const client of inside) client.send(publishPacket("{}"));
       for (const client of inside) await client.next("puback");
-      await strangers.stop();
+      await crowd.stop();
       for (const client of inside) await client.cut();
     });
 
@@ -171,14 +171,14 @@ worldSuite(
         socket.write(line(`198.51.100.${n}`));
         others.push(socket);
       }
-      const strangers = flood(world, "mqtt", "127.0.0.1", line("203.0.113.9"));
-      await until(() => strangers.displaced > 2 * places, { what: "every place to be taken" });
+      const crowd = flood(world, "mqtt", "127.0.0.1", line("203.0.113.9"));
+      await until(() => crowd.displaced > 2 * places, { what: "every place to be taken" });
       assert.not.ok(
         others.some(({ destroyed }) => destroyed),
         "those of other clients stay",
       );
       assert.ok(await getsThrough(world, "mqtt", "127.0.0.1", device));
-      await strangers.stop();
+      await crowd.stop();
       for (const socket of others) socket.destroy();
     });
 

@@ -171,7 +171,7 @@ function defineLimits(test: Test, world: World): void {
     await first.ended();
     for (let i = 0; i < 3; i++) await connected(await makeDevice(world, product), "a");
     assert.is(await tried(world, await makeDevice(world, product)), 3);
-    const key = await world.stranger();
+    const key = await world.otherTenant();
     const theirs = await world.make("/api/v1/products", { productName: "theirs", cloudProtocol: 1 }, { key });
     const body = {
       productID: theirs.productID,
@@ -217,7 +217,7 @@ function defineLimits(test: Test, world: World): void {
     const [slowed, free] = [await eventsOf(world, device), await eventsOf(world, neighbour)];
     assert.equal([slowed.length, free.length], [20, 5]);
     const last = (events: readonly Rec[]) => Math.max(...events.map(({ id }) => id));
-    assert.ok(last(free) < last(slowed), "others did not wait behind them");
+    assert.ok(last(free) < last(slowed), "others did not wait for them");
   });
 
   test("so far over the limit that waiting is no use: the connection ends, counted; the next one goes on", async () => {

@@ -20,7 +20,7 @@ worldSuite("isolation", (test, world) => {
   let spies: readonly (readonly [string, Rec])[];
   test.before(async () => {
     const product = await makeProduct(world);
-    const elsewhere = { key: await world.stranger() };
+    const elsewhere = { key: await world.otherTenant() };
     const theirs = await world.make(
       "/api/v1/products",
       { productName: "elsewhere", cloudProtocol: 1 },

@@ -4,7 +4,7 @@ import { createProxies, isNetwork } from "../../../ingest/access/proxies.js";
 import { readProxyHeader } from "../../../ingest/transports/mqtt/listeners/proxy-header.js";
 import { readConfig } from "../../../src/config/config.js";
 import { clientAddress } from "../../../src/http/client-address.js";
-import { assert, suite } from "../../suite.js";
+import { assert, cpuTime, suite } from "../../suite.js";
 
 suite("trusted proxies", (test) => {
   const proxies = createProxies(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]);
@@ -170,7 +170,7 @@ suite("trusted proxies", (test) => {
   });
 
   test("a header of 64 KiB is read in one go", () => {
-    const begun = performance.now();
+    const spent = cpuTime();
     for (const text of [
       "for=1.1.1.1,".repeat(5400),
       `for="${"\\a".repeat(32_000)}`,
@@ -180,7 +180,7 @@ suite("trusted proxies", (test) => {
       header(text);
       list(text);
     }
-    assert.ok(performance.now() - begun < 1000);
+    assert.ok(spent() < 1000);
   });
 });
 

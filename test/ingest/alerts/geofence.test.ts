@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { circle, crossing, distance, type LngLat, polygon } from "../../../ingest/alerts/geofence.js";
-import { assert, suite } from "../../suite.js";
+import { assert, cpuTime, suite } from "../../suite.js";
 
 const square: LngLat[] = [
   [0, 0],
@@ -153,10 +153,10 @@ suite("fences", (test) => {
       const angle = (i / 200_000) * 2 * Math.PI;
       return [10 * Math.cos(angle), 10 * Math.sin(angle)];
     });
-    const startedAt = performance.now();
+    const spent = cpuTime();
     const fence = polygon(ring);
     assert.equal([fence([0, 0]), fence([9.9, 0]), fence([10.1, 0])], [true, true, false]);
     assert.is(crossing(ring), null);
-    assert.ok(performance.now() - startedAt < 10_000);
+    assert.ok(spent() < 10_000);
   });
 });

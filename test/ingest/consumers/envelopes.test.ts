@@ -72,7 +72,7 @@ suite("envelopes", (test) => {
       const pendingBytesMax = 8 * 1024;
       let most = 0;
       const journal = await openTestJournal(`${dir}/journal`, { pendingBytesMax });
-      const watched = {
+      const counting = {
         ...journal,
         get full() {
           most = Math.max(most, journal.pendingBytes);
@@ -80,7 +80,7 @@ suite("envelopes", (test) => {
         },
         append: (...args: Parameters<typeof journal.append>) => journal.append(...args),
       };
-      const envelopes = await openEnvelopes(db, watched as never, 0, () => undefined);
+      const envelopes = await openEnvelopes(db, counting as never, 0, () => undefined);
       const id = await keep(journal, { device: gateway, payload: envelopeOf(3000) });
       const [envelope] = await readAll(journal);
       assert.ok(envelope);

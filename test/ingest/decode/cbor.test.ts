@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { ByteString, readCbor } from "../../../ingest/decode/cbor.js";
-import { assert, suite } from "../../suite.js";
+import { assert, cpuTime, suite } from "../../suite.js";
 import { encodeCbor } from "./encode-cbor.js";
 
 const hex = (text: string) => readCbor(Buffer.from(text, "hex"));
@@ -131,10 +131,10 @@ suite("CBOR", (test) => {
         numRuns: 5000,
       },
     );
-    const startedAt = performance.now();
+    const spent = cpuTime();
     for (const byte of [0x81, 0x9f, 0xa1, 0xbf, 0xc1, 0x5f, 0xff]) {
       assert.is(readCbor(Buffer.alloc(262_144, byte)), null);
     }
-    assert.ok(performance.now() - startedAt < 1000);
+    assert.ok(spent() < 1000);
   });
 });

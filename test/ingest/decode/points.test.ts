@@ -9,7 +9,7 @@ import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
-import { assert, suite } from "../../suite.js";
+import { assert, cpuTime, suite } from "../../suite.js";
 import { testDevice } from "./device.js";
 
 const receivedAt = 1_700_000_000_000_000;
@@ -186,7 +186,7 @@ suite("points of a message", (test) => {
 
   test("10,000 objects at one time keep the last of each; at their own times, all", () => {
     const objects = Array.from({ length: 10_000 }, (_, i) => ({ temp: i, on: i % 2 }));
-    const startedAt = performance.now();
+    const spent = cpuTime();
     const same = decode(objects);
     assert.equal(
       same.points.map(([field, , value]) => [field, value]),
@@ -197,7 +197,7 @@ suite("points of a message", (test) => {
     );
     assert.equal(same.refused, { duplicate: 19_998 });
     assert.is(decode(objects.map((one, i) => ({ ...one, time: seconds(-i) }))).points.length, 20_000);
-    assert.ok(performance.now() - startedAt < 2000);
+    assert.ok(spent() < 2000);
   });
 
   test("every one- and two-byte payload is counted, and none becomes a point", () => {

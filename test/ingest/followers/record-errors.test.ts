@@ -129,12 +129,12 @@ suite("errors of single records", (test) => {
     );
     // What is in memory is not read again.
     await world.directory.get(world.device);
-    const stranger = (await world.store.db.first<{ id: number }>("select max(id) id from device"))?.id ?? 0;
-    const bad = await keep(world.journal, { device: stranger, tenant: world.tenant });
+    const unknown = (await world.store.db.first<{ id: number }>("select max(id) id from device"))?.id ?? 0;
+    const bad = await keep(world.journal, { device: unknown, tenant: world.tenant });
     const series = await world.series({
       directory: {
         ...other,
-        peek: (id) => (id === stranger && world.values.length === 0 ? undefined : world.directory.peek(id)),
+        peek: (id) => (id === unknown && world.values.length === 0 ? undefined : world.directory.peek(id)),
       },
     });
     await world.settled(series);

@@ -3,7 +3,7 @@ import { all, create } from "mathjs";
 import { ceil, fix, floor, round } from "../../../query/formula/arithmetic.js";
 import { asStored, compileFormula, memoizeFormula } from "../../../query/formula/formula.js";
 import { StoreError } from "../../../store/lib/errors.js";
-import { assert, suite } from "../../suite.js";
+import { assert, cpuTime, suite } from "../../suite.js";
 
 const ids = new Set(["temperature", "humidity", "x", "y", "i", "constructor", "a_1"]);
 
@@ -438,11 +438,11 @@ suite("formulas: refusals", (test) => {
   });
 
   test("no text takes the parser long", () => {
-    const start = performance.now();
+    const spent = cpuTime();
     refusal(`${"x%abs(".repeat(8)}x${")".repeat(8)}`);
     refusal(`${"x%(".repeat(300)}x`);
     refusal("a?".repeat(500));
-    assert.ok(performance.now() - start < 2000);
+    assert.ok(spent() < 2000);
   });
 
   test("no text makes anything but an answer or a refusal", () => {

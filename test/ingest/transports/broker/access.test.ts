@@ -83,7 +83,7 @@ worldSuite(
     });
 
     test("a tenant's wrong guesses slow down neither another's devices here nor at the listeners", async () => {
-      const key = await world.stranger();
+      const key = await world.otherTenant();
       const address = "127.0.0.1";
       const guess = () => auth({ ...credentials(), password: "wrong", peerhost: address }, { key });
       for (let i = 0; i < 12; i++) assert.is(await guess(), "deny");
@@ -194,7 +194,7 @@ worldSuite(
     });
 
     test("other tenants: their own devices only, and Tidemark is nobody to them", async () => {
-      const key = await world.stranger();
+      const key = await world.otherTenant();
       assert.is(await auth(credentials(), { key }), "deny");
       assert.is(await auth(own, { key }), "deny");
       assert.is(await acl("publish", up("data"), device, { key }), "deny");
@@ -218,7 +218,10 @@ worldSuite(
         await world.call("GET", path, undefined, { key: await world.keyOf("operator") }),
         "PERMISSION_DENIED",
       );
-      refused(await world.call("GET", path, undefined, { key: await world.stranger() }), "PERMISSION_DENIED");
+      refused(
+        await world.call("GET", path, undefined, { key: await world.otherTenant() }),
+        "PERMISSION_DENIED",
+      );
       const { text } = await world.call("GET", path);
       assert.not.ok(text.includes(String(device.token)));
       assert.ok(text.includes(`devices/${device.deviceID}/up/#`));

@@ -1,7 +1,7 @@
 /** What is not malformed and hurts all the same: long topics, many levels, floods, and clients that do not read. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { covers } from "../../../../ingest/messages/topics.js";
-import { assert, suite, until } from "../../../suite.js";
+import { assert, cpuTime, suite, until } from "../../../suite.js";
 import { eventsOf } from "../../support.js";
 import {
   bytesOf,
@@ -17,12 +17,6 @@ import {
   subscribing,
 } from "./raw-client.js";
 import { mqttSuite } from "./versions.js";
-
-/** Milliseconds of this process's own CPU time since: what others do on the machine does not count. */
-function cpuTime(): () => number {
-  const begun = process.cpuUsage();
-  return () => process.cpuUsage(begun).user / 1000;
-}
 
 suite("MQTT, long topics", (test) => {
   const levels = (count: number, level: string): string => Array(count).fill(level).join("/");
@@ -302,7 +296,7 @@ mqttSuite(
       const status = async () =>
         (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus;
       await until(async () => (await status()) === 1, { what: "online" });
-      await until(async () => (await status()) === 0, { what: "offline", timeoutMs: 8000 });
+      await until(async () => (await status()) === 0, { what: "offline" });
       await client.cut();
     });
 

@@ -312,7 +312,7 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
   });
 
   each("a refusal has Session Present 0 and a code of its version, and closes", async (device, version) => {
-    const stranger = { username: "nobody" };
+    const unknown = { username: "nobody" };
     const wrong = { password: Buffer.from("wrong") };
     const nothing = Buffer.from(
       mqttPacket.generate({
@@ -321,7 +321,7 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
         password: undefined,
       } as never),
     );
-    for (const fields of [stranger, wrong, nothing]) {
+    for (const fields of [unknown, wrong, nothing]) {
       assert.is(await answerTo(device, version, fields), version === 5 ? 0x86 : 4);
     }
     await world.call("PUT", `/api/v1/devices/${device.id}`, { blocked: 1 });

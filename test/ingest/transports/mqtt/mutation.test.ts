@@ -184,7 +184,7 @@ worldSuite("MQTT, mutated packets", (test, world) => {
       running = false;
       await going;
       assert.not.ok(other.closed);
-      assert.ok(published > 0 && slowestMs < 3000, `${slowestMs} ms`);
+      assert.ok(published > 0 && slowestMs < 15_000, `${slowestMs} ms`);
       assert.ok(grown < growthBytesMax, `${Math.round(grown / 1e6)} MB more`);
       await world.settled();
       const events = await world.call("GET", `/api/v1/devices/${good.id}/events?_limit=1`);

@@ -345,7 +345,7 @@ mqttSuite(
       }
       const first = await client.next("publish");
       assert.is(first.properties?.messageExpiryInterval, 100);
-      await new Promise((resolve) => setTimeout(resolve, 1200));
+      world.clock.pass(1200);
       client.send(ack("puback", first.messageId ?? 0));
       const { messageId = 0, properties } = await client.next("publish");
       assert.ok(Number(properties?.messageExpiryInterval) < 100, `${properties?.messageExpiryInterval}`);
@@ -359,7 +359,7 @@ mqttSuite(
       await subscribed(client, ["a"]);
       await publish(client, "a", { qos: 2, properties: { messageExpiryInterval: 1 } });
       const id = (await client.next("publish")).messageId ?? 0;
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      world.clock.pass(1500);
       client.send(ack("pubrec", id));
       assert.equal([(await client.next("pubrel")).messageId, (await client.all("publish")).length], [id, 1]);
       await client.leave();

@@ -75,8 +75,8 @@ mqttSuite("MQTT, retained messages", ({ each, five }, world) => {
     const sender = await connected(world, device, version);
     await publish(sender, "a", { retain: true, payload: "still" });
     await sender.leave();
-    const stranger = await makeDevice(world, await makeProduct(world));
-    const spy = await connected(world, stranger, version);
+    const otherDevice = await makeDevice(world, await makeProduct(world));
+    const spy = await connected(world, otherDevice, version);
     await subscribed(spy, ["#"]);
     assert.equal(await got(spy), []);
     const reader = await connected(world, device, version);
@@ -118,7 +118,7 @@ mqttSuite("MQTT, retained messages", ({ each, five }, world) => {
       properties: { ...properties, messageExpiryInterval: 100 },
     });
     await publish(client, "a/short", { retain: true, properties: { messageExpiryInterval: 1 } });
-    await new Promise((resolve) => setTimeout(resolve, 2200));
+    world.clock.pass(2200);
     await subscribed(client, ["a/#"], { qos: 1, identifier: 5 });
     const all = await client.all("publish");
     assert.is(all.length, 1);

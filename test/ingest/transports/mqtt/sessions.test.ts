@@ -177,7 +177,7 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
   five("a session ends when its expiry has passed", async (device) => {
     const sender = await away(device, 5, "a", 1);
     await publish(sender, "a");
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    world.clock.pass(2500);
     const { client, present } = await opened(device, 5, kept(5));
     assert.is(present, false);
     assert.equal(await payloads(client), []);
@@ -239,7 +239,7 @@ mqttSuite("MQTT, sessions", ({ each, five }, world) => {
     await publish(sender, "a", { payload: "short", properties: { messageExpiryInterval: 1 } });
     await publish(sender, "a", { payload: "long", properties: { messageExpiryInterval: 100 } });
     await publish(sender, "a", { payload: "for ever" });
-    await new Promise((resolve) => setTimeout(resolve, 2200));
+    world.clock.pass(2200);
     const { client } = await opened(device, 5, kept(5));
     await gets(client, 2);
     const got = await client.all("publish");

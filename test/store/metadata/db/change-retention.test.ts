@@ -97,7 +97,7 @@ suite("retention of the log of changes", (test) => {
       await fill(db, 3, 700, now - 60_000);
       const gone: unknown[] = [];
       let closesAfter = 3;
-      const watched: Db = {
+      const counting: Db = {
         ...db,
         write: async (statements) => {
           const results = await db.write(statements);
@@ -106,7 +106,7 @@ suite("retention of the log of changes", (test) => {
         },
       };
       const options = { ...usual, rowsOfTenantMax: 1000 };
-      const closing = createChangeRetention(watched, {
+      const closing = createChangeRetention(counting, {
         ...options,
         isClosing: () => gone.length >= closesAfter,
       });

@@ -66,7 +66,7 @@ async function check(dir: string, removed: boolean): Promise<number> {
 }
 
 suite("embedded series store, killed", (test) => {
-  test("loses nothing up to the checkpoint and ends complete, however often it is killed", async () => {
+  const playedToTheEnd = async () => {
     await withTempDir(async (dir) => {
       let removed = false;
       for (let round = 0; round < 40; round++) {
@@ -80,5 +80,8 @@ suite("embedded series store, killed", (test) => {
       }
       assert.unreachable("the journal was never played to its end");
     });
+  };
+  test("loses nothing up to the checkpoint and ends complete, however often it is killed", playedToTheEnd, {
+    timeoutMs: 400_000,
   });
 });

@@ -6,7 +6,7 @@ import { ForeignValue, parseRecords, readFieldRows } from "../../../../store/ser
 import { createQuestions } from "../../../../store/series/influx/questions.js";
 import type { SeriesRef } from "../../../../store/series/series.js";
 import { memoryLedger } from "../../../influxd/ledger.js";
-import { assert, suite } from "../../../suite.js";
+import { assert, cpuTime, suite } from "../../../suite.js";
 
 suite("small answers of InfluxDB", (test) => {
   const quoted = (cell: string) =>
@@ -24,9 +24,9 @@ suite("small answers of InfluxDB", (test) => {
   });
 
   test("a line without an end to its quotation marks takes no longer than others", () => {
-    const begun = performance.now();
+    const spent = cpuTime();
     parseRecords(`a,b\n${',"'.repeat(300_000)}\n`);
-    assert.ok(performance.now() - begun < 2_000);
+    assert.ok(spent() < 2_000);
   });
 });
 

@@ -219,17 +219,17 @@ suite("MQTT, refusals", (test) => {
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
     const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
-    const stranger = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
-    const look = () => stranger.checkSilence(clock.now(), clock.monotonic());
+    const connection = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
+    const look = () => connection.checkSilence(clock.now(), clock.monotonic());
     for (const ms of [300_000, -300_000, 21_600_000]) {
       clock.step(ms);
       look();
-      assert.is(stranger.isClosed, false, `${ms} ms`);
+      assert.is(connection.isClosed, false, `${ms} ms`);
     }
     clock.step(-21_600_000);
     clock.pass(connectTimeoutMs + 1);
     look();
-    assert.is(stranger.isClosed, true);
+    assert.is(connection.isClosed, true);
     assert.equal([...context.meter.ended], [["connect_timeout", 1]]);
   });
 
@@ -250,13 +250,13 @@ suite("MQTT, refusals", (test) => {
       markPaused: nothing,
       turns: createReadingTurns(),
     } as unknown as MqttContext;
-    const stranger = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
+    const connection = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
     const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
     const seconds: number[] = [];
-    for (let second = 0; !stranger.isClosed && second < 60; second++) {
+    for (let second = 0; !connection.isClosed && second < 60; second++) {
       socket.emit("data", packet.subarray(second, second + 1));
       clock.pass(1000);
-      stranger.checkSilence(clock.now(), clock.monotonic());
+      connection.checkSilence(clock.now(), clock.monotonic());
       seconds.push(second + 1);
     }
     assert.is(seconds.at(-1), connectTimeoutMs / 1000 + 1);

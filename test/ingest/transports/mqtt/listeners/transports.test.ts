@@ -311,7 +311,7 @@ worldSuite(
       });
     });
 
-    test("a packet too large for a stranger is refused in small frames too", async () => {
+    test("a packet too large before CONNECT is refused in small frames too", async () => {
       await grows(endedBy(world, "oversize"), async () => {
         const socket = await open(["mqtt"]);
         socket.on("error", () => undefined);
