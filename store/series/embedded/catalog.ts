@@ -25,8 +25,8 @@ import {
 } from "./catalog-schema.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
 import type { NamesLog } from "./names-log.js";
-import type { Times } from "./parts.js";
 import { inTransaction, openFile } from "./sqlite.js";
+import type { Times } from "./stored-part.js";
 
 /** Of its file in the store's folder. */
 export const catalogName = "catalog.db";

@@ -6,12 +6,14 @@ import type { Damage } from "../../files/damage.js";
 import { isDamage } from "../../files/database-faults.js";
 import { putAside } from "../../files/database-file.js";
 import type { Catalog, GapRow } from "./catalog.js";
-import { type ChunkFault, loadChunks, openPartFile, setChunkAside } from "./files.js";
+import { type ChunkFault, loadChunks, setChunkAside } from "./chunk-rows.js";
 import type { Gap } from "./gaps.js";
 import { closeFile } from "./open-files.js";
-import type { Parts, StoredPart } from "./parts.js";
+import { openPartFile } from "./part-file.js";
+import type { Parts } from "./parts.js";
 import { type Salvaged, salvage } from "./salvage.js";
 import { openFile } from "./sqlite.js";
+import { lostWith, type StoredPart } from "./stored-part.js";
 
 /** Takes damaged chunks and files out of the way, tells of them, and notes what has to be written again. */
 export interface Mender {
@@ -76,7 +78,7 @@ export function createMender(deps: {
     const sizeBefore = existsSync(join(dir, old)) ? statSync(join(dir, old)).size : 0;
     const path = parts.nextName(old);
     const saved = await copySound(part, path);
-    const { start, stop } = parts.lost(part);
+    const { start, stop } = lostWith(part);
     await withGap({ start, stop, series: 0 }, () => parts.replace(part, path));
     const aside = existsSync(join(dir, old)) ? await putAside(join(dir, old)) : null;
     const where = aside === null ? "" : `; put aside as ${aside}`;

@@ -2,7 +2,7 @@ import type { Client, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { createBreather } from "../../lib/turns.js";
 import { chunkSum } from "./checksums.js";
-import { insertChunks, type NewChunk } from "./files.js";
+import { insertChunks, type NewChunk } from "./chunk-rows.js";
 import { inTransaction } from "./sqlite.js";
 
 export interface Salvaged {
