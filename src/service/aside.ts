@@ -1,13 +1,8 @@
 import { join } from "node:path";
 import { createNarrowing, type Narrow } from "../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../store/journal/record.js";
-import {
-  type Aside,
-  encodedRecord,
-  type Follower,
-  followers,
-  openSetAside,
-} from "../../store/journal/set-aside.js";
+import { encodedRecord } from "../../store/journal/record-codecs.js";
+import { type Aside, type Follower, followers, openSetAside } from "../../store/journal/set-aside.js";
 import { openWorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";

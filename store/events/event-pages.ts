@@ -1,6 +1,7 @@
 /** A page of a list over the sources of its segments, newest first. */
 
 import type { JournalRecord } from "../journal/record.js";
+import { contentBytes, copyRecord } from "../journal/record-codecs.js";
 import { createSlice } from "../lib/turns.js";
 import { createPageBudget } from "../metadata/db/page-bytes.js";
 import type { Log } from "./event-postings.js";
@@ -52,20 +53,11 @@ async function listPlain(sources: readonly Source[], query: EventQuery): Promise
     const offsets = await source.offsets(toSkip, query.limit - items.length);
     toSkip = 0;
     for await (const records of source.read(offsets)) {
-      for (const record of records) if (page.fits(bytesOf(record))) items.push(alone(record));
+      for (const record of records) if (page.fits(contentBytes(record))) items.push(copyRecord(record));
       if (page.full) break;
     }
   }
   return { items, count, truncated: page.full };
-}
-
-const bytesOf = ({ payload, extra, topic }: JournalRecord): number =>
-  payload.length + (extra?.length ?? 0) + topic.length;
-
-/** A record with bytes of its own: a page must not hold on to all that lay beside its records. */
-function alone(record: JournalRecord): JournalRecord {
-  const { payload, extra } = record;
-  return { ...record, payload: Buffer.from(payload), extra: extra === null ? null : Buffer.from(extra) };
 }
 
 /** Looks at rows newest first, at most `scanRowsMax`; the count is what was found up to there. */
@@ -91,8 +83,8 @@ async function listMatching(
           if (slice.isOver()) await slice.next();
           if (!matches(record)) continue;
           // Counted on when the page is full.
-          if (count >= from && items.length < query.limit && page.fits(bytesOf(record))) {
-            items.push(alone(record));
+          if (count >= from && items.length < query.limit && page.fits(contentBytes(record))) {
+            items.push(copyRecord(record));
           }
           count++;
         }

@@ -1,8 +1,9 @@
 import { dirname } from "node:path";
 import type { Damage } from "../files/damage.js";
 import { isDamage } from "../files/database-faults.js";
+import type { RecordPeek } from "../journal/frame.js";
 import type { Journal } from "../journal/journal.js";
-import type { JournalRecord, RecordPeek } from "../journal/record.js";
+import type { JournalRecord } from "../journal/record.js";
 import type { Segment } from "../journal/segment.js";
 import { asError } from "../lib/errors.js";
 import { countsBySegment, offsetsIn, type Scope } from "./event-index.js";
