@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import type { EventQuery } from "../store/events/event-pages.js";
 import { logs } from "../store/events/event-postings.js";
-import { type EventLog, type EventQuery, openEventLog } from "../store/events/events.js";
+import { type EventLog, openEventLog } from "../store/events/events.js";
 import { type Journal, openJournal } from "../store/journal/journal.js";
 import { isMessage } from "../store/journal/record.js";
 import { recordKinds } from "../store/journal/record-kinds.js";
