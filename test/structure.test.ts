@@ -71,7 +71,6 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/devices/", "records"],
   ["src/server/request-turns.ts", "its clock is monotonic, and given"],
   ["src/routes/", "records, expiry, and ranges of time"],
-  ["src/serve.ts", "retention"],
   ["src/service/", "records, certificates, expiry of sessions"],
   ["src/tasks/", "records and download links"],
   ["src/cli/tools.ts", "records and certificates"],

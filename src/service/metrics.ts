@@ -9,7 +9,7 @@ import type { ClockJump } from "../observability/clock-watch.js";
 import { type Histogram, type Labels, samples } from "../observability/prometheus.js";
 
 /** What the metrics are read from, at one instant. */
-export interface Readings {
+interface Readings {
   readonly meter: Meter;
   readonly journal: Pick<Journal, "pendingBytes" | "segments">;
   readonly live: ReturnType<LiveFeed["counts"]>;

@@ -6,7 +6,7 @@ import { StoreError } from "../../store/lib/errors.js";
 import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
-interface Refill {
+export interface Refill {
   /** Resolves once that is done for a gap; rejects when the service stops before. */
   fill(gap: LostPoints): Promise<void>;
   /** What holds the messages, and what decodes them, is there. */

@@ -23,11 +23,11 @@ import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Faults } from "./faults.js";
-import type { Base } from "./metadata-and-directory.js";
+import type { MetadataLayer } from "./metadata-layer.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
-export interface Kept {
+export interface MessageLayer {
   readonly journal: Journal;
   readonly events: EventLog;
   readonly spaces: SessionRegistry;
@@ -57,9 +57,9 @@ const segmentBytesMax = 64 * 1024 * 1024;
 const segmentAgeMaxMs = 3_600_000;
 const pendingBytesMax = 32 * 1024 * 1024;
 
-interface KeptDeps {
+interface MessageLayerDeps {
   readonly config: Config;
-  readonly base: Base;
+  readonly metadata: MetadataLayer;
   readonly series: Pick<SeriesStore, "checkpoint">;
   readonly damage: DamageLog;
   readonly onFailed: OnFailed;
@@ -71,9 +71,9 @@ interface KeptDeps {
 }
 
 /** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
-export async function openKept(deps: KeptDeps): Promise<Kept> {
-  const { config, base, damage, log, faults, now } = deps;
-  const { db, directory, meter } = base;
+export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageLayer> {
+  const { config, metadata, damage, log, faults, now } = deps;
+  const { db, directory, meter } = metadata;
   const dir = config.dataDir;
   const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
   const onDamage = damage.report;
@@ -163,8 +163,8 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
 }
 
 /** Journal ids that effects elsewhere stand for. */
-async function checkpoints({ config, base, series }: KeptDeps): Promise<Record<string, number>> {
-  const { db } = base;
+async function checkpoints({ config, metadata, series }: MessageLayerDeps): Promise<Record<string, number>> {
+  const { db } = metadata;
   const { nodeNumber } = config;
   return {
     "the series store": await series.checkpoint(),
@@ -178,7 +178,7 @@ async function checkpoints({ config, base, series }: KeptDeps): Promise<Record<s
  * ids are passed over, for what has had them would pass over what comes next under them.
  */
 async function beginAboveFollowers(
-  { config, damage }: KeptDeps,
+  { config, damage }: MessageLayerDeps,
   journal: Journal,
   followers: Readonly<Record<string, number>>,
 ): Promise<void> {
