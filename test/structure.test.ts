@@ -65,6 +65,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/commands/", "records, ttl of commands, schedules"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
+  ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
   ["src/observability/log.ts", "shown"],
   ["src/service/maintenance.ts", "retention"],
   ["src/service/mqtt-listeners.ts", "certificates: their end"],

@@ -12,7 +12,7 @@ import {
   type Turn,
   takeTurn,
 } from "../../store/metadata/groups/group-turns.js";
-import type { TaskKind } from "../tasks/runner.js";
+import type { TaskKind } from "../tasks/task-kind.js";
 import { untilServed } from "../tasks/until-served.js";
 import type { Command, Commands } from "./commands.js";
 

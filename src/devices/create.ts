@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { longID } from "../../store/metadata/db/ids.js";
 import { createDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, name, present, text } from "../http/fields.js";
 import { type DeviceTypeB, storedTypes, typesB } from "../views/device-types.js";

@@ -2,7 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import { getDevice, updateDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
 import { type DeviceTypeB, deviceTypeB, storedTypes, typesB } from "../views/device-types.js";

@@ -13,7 +13,8 @@ import {
 import { createTenant, findTenant, listTenants, type Tenant } from "../../store/metadata/users/tenants.js";
 import { findUser, type User } from "../../store/metadata/users/users.js";
 import type { Config } from "../config/config.js";
-import type { Caller, ChosenSecret } from "../http/auth.js";
+import type { ChosenSecret } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { payerOf } from "../http/password-fields.js";
 import { replaceFile } from "./replace-file.js";
 

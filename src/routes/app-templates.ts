@@ -14,7 +14,7 @@ import {
 } from "../../store/metadata/products/app-templates.js";
 import { type DataStream, getDataStream } from "../../store/metadata/products/data-streams.js";
 import { findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

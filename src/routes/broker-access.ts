@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { dynamicSecurity } from "../brokers/mosquitto.js";
-import { type Caller, isDeployment, requireDeployment } from "../http/auth.js";
+import { type Caller, isDeployment, requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";

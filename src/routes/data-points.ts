@@ -14,7 +14,7 @@ import {
   updateDataPoint,
 } from "../../store/metadata/products/data-points.js";
 import { dataStreamIDs } from "../../store/metadata/products/data-streams.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

@@ -19,7 +19,7 @@ import {
   removeDataStreams,
   updateDataStream,
 } from "../../store/metadata/products/data-streams.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,

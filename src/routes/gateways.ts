@@ -14,7 +14,7 @@ import {
 import type { Device } from "../../store/metadata/devices/record.js";
 import { editedFields, ownProduct, spelled, storeChecked, withoutNulls } from "../devices/draft.js";
 import { deviceFields, deviceID } from "../devices/rules.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, editBody, fixedFields, json, name, refuseChanged, text } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";

@@ -10,7 +10,7 @@ import {
   resolveIDs,
 } from "../../store/metadata/db/table.js";
 import type { Making } from "../http/answer-room.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import type { ErrorCode } from "../http/errors.js";
 import {
   idsQuery,

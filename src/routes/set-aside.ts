@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { followers } from "../../store/journal/set-aside.js";
-import { requireDeployment } from "../http/auth.js";
+import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampText } from "../http/schemas.js";

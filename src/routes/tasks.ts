@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { getTask, type Task } from "../../store/metadata/tasks.js";
-import { type Caller, mayCall } from "../http/auth.js";
+import { type Caller, mayCall } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";

@@ -1,4 +1,4 @@
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import type { Variant } from "../http/route.js";
 import type { Stamp } from "./time.js";
 

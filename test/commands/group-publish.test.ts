@@ -12,7 +12,7 @@ import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
-import type { TaskResult } from "../../src/tasks/runner.js";
+import type { TaskResult } from "../../src/tasks/task-kind.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
 import { listControlLogs } from "../../store/metadata/commands/control-logs.js";

@@ -10,7 +10,7 @@ import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
 import { quarantine } from "../../../store/metadata/quarantine.js";
 import type { Point, SeriesStore } from "../../../store/series/series.js";
 import type { DiskSpace } from "../../http/disk-space.js";
-import { TaskFailure, type TaskKind } from "../../tasks/runner.js";
+import { TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
 import { untilServed } from "../../tasks/until-served.js";
 import type { HistoryGate } from "./gate.js";
 
