@@ -123,6 +123,24 @@ suite("structure", (test) => {
     assert.equal(both, mutualRooms);
   });
 
+  test("the rooms of src stand one upon the other, without a circle", () => {
+    const roomOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
+    const below = new Map<string, Set<string>>();
+    for (const { path, imports } of inFolder("src")) {
+      const room = roomOf(path);
+      const others = imports.filter((one) => one.startsWith("src/") && roomOf(one) !== room).map(roomOf);
+      below.set(room, new Set([...(below.get(room) ?? []), ...others]));
+    }
+    const reached = (room: string, seen = new Set<string>()): Set<string> => {
+      for (const next of below.get(room) ?? []) if (!seen.has(next)) reached(next, seen.add(next));
+      return seen;
+    };
+    assert.equal(
+      [...below.keys()].filter((room) => reached(room).has(room)),
+      [],
+    );
+  });
+
   test("each library that touches the world has its place", () => {
     const production = Object.keys(directions).flatMap(inFolder);
     const wrong = production.flatMap(({ path, imports }) =>

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import { createSlice } from "../../store/lib/turns.js";
 import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
-import { createSlots } from "./parallel.js";
+import { createSemaphore } from "./parallel.js";
 import { qualitiesOf } from "./qualities.js";
 import { type Answer, jsonType } from "./route.js";
 
@@ -11,7 +11,7 @@ import { type Answer, jsonType } from "./route.js";
 const gzipCharactersMin = 1024;
 const gzipLevel = 4;
 /** Compressing shares the threads of the pool with the journal's writes. */
-const gzipSlot = createSlots(2);
+const gzipSemaphore = createSemaphore(2);
 const compress = promisify(gzip);
 
 /**
@@ -40,7 +40,7 @@ export async function conditionalAnswer(
       : { status: 200, body: streamOf(chunks), type: jsonType, headers: all };
   }
   if (!packs) return { status: 200, body: text, type: jsonType, headers: all };
-  const bytes = await gzipSlot(() => compress(text, { level: gzipLevel }));
+  const bytes = await gzipSemaphore(() => compress(text, { level: gzipLevel }));
   return { status: 200, body: new Uint8Array(bytes), type: jsonType, headers: packed };
 }
 
@@ -50,7 +50,7 @@ async function* gzipped(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerato
   const packed: Uint8Array[] = [];
   pack.on("data", (bytes: Uint8Array) => packed.push(bytes));
   const step = (begin: (done: (error?: Error | null) => void) => void) =>
-    gzipSlot(
+    gzipSemaphore(
       () => new Promise<void>((resolve, reject) => begin((error) => (error ? reject(error) : resolve()))),
     );
   try {

@@ -1,7 +1,6 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
-import { version } from "../version.js";
 import { type Answer, closeAnswers, type Document, operationsOf } from "./close-schemas.js";
 import { addExamples, errorExamples } from "./examples.js";
 import { addHeaders, headers, headersOf } from "./headers.js";
@@ -9,6 +8,7 @@ import { operationIDs } from "./operation-ids.js";
 import { describeParameters } from "./parameters.js";
 import { partsPath } from "./parts-path.js";
 import { errorText, introduction, tagTexts } from "./texts.js";
+import { version } from "./version.js";
 
 /** The API reference: one document made from the routes, both variants together. */
 

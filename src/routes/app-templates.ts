@@ -28,6 +28,7 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import {
@@ -36,7 +37,6 @@ import {
   appTemplateStored,
   appTemplateStoredSchema,
 } from "../views/app-templates.js";
-import { codesOf } from "../views/labels.js";
 import type { AppDeps } from "./deps.js";
 import { deviceConsoleRoutes } from "./device-consoles.js";
 import { checkPoints } from "./product-parts.js";

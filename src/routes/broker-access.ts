@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { dynamicSecurity } from "../brokers/mosquitto.js";
+import { ownCredentials } from "../brokers/own-account.js";
 import { type Caller, isDeployment, requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
-import { ownCredentials } from "../service/broker.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Brokers";

@@ -14,7 +14,8 @@ import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import type { Troubles } from "./status.js";
+import type { Troubles } from "../observability/status.js";
+import type { Replayed, SetAsideMessages } from "../routes/deps.js";
 import { runTrial, type TrialBounds, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
@@ -27,29 +28,17 @@ interface Earlier {
 /** Lets a record that was set aside have its effect now. @throws where it cannot have it later */
 type Replay = (record: JournalRecord) => Promise<void>;
 
-/** What has become of a record, by follower. */
-interface Replayed {
-  readonly replayed: readonly Follower[];
-  /** They stay set aside. */
-  readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
-}
-
 /** Records that end whoever works on them: found at starts, tried in a thread, set aside, replayed when asked. */
-export interface AsideKeeper {
+export interface AsideKeeper extends SetAsideMessages {
   /** For one follower's start. */
   narrow(follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
-  all(): readonly Aside[];
   /** How many are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
   /** The series consumer waits for its store: the others need not wait for it. */
   letOthersOn(): void;
   /** Who replays what was set aside for a follower. */
   replaysBy(follower: Follower, replay: Replay): void;
-  /** Tries the record once more and, where that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
-  replay(id: number): Promise<Replayed>;
-  /** Gives the record up: what it says in the events stays. @throws StoreError NOT_FOUND */
-  drop(id: number): Promise<void>;
 }
 
 interface AsideDeps {

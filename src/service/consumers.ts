@@ -15,10 +15,10 @@ import type { SeriesStore } from "../../store/series/series.js";
 import { createConditions } from "../alerts/conditions.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
+import type { Status } from "../observability/status.js";
 import type { AsideKeeper } from "./aside.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { timed } from "./series.js";
-import type { Status } from "./status.js";
 
 /** What reads the journal: points into the series store, and what messages mean into alerts, places and counters. */
 export interface Consumers {

@@ -14,16 +14,17 @@ import type { Accept } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { isCertDisabled } from "../../store/metadata/policies/certs.js";
+import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import { certificateNamed, connectBroker, ownCredentials } from "./broker.js";
+import type { Status } from "../observability/status.js";
+import { certificateNamed, connectBroker } from "./broker.js";
 import type { Faults } from "./faults.js";
 import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
-import type { Status } from "./status.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
 export interface Endpoints {

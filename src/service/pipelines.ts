@@ -7,10 +7,10 @@ import type { Config } from "../config/config.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
+import { createStatus, type Status } from "../observability/status.js";
 import { createChecks } from "./checks.js";
 import { type Consumers, startConsumers } from "./consumers.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
-import { createStatus, type Status } from "./status.js";
 import type { Storage } from "./storage.js";
 
 export interface Pipelines {

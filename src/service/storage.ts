@@ -8,13 +8,13 @@ import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import { localTimeIn } from "../import-export/points/local-time.js";
 import type { Logger } from "../observability/log.js";
+import { createTroubles, type Troubles } from "../observability/status.js";
 import { type AsideKeeper, openAsideKeeper } from "./aside.js";
 import { createFailedRecords, createFaults, type Faults } from "./faults.js";
 import { type MessageLayer, openMessageLayer } from "./message-layer.js";
 import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { createRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
-import { createTroubles, type Troubles } from "./status.js";
 
 export interface Storage {
   readonly metadata: MetadataLayer;

@@ -1,7 +1,7 @@
 import { recordKinds } from "../../store/journal/record.js";
+import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
-import { label, labelB } from "./labels.js";
 
 /** 0 gone, 1 come, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
 export const connectStatuses: Readonly<Record<number, number>> = {

@@ -1,5 +1,5 @@
+import { dictionary, dictionaryB, textDictionary } from "../http/labels.js";
 import type { Variant } from "../http/route.js";
-import { dictionary, dictionaryB, textDictionary } from "./labels.js";
 
 interface DictEntry {
   readonly label: string;

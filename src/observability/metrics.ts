@@ -4,9 +4,8 @@ import type { LiveFeed } from "../../ingest/live/feed.js";
 import type { Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
-import type { RemovalCounts } from "../background/removals.js";
-import type { ClockJump } from "../observability/clock-watch.js";
-import { type Histogram, type Labels, samples } from "../observability/prometheus.js";
+import type { ClockJump } from "./clock-watch.js";
+import { type Histogram, type Labels, samples } from "./prometheus.js";
 
 /** What the metrics are read from, at one instant. */
 interface Readings {
@@ -20,7 +19,7 @@ interface Readings {
   readonly heldBytes: number;
   /** Committed records that the consumers have not settled, and how long the series consumer has been behind. */
   readonly lag: { readonly series: number; readonly alerts: number; readonly seriesSeconds: number };
-  readonly removals: RemovalCounts;
+  readonly removals: RemovalFigures;
   readonly loopDelay: Pick<IntervalHistogram, "percentile">;
   readonly clockJumps: ReadonlyMap<ClockJump, number>;
   readonly residentBytes: number;
@@ -29,6 +28,13 @@ interface Readings {
 }
 
 const nsPerSecond = 1e9;
+
+/** Deleted devices and data points whose points are removed. */
+export interface RemovalFigures {
+  readonly left: number;
+  /** In this run. */
+  readonly done: number;
+}
 
 type Samples = readonly (readonly [Labels, number])[];
 type Metric = (readings: Readings) => string[];

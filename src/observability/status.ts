@@ -3,10 +3,9 @@ import type { LiveFeed } from "../../ingest/live/feed.js";
 import { count, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
-import type { RemovalCounts } from "../background/removals.js";
-import type { ClockJump } from "../observability/clock-watch.js";
-import { createHistogram } from "../observability/prometheus.js";
-import { metricsText } from "./metrics.js";
+import type { ClockJump } from "./clock-watch.js";
+import { metricsText, type RemovalFigures } from "./metrics.js";
+import { createHistogram } from "./prometheus.js";
 
 /** What /readyz and /metrics ask of the running service. */
 export interface Status {
@@ -48,7 +47,7 @@ interface StatusSources {
   readonly damage: Pick<DamageLog, "counts">;
   readonly settledID: () => number;
   readonly alertsID: () => number;
-  readonly removals: () => RemovalCounts;
+  readonly removals: () => RemovalFigures;
   /** Messages that ended the service and are set aside, by follower of the journal. */
   readonly setAside: () => ReadonlyMap<string, number>;
   /** Bytes that are held for clients of MQTT. */
