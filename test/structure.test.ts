@@ -68,7 +68,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
   ["src/observability/log.ts", "shown"],
   ["src/service/maintenance.ts", "retention"],
-  ["src/service/mqtt-listeners.ts", "certificates: their end"],
+  ["src/service/server-identity.ts", "certificates: their end"],
   ["src/devices/", "records"],
   ["src/server/request-turns.ts", "its clock is monotonic, and given"],
   ["src/routes/", "records, expiry, and ranges of time"],

@@ -127,7 +127,12 @@ export async function ensureConfiguredKey(db: Db, config: Config, now: number): 
   const same = kept !== undefined && (await verifySecret(appSecret, kept));
   const secretHash = same ? kept : await hashChosen(appSecret);
   await ensureApiKey(db, actorOf(admin), now, {
-    ...{ userIntID: admin.id, name: "API_KEY", appID, secretHash, role: "admin", expiresAt: null },
+    userIntID: admin.id,
+    name: "API_KEY",
+    appID,
+    secretHash,
+    role: "admin",
+    expiresAt: null,
   });
   return { appSecret, secretHash };
 }

@@ -4,7 +4,6 @@ import { createGzip, gzip } from "node:zlib";
 import { createSlice } from "../../store/lib/turns.js";
 import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
 import { createSemaphore } from "./parallel.js";
-import { qualitiesOf } from "./qualities.js";
 import { type Answer, jsonType } from "./route.js";
 
 /** Shorter texts fit one packet as they are. */
@@ -86,4 +85,15 @@ function isKnown(ifNoneMatch: string | null, tag: string): boolean {
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   const qualities = qualitiesOf(acceptEncoding);
   return (qualities.get("gzip") ?? qualities.get("x-gzip") ?? qualities.get("*") ?? 0) > 0;
+}
+
+/** The entries of a header in small letters with their quality values (RFC 9110 12.4.2). */
+export function qualitiesOf(header: string | null): ReadonlyMap<string, number> {
+  return new Map(
+    (header ?? "").split(",").map((entry) => {
+      const [name = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());
+      const quality = Number(parameters.find((one) => one.startsWith("q="))?.slice(2) ?? 1);
+      return [name, Number.isNaN(quality) ? 0 : quality];
+    }),
+  );
 }

@@ -149,7 +149,11 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const signal = () => request.signal;
   const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
   const input = {
-    ...{ caller, variant, address, request, hold },
+    caller,
+    variant,
+    address,
+    request,
+    hold,
     hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),

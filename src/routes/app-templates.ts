@@ -39,8 +39,7 @@ import {
 } from "../views/app-templates.js";
 import type { AppDeps } from "./deps.js";
 import { deviceConsoleRoutes } from "./device-consoles.js";
-import { checkPoints } from "./product-parts.js";
-import { productOf } from "./product-ref.js";
+import { checkPoints, productOf } from "./product-ref.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "App templates";

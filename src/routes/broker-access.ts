@@ -39,9 +39,14 @@ const mosquitto = z
     example: {
       config: {
         defaultACLAccess: {
-          ...{ publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: true },
+          publishClientSend: false,
+          publishClientReceive: false,
+          subscribe: false,
+          unsubscribe: true,
         },
-        ...{ clients: [], groups: [], roles: [] },
+        clients: [],
+        groups: [],
+        roles: [],
       },
       leftOut: [],
       unwritten: { devices: [], policies: [] },
@@ -67,7 +72,9 @@ export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: 
       errors: ["SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body, address }) => {
         const client = {
-          ...{ username: body.username, password: body.password, clientID: body.clientid },
+          username: body.username,
+          password: body.password,
+          clientID: body.clientid,
           address: body.peerhost || address,
           commonName: body.cert_common_name || null,
         };

@@ -18,7 +18,7 @@ import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";
 import type { Tasks } from "../tasks/runner.js";
 import type { Brokers } from "../views/broker-info.js";
-import type { Stamp } from "../views/time.js";
+import type { Stamp } from "../views/context.js";
 
 /** What has become of a record, by follower. */
 export interface Replayed {

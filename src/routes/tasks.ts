@@ -36,7 +36,9 @@ const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport, his
 export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);
   const view = ({ id, kind, state, current, msg, file }: Task, { role }: Caller) => ({
-    ...{ state, current, msg },
+    state,
+    current,
+    msg,
     ...(withFile.has(kind)
       ? { excelPath: file === null || !mayCall(role, "write") ? null : links.link(id, file) }
       : {}),

@@ -6,7 +6,7 @@ import { requireDeployment } from "../http/caller.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
-import type { Stamp } from "../views/time.js";
+import type { Stamp } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Callers";

@@ -54,7 +54,8 @@ export function createChecks({ config, messaging, series, report, log }: ChecksD
     const startedAt = performance.now();
     await checkDatabases(paths, onFault, ending.signal);
     log.debug("databases checked", {
-      ...{ files: paths.length, seconds: (performance.now() - startedAt) / 1000 },
+      files: paths.length,
+      seconds: (performance.now() - startedAt) / 1000,
     });
   }
 

@@ -46,7 +46,12 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   const tasksDir = join(config.dataDir, "tasks");
   const here = createDownlinks({ spaces, records, directory, now });
   const commands = createCommands({
-    ...{ db, node, sessions, directory, receipts, now },
+    db,
+    node,
+    sessions,
+    directory,
+    receipts,
+    now,
     downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
     ...(broker === null ? {} : { externalBroker: externalBrokerOf(broker.outbound, directory) }),
     stopped: () => accept.stopped,
@@ -54,7 +59,10 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
   await settleIssued({ db, now, node, held: saved.held, receipts });
   const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
-    ...{ db, now, log, node },
+    db,
+    now,
+    log,
+    node,
     dir: tasksDir,
     space: deps.space,
     kinds: taskKinds({ config, db, commands, history, now }),

@@ -49,7 +49,14 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const { config, metadata, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;
   const { db, directory, meter } = metadata;
   const alerts = await startAlertsConsumer({
-    ...{ journal, directory, db, meter, rules, onFailed, ...clock, node: config.nodeNumber },
+    journal,
+    directory,
+    db,
+    meter,
+    rules,
+    onFailed,
+    ...clock,
+    node: config.nodeNumber,
     narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
     plans: createWatchPlans(db, createConditions()),
@@ -61,7 +68,14 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   aside.replaysBy("alerts", alerts.replay);
   aside.replaysBy("series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
-    ...{ journal, directory, db, meter, rules, onFailed, now: clock.now, watcher: alerts },
+    journal,
+    directory,
+    db,
+    meter,
+    rules,
+    onFailed,
+    now: clock.now,
+    watcher: alerts,
     ...(config.influx === null ? embeddedWrites : influxWrites),
     series: timed(deps.series, status),
     narrow: aside.narrow("series"),
@@ -74,7 +88,8 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     onFailure: fatal,
   });
   return {
-    ...{ series, alerts },
+    series,
+    alerts,
     close: async () => {
       await series.close();
       await alerts.close();
@@ -88,7 +103,12 @@ async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<vo
   const device = await metadata.directory.get(record.device);
   if (device === undefined) return;
   await redecode({
-    ...{ series, device, rules, onFailed, start: record.receivedAt, stop: record.receivedAt + 1 },
+    series,
+    device,
+    rules,
+    onFailed,
+    start: record.receivedAt,
+    stop: record.receivedAt + 1,
     events: { kept: () => only(record) },
     isAside: () => false,
     guarded: (points, write) => deps.gate.run(() => write(points)),

@@ -57,9 +57,15 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
-    ...{ config, meter, log, clock, connectionsMax: deps.connectionsMax },
+    config,
+    meter,
+    log,
+    clock,
+    connectionsMax: deps.connectionsMax,
     certificate: createServerCertificate({
-      ...{ config, authority, vault: devices.vault },
+      config,
+      authority,
+      vault: devices.vault,
       onFault: (path, error) =>
         log.warn("the kept server certificate cannot be used: another is issued", { path, error }),
     }),
@@ -71,7 +77,9 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const broker = brokerOf(deps, limits);
   if (broker !== null) messaging.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
-    ...{ directory, denials, now },
+    directory,
+    denials,
+    now,
     guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
@@ -103,8 +111,17 @@ function contextOf(
   const { directory, meter } = metadata;
   const { journal, events, spaces, records, sessions, earlier, work } = messaging;
   return {
-    ...{ accept, sessions, presence, spaces, records, work, meter, ...clock, ...guards },
-    ...{ topics: config.topics, packetBytesMax: packetBytesMaxOf(config.topics) },
+    accept,
+    sessions,
+    presence,
+    spaces,
+    records,
+    work,
+    meter,
+    ...clock,
+    ...guards,
+    topics: config.topics,
+    packetBytesMax: packetBytesMaxOf(config.topics),
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
@@ -129,8 +146,16 @@ function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broke
   if (brokerSettings === null) return null;
   const { directory, meter } = metadata;
   return connectBroker(brokerSettings, messaging.earlier, {
-    ...{ accept, meter, limits, directory, now: clock.now, log, topics: config.topics },
-    ...{ spaces: messaging.spaces, work: messaging.work, history: messaging.events.history },
+    accept,
+    meter,
+    limits,
+    directory,
+    now: clock.now,
+    log,
+    topics: config.topics,
+    spaces: messaging.spaces,
+    work: messaging.work,
+    history: messaging.events.history,
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),
   });

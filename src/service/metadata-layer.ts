@@ -81,7 +81,13 @@ export async function openMetadataLayer(
     changePollMs,
   );
   return {
-    ...{ db, devices, authority, directory, authenticator, catalog, meter: createMeter() },
+    db,
+    devices,
+    authority,
+    directory,
+    authenticator,
+    catalog,
+    meter: createMeter(),
     follow: (follow) => {
       followers.push(follow);
     },

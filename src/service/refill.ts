@@ -39,7 +39,10 @@ export function createRefill(log: Logger): Refill {
     for (const segment of segmentsOf(journal, gap)) points += await fillFrom(source, segment, gap);
     const oldest = journal.segments[0];
     log.info("lost points of kept events are written again", {
-      ...{ points, from: iso(gap.start), to: iso(gap.stop), series: gap.series },
+      points,
+      from: iso(gap.start),
+      to: iso(gap.stop),
+      series: gap.series,
       eventsSince: oldest === undefined ? null : iso(oldest.createdAt * 1000),
     });
   }

@@ -10,7 +10,7 @@ import { createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import { listenHttp } from "../server/http-server.js";
-import { createStamp } from "../views/time.js";
+import { createStamp } from "../views/context.js";
 import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
 import { replaySince } from "./consumers.js";
 import { type Endpoints, openEndpoints } from "./endpoints.js";

@@ -49,8 +49,14 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
           throw new TaskFailure("the uploaded file is gone");
         });
         const last = await runImport(deps, {
-          ...{ file: { path, format }, tenant: task.tenant, errorsPath, errorsRoom, from, signal },
-          ...{ timezone: deps.timezone, bounds: boundsOf(deps) },
+          file: { path, format },
+          tenant: task.tenant,
+          errorsPath,
+          errorsRoom,
+          from,
+          signal,
+          timezone: deps.timezone,
+          bounds: boundsOf(deps),
           saved: (state) => save(context, statePath, state, size),
         });
         errorsRoom.settle();

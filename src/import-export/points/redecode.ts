@@ -71,7 +71,15 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
         }
 
         return redecode({
-          ...{ events, series, device, start, stop, rules, onFailed, isAside, signal },
+          events,
+          series,
+          device,
+          start,
+          stop,
+          rules,
+          onFailed,
+          isAside,
+          signal,
           refused: async (points) => {
             count(meter.refused, "series", points.length);
             await quarantine(db, now(), points, null);
@@ -95,5 +103,6 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
 }
 
 const messageOf = ({ messages, points }: { messages: number; points: number }) => ({
-  ...{ messages_num: messages, points_num: points },
+  messages_num: messages,
+  points_num: points,
 });
