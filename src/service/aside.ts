@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { createNarrowing, type Narrow } from "../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../store/journal/record.js";
+import { encodedRecord } from "../../store/journal/record-codecs.js";
 import {
   type Aside,
-  encodedRecord,
   type Follower,
   followers,
   openSetAside,

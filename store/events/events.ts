@@ -3,8 +3,10 @@ import type { Client } from "@libsql/client";
 import type { Damage } from "../files/damage.js";
 import { isDamage } from "../files/database-faults.js";
 import { openOrRemake, putAside } from "../files/database-file.js";
+import type { RecordPeek } from "../journal/frame.js";
 import type { Journal } from "../journal/journal.js";
-import type { JournalRecord, RecordPeek } from "../journal/record.js";
+import type { JournalRecord } from "../journal/record.js";
+import { contentBytes, copyRecord } from "../journal/record-codecs.js";
 import type { Segment } from "../journal/segment.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { createSlice } from "../lib/turns.js";
@@ -362,20 +364,11 @@ async function listPlain(sources: readonly Source[], query: EventQuery): Promise
     const offsets = await source.offsets(toSkip, query.limit - items.length);
     toSkip = 0;
     for await (const records of source.read(offsets)) {
-      for (const record of records) if (page.fits(bytesOf(record))) items.push(alone(record));
+      for (const record of records) if (page.fits(contentBytes(record))) items.push(copyRecord(record));
       if (page.full) break;
     }
   }
   return { items, count, truncated: page.full };
-}
-
-const bytesOf = ({ payload, extra, topic }: JournalRecord): number =>
-  payload.length + (extra?.length ?? 0) + topic.length;
-
-/** A record with bytes of its own: a page must not hold on to all that lay beside its records. */
-function alone(record: JournalRecord): JournalRecord {
-  const { payload, extra } = record;
-  return { ...record, payload: Buffer.from(payload), extra: extra === null ? null : Buffer.from(extra) };
 }
 
 /** Records asked for at once. */
@@ -460,8 +453,8 @@ async function listMatching(
           if (slice.isOver()) await slice.next();
           if (!matches(record)) continue;
           // Counted on when the page is full.
-          if (count >= from && items.length < query.limit && page.fits(bytesOf(record))) {
-            items.push(alone(record));
+          if (count >= from && items.length < query.limit && page.fits(contentBytes(record))) {
+            items.push(copyRecord(record));
           }
           count++;
         }

@@ -301,7 +301,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/journal": [6, "yields"],
   "store/journal/batch": [7, "yields"],
   "store/journal/reader": [3, "awaits"],
-  "store/journal/record": [2, "limit: recordBytesLimit"],
+  "store/journal/frame": [2, "limit: recordBytesLimit"],
   "store/journal/recover": [2, "startup"],
   "store/journal/scan": [2, "limit: headsPerCall"],
   "store/journal/segment": [5, "startup"],
