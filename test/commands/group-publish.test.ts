@@ -12,7 +12,7 @@ import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
-import type { TaskResult } from "../../src/tasks/runner.js";
+import type { TaskResult } from "../../src/tasks/task-kind.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
 import { listControlLogs } from "../../store/metadata/commands/control-logs.js";
@@ -223,8 +223,8 @@ suite("group_publish as a task", (test) => {
       const closing = new AbortController();
       const failing: Commands = {
         ...fleet.commands,
-        send: async (way, logged, command) => {
-          if (left-- > 0) return fleet.commands.send(way, logged, command);
+        send: async (route, logged, command) => {
+          if (left-- > 0) return fleet.commands.send(route, logged, command);
           closing.abort(new Error("killed"));
           return true;
         },
@@ -342,7 +342,7 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       const broken: Commands = {
         ...fleet.commands,
-        wayTo: async () => {
+        routeTo: async () => {
           throw new Error("broken");
         },
       };
@@ -449,10 +449,10 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       for (let id = 1; id <= 40; id++) fleet.slow.add(id);
       const began = performance.now();
-      await fleet.commands.room(2);
+      await fleet.commands.untilTaken(2);
       assert.ok(performance.now() - began < 1000);
       let hasRoom = false;
-      const own = fleet.commands.room(1).then(() => {
+      const own = fleet.commands.untilTaken(1).then(() => {
         hasRoom = true;
       });
       await pause(100);
