@@ -10,7 +10,7 @@
  * - `awaits`: each step, over a page, a piece or a portion of bounded size, waits for a store, a thread, a disk or a peer.
  *   The embedded metadata answers within the turn: where many pages of it may follow one another, that is `yields`.
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
- * - `startup`: before anybody is served, when the service ends, or or in a tool of the operator.
+ * - `startup`: before anybody is served, when the service ends, in a tool of the operator, or in the demo.
  * - `constant`: a table of the code, a number of a few digits, a handful of attempts.
  * - `taken`: takes out or tells, once, what was put in one by one; whoever put it in has paid for that.
  * - `limit: NAME`: what it goes over has a bound of that name, a constant or a setting, and a step costs little.
@@ -25,7 +25,7 @@ const longer: Readonly<Record<string, string>> = {
   "ingest/access/credentials": "compares with each certificate that is bound to one device",
   "ingest/sessions/changes": "a save that failed puts all that it had taken back in one turn",
   "ingest/sessions/pending-wills":
-    "looks at all wills that are left, each second and behind each connection that ends",
+    "looks at all wills that are left, each second and after each connection that ends",
   "ingest/sessions/snapshot":
     "which messages have changed is looked up in one turn, and sessions made into rows: it must be the state of one journal id",
   "ingest/alerts/geofence":
@@ -142,6 +142,11 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/commands/receipts": [3, "awaits"],
   "src/commands/scheduler": [3, "yields"],
   "src/commands/unconfirmed": [1, "limit: waitingBytesMax"],
+  "src/demo/archive": [2, "startup"],
+  "src/demo/demo": [2, "startup"],
+  "src/demo/edge-node": [2, "startup"],
+  "src/demo/service": [1, "startup"],
+  "src/demo/station": [2, "startup"],
   "src/import-export/points/csv-rows": [4, "limit: rowBytesMax"],
   "src/import-export/points/csv-taker": [3, "limit: batchPointsMax"],
   "src/import-export/points/csv-targets": [1, "limit: columnsMax"],
