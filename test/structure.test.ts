@@ -65,13 +65,13 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/commands/", "records, ttl of commands, schedules"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
+  ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
   ["src/observability/log.ts", "shown"],
   ["src/service/maintenance.ts", "retention"],
-  ["src/service/mqtt-listeners.ts", "certificates: their end"],
+  ["src/service/server-identity.ts", "certificates: their end"],
   ["src/devices/", "records"],
   ["src/server/request-turns.ts", "its clock is monotonic, and given"],
   ["src/routes/", "records, expiry, and ranges of time"],
-  ["src/serve.ts", "retention"],
   ["src/service/", "records, certificates, expiry of sessions"],
   ["src/tasks/", "records and download links"],
   ["src/cli/tools.ts", "records and certificates"],
@@ -121,6 +121,24 @@ suite("structure", (test) => {
       return from < to && to.includes("/") && arrows.has(`${to} → ${from}`);
     });
     assert.equal(both, mutualRooms);
+  });
+
+  test("the rooms of src stand one upon the other, without a circle", () => {
+    const roomOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
+    const below = new Map<string, Set<string>>();
+    for (const { path, imports } of inFolder("src")) {
+      const room = roomOf(path);
+      const others = imports.filter((one) => one.startsWith("src/") && roomOf(one) !== room).map(roomOf);
+      below.set(room, new Set([...(below.get(room) ?? []), ...others]));
+    }
+    const reached = (room: string, seen = new Set<string>()): Set<string> => {
+      for (const next of below.get(room) ?? []) if (!seen.has(next)) reached(next, seen.add(next));
+      return seen;
+    };
+    assert.equal(
+      [...below.keys()].filter((room) => reached(room).has(room)),
+      [],
+    );
   });
 
   test("each library that touches the world has its place", () => {

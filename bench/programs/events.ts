@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import type { EventQuery } from "../../store/events/event-pages.js";
 import { logs } from "../../store/events/event-postings.js";
-import { type EventLog, type EventQuery, openEventLog } from "../../store/events/events.js";
+import { type EventLog, openEventLog } from "../../store/events/events.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
-import { recordKinds } from "../../store/journal/record.js";
+import { isMessage } from "../../store/journal/record.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createHistogram } from "../load/histogram.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
@@ -54,8 +56,8 @@ async function fill(journal: Journal, events: number): Promise<void> {
       qos: 1,
       dup: false,
       retain: false,
-      flag: false,
-      extra: null,
+      refused: false,
+      details: null,
       ip: "127.0.0.1",
       topic: at % 1000 === 0 ? "alarm" : "telemetry",
       payload,
@@ -82,7 +84,10 @@ async function ask(log: EventLog, events: number, calls: number): Promise<Figure
     ["newest 10 of one device", page({ devices: [7] })],
     ["page 500 of one device", page({ devices: [7], page: Math.min(500, events / devices / 20) })],
     ["newest 10 of 100 devices", page({ devices: Array.from({ length: 100 }, (_, i) => i + 1) })],
-    ["topic filter, bounded scan", page({ matches: (record) => record.topic === "alarm" })],
+    [
+      "topic filter, bounded scan",
+      page({ matches: (record) => isMessage(record) && record.topic === "alarm" }),
+    ],
   ];
   const figures: Figure[] = [];
   for (const [name, query] of lists) {

@@ -1,7 +1,10 @@
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { frameBytesMax } from "../../store/journal/frame.js";
 import { openJournal } from "../../store/journal/journal.js";
-import { type JournalInput, recordBytesMax, recordKinds } from "../../store/journal/record.js";
+import type { Uplink } from "../../store/journal/record.js";
+import { frameOf } from "../../store/journal/record-codecs.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { openBareLog } from "../baselines/bare-libsql.js";
 import { type BenchOptions, wants } from "../options.js";
 import type { Figure } from "../report.js";
@@ -9,7 +12,7 @@ import { type Contender, compareAll } from "../rounds.js";
 
 const commits = [1_000, 50, 1];
 
-const record: JournalInput = {
+const record: Uplink = {
   kind: recordKinds.uplink,
   tenant: 1,
   device: 1,
@@ -19,8 +22,8 @@ const record: JournalInput = {
   qos: 1,
   dup: false,
   retain: false,
-  flag: false,
-  extra: null,
+  refused: false,
+  details: null,
   ip: "127.0.0.1",
   topic: "telemetry",
   payload: Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}'),
@@ -107,7 +110,7 @@ async function openBareFile(dir: string) {
   let bytes = Buffer.alloc(0);
   let at = 0;
   const commit: Commit = async (records) => {
-    const wanted = records * recordBytesMax(record);
+    const wanted = records * frameBytesMax(frameOf(record));
     if (bytes.length !== wanted) bytes = Buffer.alloc(wanted, 0x2a);
     await file.writev([bytes], at);
     await file.datasync();

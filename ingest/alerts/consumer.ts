@@ -1,6 +1,9 @@
+import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalBatch } from "../../store/journal/reader.js";
-import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal/record.js";
+import { isMessage, type JournalRecord, type MessageRecord } from "../../store/journal/record.js";
+import { decodeRecord } from "../../store/journal/record-codecs.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import { createLock, createSlice } from "../../store/lib/turns.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
@@ -14,7 +17,7 @@ import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { liesInRecord, type OnFailed } from "../followers/failures.js";
 import type { Narrow } from "../followers/narrowing.js";
-import { isDecodable, isMessage, messageOf } from "../followers/records.js";
+import { isDecodable, messageOf } from "../followers/records.js";
 import { createStopper } from "../followers/stopper.js";
 import { ownMap } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
@@ -153,9 +156,9 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
         const message = decoded && observationOf(state, plan, record, device, decoded);
         if (message !== null) countLeftOut(evaluate(plan, state, message));
       } else if (record.kind === recordKinds.expanded) {
-        countRefused(state, "child", record.messageID);
-        if (record.messageID > 0) count(options.meter.refused, "child", record.messageID);
-      } else {
+        countRefused(state, "child", record.refusedEntries);
+        if (record.refusedEntries > 0) count(options.meter.refused, "child", record.refusedEntries);
+      } else if (record.kind === recordKinds.connect || record.kind === recordKinds.disconnect) {
         followPresence(state, record, diedAt);
         offline.note(state);
       }
@@ -306,7 +309,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     if (device === undefined) return;
     const decoded = isAside ? setAside : isDecodable(record) ? decode(record, device) : null;
     // The payload lies in the reader's buffer, which stays as it is until the next read.
-    if (decoded?.outcome?.isEnvelope === true) {
+    if (decoded?.outcome?.isEnvelope === true && isMessage(record)) {
       await patiently(() => orStopped(envelopes.expand(record)));
       if (stopper.stopped) return;
     }
@@ -331,7 +334,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     }
   }
 
-  function decode(record: JournalRecord, device: DeviceEntry): Decoded {
+  function decode(record: MessageRecord, device: DeviceEntry): Decoded {
     const points: DecodedPoint[] = [];
     const refusals: Refusal[] = [];
     const rules = { ...options.rules(), asOfReceipt: false };

@@ -1,6 +1,7 @@
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalBatch, JournalReader } from "../../store/journal/reader.js";
-import { decodeRecord, type JournalRecord } from "../../store/journal/record.js";
+import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
+import { decodeRecord } from "../../store/journal/record-codecs.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import { textsPerReadBytes } from "../../store/lib/text-bytes.js";
 import { createSlice } from "../../store/lib/turns.js";
@@ -325,7 +326,7 @@ function createGathering(
   }
 
   /** A message that cannot be decoded has no points. */
-  function decodeOrFail(device: DeviceEntry, record: JournalRecord, rules: DecodeRules): Outcome | null {
+  function decodeOrFail(device: DeviceEntry, record: MessageRecord, rules: DecodeRules): Outcome | null {
     const from = points.length;
     try {
       return decodePoints(device, messageOf(record), rules, points, refuse);

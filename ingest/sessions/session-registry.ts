@@ -1,11 +1,7 @@
+import type { PlatformSubscription } from "../../store/journal/message.js";
+import { endsWithConnection, type Subscription, type Will } from "../../store/journal/message.js";
 import { createSlice } from "../../store/lib/turns.js";
-import { endsWithConnection, type Subscription, type Will } from "../messages/message.js";
-import {
-  decidedByClient,
-  differs,
-  type PlatformSubscription,
-  platformSteps,
-} from "../messages/platform-subscriptions.js";
+import { decidedByClient, differs, platformSteps } from "../messages/platform-subscriptions.js";
 import { ownSet } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
 import { sessionBounds, sessionsPerDeviceMax } from "./bounds.js";

@@ -12,7 +12,7 @@ import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
-import type { TaskResult } from "../../src/tasks/runner.js";
+import type { TaskResult } from "../../src/tasks/task-kind.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { listControlLogs } from "../../store/metadata/commands/control-logs.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
@@ -230,8 +230,8 @@ suite("group_publish as a task", (test) => {
       const closing = new AbortController();
       const failing: Commands = {
         ...fleet.commands,
-        send: async (way, logged, command) => {
-          if (left-- > 0) return fleet.commands.send(way, logged, command);
+        send: async (route, logged, command) => {
+          if (left-- > 0) return fleet.commands.send(route, logged, command);
           closing.abort(new Error("killed"));
           return true;
         },
@@ -349,7 +349,7 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       const broken: Commands = {
         ...fleet.commands,
-        wayTo: async () => {
+        routeTo: async () => {
           throw new Error("broken");
         },
       };
@@ -456,10 +456,10 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       for (let id = 1; id <= 40; id++) fleet.slow.add(id);
       let hasRoom = false;
-      const own = fleet.commands.room(1).then(() => {
+      const own = fleet.commands.untilTaken(1).then(() => {
         hasRoom = true;
       });
-      await fleet.commands.room(2);
+      await fleet.commands.untilTaken(2);
       assert.not(hasRoom, "its own still wait, and had begun before");
       fleet.slow.clear();
       await own;

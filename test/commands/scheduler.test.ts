@@ -32,23 +32,23 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
   let time = from;
   const sent: number[] = [];
   const adopted: string[] = [];
-  const commands: Pick<Commands, "wayTo" | "logOf" | "send" | "kept"> = {
-    wayTo: async ({ id, blocked }) =>
+  const commands: Pick<Commands, "routeTo" | "logOf" | "send" | "untilKept"> = {
+    routeTo: async ({ id, blocked }) =>
       blocked === 1
         ? null
-        : { to: { id } as DeviceEntry, carried: null, qos: 1, isLive: true, outlives: false },
-    logOf: (target, way, groupLogIntID, command) => ({
+        : { to: { id } as DeviceEntry, relayedTo: null, qos: 1, isLive: true, outlives: false },
+    logOf: (target, route, groupLogIntID, command) => ({
       ...command,
       deviceIntID: target.id,
       groupLogIntID,
       node,
-      publishStatus: way === null ? publishStatuses.failed : publishStatuses.issued,
+      publishStatus: route === null ? publishStatuses.failed : publishStatuses.issued,
     }),
     send: async ({ to }) => {
       sent.push(to.id);
       return true;
     },
-    kept: async (sending) => void (await Promise.all(sending)),
+    untilKept: async (sending) => void (await Promise.all(sending)),
   };
   const opened: Process = {
     scheduler: startScheduler({

@@ -1,7 +1,7 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
 
+import { createTroubles } from "../../src/observability/status.js";
 import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
-import { createTroubles } from "../../src/service/status.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { openWorkMark } from "../../store/journal/work-mark.js";
 import { earliestTime } from "../../store/lib/time-range.js";

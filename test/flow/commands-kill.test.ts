@@ -156,7 +156,7 @@ suite("commands through kill -9", (test) => {
         await listener.cut();
         await service.stop();
       }),
-    { timeoutMs: 60_000 },
+    { timeoutMs: 240_000 },
   );
 
   test(

@@ -1,4 +1,4 @@
-import { recordKinds } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
 import { receiveMaximum } from "./settings.js";
@@ -104,8 +104,8 @@ export async function takenByEarlierRun(
   const seen = new Set<number>();
   let last: number | null = null;
   for await (const record of history(device, recordsMax)) {
-    if (record.id > lastID || record.session !== session || record.connection !== 0) continue;
-    if (record.kind !== recordKinds.uplink || record.qos !== 1) continue;
+    if (record.id > lastID || record.kind !== recordKinds.uplink || record.qos !== 1) continue;
+    if (record.session !== session || record.connection !== 0) continue;
     last ??= record.receivedAt;
     if (last - record.receivedAt > windowMicros || seen.size >= receiveMaximum) return taken;
     if (!seen.has(record.messageID)) taken.add(messageKey(record));

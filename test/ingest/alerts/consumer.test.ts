@@ -9,7 +9,7 @@ import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { isDecodable, messageOf } from "../../../ingest/followers/records.js";
 import { createMeter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { recordKinds } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { systemClock } from "../../../store/lib/clock.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
@@ -239,10 +239,10 @@ suite("the alerts consumer", (test) => {
   });
 
   test("a device whose connection breaks off and that does not come back is offline until it does", async () => {
-    const common = () => ({ device, tenant: actor.tenant, payload: Buffer.alloc(0) });
+    const common = () => ({ device, tenant: actor.tenant });
     const connect = () => keep(journal, { ...common(), kind: recordKinds.connect });
     const disconnect = (connection: number, orderly: boolean) =>
-      keep(journal, { ...common(), kind: recordKinds.disconnect, connection, flag: orderly });
+      keep(journal, { ...common(), kind: recordKinds.disconnect, connection, orderly });
     let consumer = await start(50);
     await disconnect(await connect(), true);
     const [one, two] = [await connect(), await connect()];

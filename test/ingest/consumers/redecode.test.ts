@@ -1,6 +1,7 @@
 import { redecode } from "../../../ingest/consumers/redecode.js";
 import type { EventLog } from "../../../store/events/events.js";
-import { type JournalRecord, recordKinds } from "../../../store/journal/record.js";
+import type { JournalRecord } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../../store/series/series.js";
 import { assert, suite } from "../../suite.js";
@@ -12,7 +13,7 @@ suite("decoding again", (test) => {
     const events = {
       kept: async function* () {
         for (const payload of payloads) {
-          const message = { kind: recordKinds.uplink, flag: false, topic: "data", payload };
+          const message = { kind: recordKinds.uplink, refused: false, topic: "data", payload };
           yield { ...message, receivedAt: 1e15, stamp: 1e15 } as unknown as JournalRecord;
         }
       },

@@ -4,7 +4,7 @@ import { createDirectory } from "../../../ingest/directory/directory.js";
 import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
-import { recordKinds } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { createDevice } from "../../../store/metadata/devices/devices.js";
 import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
@@ -144,17 +144,11 @@ suite("errors of single records", (test) => {
 
   test("replaying sessions: a record that cannot be read is passed over", async () => {
     const common = { device: world.device, tenant: world.tenant, session: 5 };
-    const extra = (said: object) => Buffer.from(JSON.stringify(said));
-    const connect = (topic: string, said: Buffer) =>
-      keep(world.journal, {
-        ...common,
-        kind: recordKinds.connect,
-        topic,
-        extra: said,
-        payload: Buffer.alloc(0),
-      });
+    const details = (said: object) => Buffer.from(JSON.stringify(said));
+    const connect = (clientID: string, details: Buffer) =>
+      keep(world.journal, { ...common, kind: recordKinds.connect, clientID, details });
     const bad = await connect("broken", Buffer.from("{"));
-    await connect("whole", extra({ d: "d", e: 3600 }));
+    await connect("whole", details({ d: "d", e: 3600 }));
     const store = await openSessionStore(`${world.dir}/sessions.db`, assert.unreachable);
     const failed: number[] = [];
     const { spaces } = await openSessions(store, world.journal, createMeter(), {

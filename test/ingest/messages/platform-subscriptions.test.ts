@@ -1,12 +1,9 @@
-import {
-  mergeSubscriptions,
-  type PlatformSubscription,
-  platformBytesMax,
-} from "../../../ingest/messages/platform-subscriptions.js";
-import { platformExtra } from "../../../ingest/messages/record-extras.js";
+import { mergeSubscriptions, platformBytesMax } from "../../../ingest/messages/platform-subscriptions.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { createChanges } from "../../../ingest/sessions/changes.js";
 import { createSessionRegistry } from "../../../ingest/sessions/session-registry.js";
+import type { PlatformSubscription } from "../../../store/journal/message.js";
+import { encodePlatformDetails } from "../../../store/journal/record-details.js";
 import { assert, suite } from "../../suite.js";
 import { subscription } from "../sessions/support.js";
 
@@ -58,7 +55,7 @@ suite("platform subscriptions", (test) => {
     const all = Array.from({ length: 2000 }, (_, i) => ({ topic: `${i}/${"é\u0001".repeat(300)}`, qos: 1 }));
     const merged = mergeSubscriptions(all);
     assert.equal(merged, all.slice(0, merged.length), "the first ones");
-    const { length } = platformExtra(merged);
+    const { length } = encodePlatformDetails(merged);
     assert.ok(length <= platformBytesMax + 2 && length > platformBytesMax - 10_000, `${length} bytes`);
     assert.equal(mergeSubscriptions([...all, { topic: all[0]?.topic ?? "", qos: 2 }]).length, merged.length);
   });

@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import type { MessageProperties } from "../../../ingest/messages/message.js";
 import { createMeter } from "../../../ingest/meter.js";
 import {
   outgoingBytesMax,
@@ -13,6 +12,7 @@ import { ownBytesFree } from "../../../ingest/sessions/held-bytes.js";
 import { createSessionRegistry } from "../../../ingest/sessions/session-registry.js";
 import type { SessionState } from "../../../ingest/sessions/state.js";
 import { unreleasedBytes } from "../../../ingest/sessions/weights.js";
+import type { MessageProperties } from "../../../store/journal/message.js";
 import { assert, suite } from "../../suite.js";
 import { heldIn, subscription } from "./support.js";
 

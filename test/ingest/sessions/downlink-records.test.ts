@@ -1,6 +1,5 @@
 import { createDownlinkRecords } from "../../../ingest/sessions/downlink-records.js";
 import { createWorkBudget, workMax } from "../../../ingest/uplinks/work-budget.js";
-import { type JournalInput, recordKinds } from "../../../store/journal/record.js";
 import { pause } from "../../../store/lib/turns.js";
 import { assert, suite } from "../../suite.js";
 
@@ -12,8 +11,9 @@ function begin(cost: number, topicOf?: { failing: string }) {
   const records = createDownlinkRecords(
     {
       append: (input, appended) => {
-        if (input.topic === topicOf?.failing) throw new RangeError("too large for a record");
-        return written.push({ topic: input.topic, commit: () => appended?.(0) });
+        const topic = "topic" in input ? input.topic : "";
+        if (topic === topicOf?.failing) throw new RangeError("too large for a record");
+        return written.push({ topic, commit: () => appended?.(0) });
       },
     },
     {
@@ -24,7 +24,6 @@ function begin(cost: number, topicOf?: { failing: string }) {
       },
     },
     () => 0,
-    { kind: recordKinds.uplink } as JournalInput,
     work,
   );
   const payload = Buffer.from("p");

@@ -1,10 +1,10 @@
+import { existsSync } from "node:fs";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { unnarrowed } from "../../../ingest/followers/narrowing.js";
-import type { Will } from "../../../ingest/messages/message.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { sessionExpiryMax, sessionsPerDeviceMax } from "../../../ingest/sessions/bounds.js";
 import { createChanges } from "../../../ingest/sessions/changes.js";
@@ -15,7 +15,8 @@ import type { SessionState } from "../../../ingest/sessions/state.js";
 import { createAccept, type Origin, sessionOf } from "../../../ingest/uplinks/accept.js";
 import { createWorkBudget } from "../../../ingest/uplinks/work-budget.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { type JournalInput, recordKinds } from "../../../store/journal/record.js";
+import type { Will } from "../../../store/journal/message.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { nextTurn } from "../../../store/lib/turns.js";
 import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
 import { journalInput, openTestJournal } from "../../store/journal/support.js";
@@ -56,7 +57,11 @@ async function open(dir: string, onDamage: () => void = assert.unreachable): Pro
 /** What the file in `dir`/one holds, without the journal behind it, whose id it stands for. */
 async function openAlone(dir: string, journalID: number): Promise<Run> {
   await mkdir(join(dir, "alone"));
-  await cp(join(dir, "one", "sessions.db"), join(dir, "alone", "sessions.db"));
+  // The log first: what is moved from it to the file meanwhile then stands in both.
+  for (const name of ["sessions.db-wal", "sessions.db"]) {
+    const from = join(dir, "one", name);
+    if (existsSync(from)) await cp(from, join(dir, "alone", name));
+  }
   const journal = await openTestJournal(join(dir, "alone", "journal"));
   await journal.beginAbove(journalID);
   await journal.close();
@@ -652,18 +657,19 @@ suite("saved sessions", (test) => {
   test("journals from before sessions were kept are read: a session that was not clean, for 90 days", async () => {
     await withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));
-      const write = (fields: Partial<JournalInput>) =>
-        journal.append(journalInput({ session: 1, ...fields }));
-      const connect = { kind: recordKinds.connect, messageID: 30, qos: 0, payload: Buffer.of() };
-      const kept = write({ ...connect, topic: "kept", flag: false });
-      const clean = write({ ...connect, topic: "clean", flag: true, session: 2 });
-      write({ connection: kept, qos: 2, messageID: 5 });
-      write({ connection: clean, qos: 1, session: 2 });
+      const connect = (session: number, clientID: string, cleanStart: boolean) =>
+        journal.append(
+          journalInput({ kind: recordKinds.connect, session, clientID, cleanStart, keepAlive: 30 }),
+        );
+      const kept = connect(1, "kept", false);
+      const clean = connect(2, "clean", true);
+      journal.append(journalInput({ connection: kept, session: 1, qos: 2, messageID: 5 }));
+      journal.append(journalInput({ connection: clean, session: 2, qos: 1 }));
       for (const [connection, session] of [
         [kept, 1],
         [clean, 2],
       ] as const) {
-        write({ kind: recordKinds.disconnect, connection, session, topic: "", payload: Buffer.of() });
+        journal.append(journalInput({ kind: recordKinds.disconnect, connection, session }));
       }
       await settled(journal);
       await journal.close();

@@ -1,7 +1,7 @@
-import type { Subscription } from "../../../ingest/messages/message.js";
 import { ownBytesFree, ownBytesOf } from "../../../ingest/sessions/held-bytes.js";
 import type { SessionRegistry } from "../../../ingest/sessions/session-registry.js";
 import { weightOfMessage, weightOfWill } from "../../../ingest/sessions/weights.js";
+import type { Subscription } from "../../../store/journal/message.js";
 
 /** A subscription as MQTT 3.1.1 makes it. */
 export function subscription(fields: Partial<Subscription> = {}): Subscription {

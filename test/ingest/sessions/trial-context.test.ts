@@ -7,8 +7,8 @@ import { createSessionRecords } from "../../../ingest/sessions/records.js";
 import { createWorkBudget } from "../../../ingest/uplinks/work-budget.js";
 import { sessionContextOf } from "../../../src/service/trial/session-context.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { recordKinds } from "../../../store/journal/record.js";
-import { encodedRecord } from "../../../store/journal/set-aside.js";
+import { encodedRecord } from "../../../store/journal/record-codecs.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
 import { keep, openTestJournal, readAll, textOf } from "../../store/journal/support.js";
 import { assert, suite, withTempDir } from "../../suite.js";
@@ -57,16 +57,15 @@ suite("what the trial of a session's record meets", (test) => {
           device,
           kind: recordKinds.connect,
           session: device,
-          topic: `client ${device}`,
-          payload: Buffer.alloc(0),
+          clientID: `client ${device}`,
         });
       const subscribe = (device: number) =>
         keep(journal, {
           device,
           kind: recordKinds.subscribe,
           session: device,
-          topic: "down",
-          payload: Buffer.alloc(0),
+          filter: "down",
+          qos: 1,
         });
       for (const device of [1, 2, 3, 4]) {
         await connect(device);
@@ -123,14 +122,14 @@ suite("what the trial of a session's record meets", (test) => {
         ],
       }),
     );
-    const { saved } = await contextOf({ kind: recordKinds.downlinks, device: 0, id: 5, extra: to });
+    const { saved } = await contextOf({ kind: recordKinds.downlinks, device: 0, id: 5, details: to });
     for (const kind of ["sessions", "messages", "retained", "wills"] as const) {
       assert.equal(
         saved[kind].map(({ device }) => device),
         [1, 3],
       );
     }
-    const own = await contextOf({ kind: recordKinds.uplink, device: 2, id: 5, extra: null });
+    const own = await contextOf({ kind: recordKinds.uplink, device: 2, id: 5, details: null });
     assert.equal(
       own.saved.sessions.map(({ device }) => device),
       [2],
@@ -139,7 +138,7 @@ suite("what the trial of a session's record meets", (test) => {
       kind: recordKinds.downlinks,
       device: 0,
       id: 5,
-      extra: Buffer.from("{"),
+      details: Buffer.from("{"),
     });
     assert.equal(broken.saved, nothing);
   });

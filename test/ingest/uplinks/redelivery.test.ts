@@ -1,6 +1,7 @@
-import { disconnectExtra, messageExtra } from "../../../ingest/messages/record-extras.js";
 import { type DeviceHistory, messageKey, takenBefore } from "../../../ingest/uplinks/redelivery.js";
-import { type JournalRecord, recordKinds } from "../../../store/journal/record.js";
+import type { JournalInput, JournalRecord, Uplink } from "../../../store/journal/record.js";
+import { encodeDisconnectDetails, encodeUplinkDetails } from "../../../store/journal/record-details.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { journalInput } from "../../store/journal/support.js";
 import { assert, suite } from "../../suite.js";
 
@@ -11,9 +12,9 @@ const session = 11;
 function story() {
   const records: JournalRecord[] = [];
   let clock = 1_700_000_000 * second;
-  const add = (fields: Partial<JournalRecord>): number => {
+  const add = (input: JournalInput): number => {
     const id = records.length + 1;
-    records.push({ ...journalInput({ session }), id, receivedAt: clock, stamp: clock, ...fields });
+    records.push({ ...input, id, receivedAt: clock, stamp: clock });
     return id;
   };
   const history: DeviceHistory = async function* (_device, recordsMax) {
@@ -23,21 +24,19 @@ function story() {
     wait: (seconds: number) => {
       clock += seconds * second;
     },
-    connect: (of = session) =>
-      add({ kind: recordKinds.connect, connection: 0, session: of, messageID: 60, qos: 0, topic: "client" }),
-    publish: (connection: number, messageID: number, text: string, fields: Partial<JournalRecord> = {}) =>
-      add({ connection, messageID, payload: Buffer.from(text), ...fields }),
+    connect: (of = session) => add(journalInput({ kind: recordKinds.connect, session: of })),
+    publish: (connection: number, messageID: number, text: string, fields: Partial<Uplink> = {}) =>
+      add(journalInput({ session, connection, messageID, payload: Buffer.from(text), ...fields })),
     end: (connection: number, orderly: boolean, of = session, endedAt: number | null = null) =>
-      add({
-        kind: recordKinds.disconnect,
-        connection,
-        session: of,
-        flag: orderly,
-        messageID: 0,
-        qos: 0,
-        topic: "",
-        extra: disconnectExtra({ expiry: null, endedAt }),
-      }),
+      add(
+        journalInput({
+          kind: recordKinds.disconnect,
+          connection,
+          session: of,
+          orderly,
+          details: encodeDisconnectDetails({ expiry: null, endedAt }),
+        }),
+      ),
     now: () => clock,
     taken: async (connection: number, killedAt = 0): Promise<string[]> => {
       const found = await takenBefore(history, { device: 7, session, connection }, killedAt);
@@ -108,7 +107,7 @@ suite("redelivery", (test) => {
     publish(first, 1, "a");
     end(first, false);
     wait(7200);
-    publish(first, 0, "gone", { extra: messageExtra(null, { isWill: true }) });
+    publish(first, 0, "gone", { details: encodeUplinkDetails({ properties: null, isWill: true }) });
     assert.equal(await taken(connect()), [key(1, "a")]);
   });
 

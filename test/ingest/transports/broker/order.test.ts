@@ -8,9 +8,9 @@ import { readRare } from "../../../../ingest/transports/broker/packets.js";
 import { takenByEarlierRun } from "../../../../ingest/transports/broker/redelivery.js";
 import { messageKey, type Taken } from "../../../../ingest/uplinks/redelivery.js";
 import { createWorkBudget, workMax } from "../../../../ingest/uplinks/work-budget.js";
-import type { JournalRecord } from "../../../../store/journal/record.js";
-import { recordKinds } from "../../../../store/journal/record.js";
-import { journalInput } from "../../../store/journal/support.js";
+import type { JournalRecord, Uplink } from "../../../../store/journal/record.js";
+import { recordKinds } from "../../../../store/journal/record-kinds.js";
+import { journalRecord } from "../../../store/journal/support.js";
 import { assert, suite } from "../../../suite.js";
 
 const session = 11;
@@ -203,10 +203,9 @@ suite("messages of a broker, in order", (test) => {
 suite("what an earlier run had taken of a broker", (test) => {
   const second = 1e6;
   const start = 1_700_000_000 * second;
-  const record = (id: number, seconds: number, fields: Partial<JournalRecord> = {}): JournalRecord => {
-    const at = start + seconds * second;
+  const record = (id: number, seconds: number, fields: Partial<Uplink> = {}): JournalRecord => {
     const common = { session, connection: 0, messageID: id, payload: Buffer.from(String(id)) };
-    return { ...journalInput(common), id, receivedAt: at, stamp: at, ...fields };
+    return journalRecord(id, start + seconds * second, { ...common, ...fields });
   };
   const takenOf = async (records: readonly JournalRecord[], lastID: number) => {
     const history = async function* () {
@@ -218,10 +217,10 @@ suite("what an earlier run had taken of a broker", (test) => {
 
   test("its last 60 s count from its own last message, however long the run went on without the broker", async () => {
     const elsewhere = { session: 99, connection: 50 };
-    const connect = { ...elsewhere, kind: recordKinds.connect };
+    const connect = journalRecord(5, start + 4000 * second, { kind: recordKinds.connect, session: 99 });
     const all = [
       ...[record(1, 0), record(2, 100), record(3, 130), record(4, 130, { qos: 0 })],
-      ...[record(5, 4000, connect), record(6, 4100, elsewhere), record(7, 4200)],
+      ...[connect, record(6, 4100, elsewhere), record(7, 4200)],
     ];
     assert.equal(await takenOf(all, 6), [2, 3]);
   });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import fc from "fast-check";
+import { insertChunks, listChunks } from "../../../../store/series/embedded/chunk-rows.js";
 import { encodeChunk } from "../../../../store/series/embedded/chunks.js";
 import {
   mergeAll,
@@ -9,7 +10,7 @@ import {
 } from "../../../../store/series/embedded/columns.js";
 import { compactSeries } from "../../../../store/series/embedded/compact.js";
 import { fetchMerged } from "../../../../store/series/embedded/fetch.js";
-import { insertChunks, listChunks, openPartFile } from "../../../../store/series/embedded/files.js";
+import { openPartFile } from "../../../../store/series/embedded/part-file.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
 const ALL = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };

@@ -19,12 +19,13 @@ import {
   mergeRuns,
   type Run,
 } from "../../../../store/series/embedded/columns.js";
-import { openPartFileToRead } from "../../../../store/series/embedded/files.js";
 import { createMemtable } from "../../../../store/series/embedded/memtable.js";
 import { monthOf } from "../../../../store/series/embedded/months.js";
+import { openPartFileToRead } from "../../../../store/series/embedded/part-file.js";
 import { openParts } from "../../../../store/series/embedded/parts.js";
 import { createProgress } from "../../../../store/series/embedded/progress.js";
 import { createReaders } from "../../../../store/series/embedded/readers.js";
+import { lostWith } from "../../../../store/series/embedded/stored-part.js";
 import type { Aggregate } from "../../../../store/series/series.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
@@ -297,7 +298,7 @@ suite("series months and progress", (test) => {
       const [part] = parts.list();
       assert.ok(part !== undefined);
       const lost = () => {
-        const { start, stop } = parts.lost(part);
+        const { start, stop } = lostWith(part);
         return [start, stop];
       };
       assert.equal(lost(), [month(3).start, month(4).stop]);

@@ -24,6 +24,12 @@ export interface Subscription {
   readonly identifier: number | null;
 }
 
+/** A subscription that the platform makes for a device, whoever it was stored for: device, product or group. */
+export interface PlatformSubscription {
+  readonly topic: string;
+  readonly qos: number;
+}
+
 /** A will (MQTT 5.0 §3.1.2.5): published for a connection that ends without saying goodbye. */
 export interface Will {
   readonly topic: string;

@@ -10,12 +10,12 @@ import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
 import type { DiskSpace } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import { openTasksRunner, type Tasks } from "../tasks/runner.js";
-import type { Kept } from "./journal-and-sessions.js";
-import type { Base } from "./metadata-and-directory.js";
+import type { MessageLayer } from "./message-layer.js";
+import type { MetadataLayer } from "./metadata-layer.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
 /** What goes down to devices, and what runs in the background: commands, tasks, schedules. */
-interface Control {
+export interface CommandsAndTasks {
   readonly commands: Commands;
   readonly tasks: Tasks;
   /** Ends what sends; tasks go on after the restart. */
@@ -24,9 +24,9 @@ interface Control {
   close(): Promise<void>;
 }
 
-interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
-  readonly base: Base;
-  readonly kept: Kept;
+interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history"> {
+  readonly metadata: MetadataLayer;
+  readonly messaging: MessageLayer;
   readonly accept: Accept;
   readonly broker: Broker | null;
   readonly zone: Zone;
@@ -38,29 +38,37 @@ interface ControlDeps extends Pick<TaskKindsDeps, "config" | "history"> {
 }
 
 /** Settles what an earlier run has issued, takes up its tasks and starts the schedules. */
-export async function openControl(deps: ControlDeps): Promise<Control> {
-  const { config, history, base, kept, accept, broker, zone, log, now } = deps;
-  const { db, directory } = base;
-  const { spaces, records, sessions, receipts, saved } = kept;
+export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
+  const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
+  const { db, directory } = metadata;
+  const { spaces, records, sessions, receipts, saved } = messaging;
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
   const here = createDownlinks({ spaces, records, directory, now });
   const commands = createCommands({
-    ...{ db, node, sessions, directory, receipts, now },
+    db,
+    node,
+    sessions,
+    directory,
+    receipts,
+    now,
     downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
-    ...(broker === null ? {} : { elsewhere: externalBrokerOf(broker.outbound, directory) }),
+    ...(broker === null ? {} : { externalBroker: externalBrokerOf(broker.outbound, directory) }),
     stopped: () => accept.stopped,
   });
   await settleIssued({ db, now, node, held: saved.held, receipts });
   const expiry = startExpiry({ db, now, log });
   const tasks = await openTasksRunner({
-    ...{ db, now, log, node },
+    db,
+    now,
+    log,
+    node,
     dir: tasksDir,
     space: deps.space,
     kinds: taskKinds({ config, db, commands, history, now }),
   });
   const scheduler = startScheduler({ db, node, zone, commands, tasks, log, now });
-  base.follow(({ entity }) => {
+  metadata.follow(({ entity }) => {
     if (entity === "schedule") void scheduler.look();
   });
   return {

@@ -21,7 +21,7 @@ import { type Authenticator, createAuthenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
 
 /** The metadata with what is kept in memory of it. */
-export interface Base {
+export interface MetadataLayer {
   readonly db: Db;
   readonly devices: DeviceStore;
   readonly authority: Authority;
@@ -42,12 +42,12 @@ const directoryDevicesMax = 50_000;
 const changePollMs = 500;
 
 /** Takes the data folder, opens the metadata in it and makes what a first start needs. */
-export async function openBase(
+export async function openMetadataLayer(
   config: Config,
   log: Logger,
   clock: Clock,
   fatal: (error: Error) => void,
-): Promise<Base> {
+): Promise<MetadataLayer> {
   const { now } = clock;
   const lock = await lockDataDir(config.dataDir, { onLost: fatal });
   await releaseReserve(config.dataDir, log);
@@ -81,7 +81,13 @@ export async function openBase(
     changePollMs,
   );
   return {
-    ...{ db, devices, authority, directory, authenticator, catalog, meter: createMeter() },
+    db,
+    devices,
+    authority,
+    directory,
+    authenticator,
+    catalog,
+    meter: createMeter(),
     follow: (follow) => {
       followers.push(follow);
     },

@@ -23,11 +23,11 @@ import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { AsideKeeper } from "./aside.js";
 import type { Faults } from "./faults.js";
-import type { Base } from "./metadata-and-directory.js";
+import type { MetadataLayer } from "./metadata-layer.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
 /** The journal, and what is a function of it: the event index and the sessions of devices. */
-export interface Kept {
+export interface MessageLayer {
   readonly journal: Journal;
   readonly events: EventLog;
   readonly spaces: SessionRegistry;
@@ -57,9 +57,9 @@ const segmentBytesMax = 64 * 1024 * 1024;
 const segmentAgeMaxMs = 3_600_000;
 const pendingBytesMax = 32 * 1024 * 1024;
 
-interface KeptDeps {
+interface MessageLayerDeps {
   readonly config: Config;
-  readonly base: Base;
+  readonly metadata: MetadataLayer;
   readonly series: Pick<SeriesStore, "checkpoint">;
   readonly damage: DamageLog;
   readonly onFailed: OnFailed;
@@ -71,51 +71,15 @@ interface KeptDeps {
 }
 
 /** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
-export async function openKept(deps: KeptDeps): Promise<Kept> {
-  const { config, base, damage, log, faults, now } = deps;
-  const { db, directory, meter } = base;
-  const dir = config.dataDir;
-  const trouble = (part: string) => (error: Error) => log.warn(`${part}: ${error.message}`);
-  const onDamage = damage.report;
-  const events = await openEventLog({
-    ...{ path: join(dir, "events.db"), onDamage },
-    onTrouble: trouble("event index"),
-  });
+export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageLayer> {
+  const { metadata, log, now } = deps;
+  const { db, directory } = metadata;
+  const trouble = troubleLog(log);
   const afterCommit: (() => void)[] = [];
-  const journal = await openJournal({
-    dir: join(dir, "journal"),
-    node: config.nodeNumber,
-    now,
-    segmentBytesMax,
-    segmentAgeMaxMs,
-    pendingBytesMax,
-    freeBytesMin: config.freeBytesMin,
-    onRecord: events.onRecord,
-    onSegmentClosed: events.onSegmentClosed,
-    onCommit: () => {
-      for (const after of afterCommit) after();
-    },
-    onTrouble: trouble("journal"),
-    onFault: faults("at a record of the journal"),
-    onDamage,
+  const { journal, events } = await openJournalAndEvents(deps, () => {
+    for (const after of afterCommit) after();
   });
-  let running = false;
-  const sessionsPath = join(dir, "sessions.db");
-  const store = await openSessionStore(sessionsPath, (fault, aside) => {
-    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
-    const what = `${fault}; put aside as ${aside} and ${again}`;
-    onDamage({ part: "sessions", file: sessionsPath, what, lostBytes: 0 });
-  });
-  const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
-  await beginAboveFollowers(deps, journal, { ...followers, ...(await checkpoints(deps)) });
-  await events.attach(journal);
-  const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
-
-  const narrow = deps.aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
-  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
-  const saved = await openSessions(store, journal, meter, { onFailed: deps.onFailed, narrow }, bounds);
-  deps.aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
-  running = true;
+  const { store, saved, earlier } = await openSavedSessions(deps, journal, events);
   const { spaces } = saved;
   await forgetDeleted(spaces, (ids) => existingDevices(db, ids));
   let started: Wills | null = null;
@@ -124,7 +88,11 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
   // What a killed run left open had ended by the time of its last record.
   records.disconnectKilled(earlier.endedAt);
   const wills = startWills({
-    ...{ spaces, records, work, now, onTrouble: trouble("wills") },
+    spaces,
+    records,
+    work,
+    now,
+    onTrouble: trouble("wills"),
     refuses: async (device, topic) => {
       const entry = await directory.get(device);
       return entry !== undefined && !mayPublish(entry, topic);
@@ -140,7 +108,17 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
   const save = (): Promise<void> => saved.save(receipts.stored);
 
   return {
-    ...{ journal, events, spaces, saved, records, work, sessions, receipts, wills, earlier, save },
+    journal,
+    events,
+    spaces,
+    saved,
+    records,
+    work,
+    sessions,
+    receipts,
+    wills,
+    earlier,
+    save,
     onCommit: (after) => {
       afterCommit.push(after);
     },
@@ -162,9 +140,65 @@ export async function openKept(deps: KeptDeps): Promise<Kept> {
   };
 }
 
+function troubleLog(log: Logger): (part: string) => (error: Error) => void {
+  return (part) => (error) => log.warn(`${part}: ${error.message}`);
+}
+
+async function openJournalAndEvents(
+  { config, damage, log, faults, now }: MessageLayerDeps,
+  onCommit: () => void,
+): Promise<Pick<MessageLayer, "journal" | "events">> {
+  const dir = config.dataDir;
+  const trouble = troubleLog(log);
+  const events = await openEventLog({
+    path: join(dir, "events.db"),
+    onDamage: damage.report,
+    onTrouble: trouble("event index"),
+  });
+  const journal = await openJournal({
+    dir: join(dir, "journal"),
+    node: config.nodeNumber,
+    now,
+    segmentBytesMax,
+    segmentAgeMaxMs,
+    pendingBytesMax,
+    freeBytesMin: config.freeBytesMin,
+    onRecord: events.onRecord,
+    onSegmentClosed: events.onSegmentClosed,
+    onCommit,
+    onTrouble: trouble("journal"),
+    onFault: faults("at a record of the journal"),
+    onDamage: damage.report,
+  });
+  return { journal, events };
+}
+
+/** The snapshot of the sessions, and what the journal holds beyond it. */
+async function openSavedSessions(deps: MessageLayerDeps, journal: Journal, events: EventLog) {
+  const { config, metadata, damage, aside, onFailed } = deps;
+  let running = false;
+  const file = join(config.dataDir, "sessions.db");
+  const store = await openSessionStore(file, (fault, putAside) => {
+    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
+    const what = `${fault}; put aside as ${putAside} and ${again}`;
+    damage.report({ part: "sessions", file, what, lostBytes: 0 });
+  });
+  const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
+  await beginAboveFollowers(deps, journal, { ...followers, ...(await checkpoints(deps)) });
+  await events.attach(journal);
+  const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
+
+  const narrow = aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
+  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
+  const saved = await openSessions(store, journal, metadata.meter, { onFailed, narrow }, bounds);
+  aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
+  running = true;
+  return { store, saved, earlier };
+}
+
 /** Journal ids that effects elsewhere stand for. */
-async function checkpoints({ config, base, series }: KeptDeps): Promise<Record<string, number>> {
-  const { db } = base;
+async function checkpoints({ config, metadata, series }: MessageLayerDeps): Promise<Record<string, number>> {
+  const { db } = metadata;
   const { nodeNumber } = config;
   return {
     "the series store": await series.checkpoint(),
@@ -178,7 +212,7 @@ async function checkpoints({ config, base, series }: KeptDeps): Promise<Record<s
  * ids are passed over, for what has had them would pass over what comes next under them.
  */
 async function beginAboveFollowers(
-  { config, damage }: KeptDeps,
+  { config, damage }: MessageLayerDeps,
   journal: Journal,
   followers: Readonly<Record<string, number>>,
 ): Promise<void> {
