@@ -85,6 +85,7 @@ export class HttpWire extends Duplex implements Admitted {
   /** The body under way: for how long it was waited for, and what came. */
   #body = { waitedMs: 0, bytes: 0 };
   #lookedAt: number;
+  #isTold = false;
   /** When a byte of the answer last left, or it began to wait; null while nothing waits. */
   #unsentSince: number | null = null;
 
@@ -170,8 +171,16 @@ export class HttpWire extends Duplex implements Admitted {
     this.destroy();
   }
 
-  /** To be asked now and then: what the client has not done in time. */
+  /** To be asked now and then: what the client has not done in time. Whoever has been told is not told again. */
   overdue(times: HttpTimes): Overdue {
+    const due = this.#owed(times);
+    if (due !== "tell") return due;
+    if (this.#isTold) return null;
+    this.#isTold = true;
+    return due;
+  }
+
+  #owed(times: HttpTimes): Overdue {
     const now = this.#deps.monotonic();
     const passed = now - this.#lookedAt;
     this.#lookedAt = now;
