@@ -7,7 +7,8 @@ import fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const nodeMajorMin = 20;
+/** As package.json has it under engines. */
+const nodeMin = [20, 19];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const at = (path) => join(root, path);
 const sourceRoots = ["src", "ingest", "query", "store", "test", "bench"];
@@ -141,8 +142,9 @@ async function withLock(work) {
   fs.rmSync(claim, { force: true });
 }
 
-if (Number(process.versions.node.split(".")[0]) < nodeMajorMin) {
-  fail(`needs Node.js ${nodeMajorMin} or newer, this is ${process.versions.node}`);
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < nodeMin[0] || (major === nodeMin[0] && minor < nodeMin[1])) {
+  fail(`needs Node.js ${nodeMin.join(".")} or newer, this is ${process.versions.node}`);
 }
 const [given, ...args] = process.argv.slice(2);
 if (!given) fail("usage: node src/bootstrap.mjs <program in dist> [args...]");
