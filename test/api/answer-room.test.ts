@@ -52,7 +52,7 @@ suite("room for answers", (test) => {
     const third = room.open(1, never);
     await rejects(() => third.take(20 * MiB), /not read/);
     await turn();
-    assert.not(taken, "in order behind the one that leaves");
+    assert.not(taken, "in order after the one that leaves");
     leaver.abort();
     await leaving;
     await turn();
@@ -125,7 +125,7 @@ suite("room for answers", (test) => {
     assert.is(made, 51);
   });
 
-  test("while an answer waits for room others are made; one under way does not wait behind those that hold nothing", async () => {
+  test("while an answer waits for room others are made; one under way does not wait for those that hold nothing", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const room = createAnswerRoom(128 * MiB, meter, 60_000);
     const unread = room.open(1, never);

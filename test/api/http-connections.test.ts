@@ -254,7 +254,7 @@ function heldBytes(test: Test): void {
     });
   });
 
-  test("what comes behind the last that is said is thrown away, and counts for nobody", async () => {
+  test("what comes after the last that is said is thrown away, and counts for nobody", async () => {
     await withEdge(letIn, {}, async ({ open, meter }) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => open()));
       for (const { socket } of clients) {

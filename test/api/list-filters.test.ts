@@ -148,7 +148,7 @@ worldSuite("filters of every list", (test, world) => {
     }
     owners.set("/api/v1/device_consoles/{id}", device);
     assert.is(product.cloudProtocol, mqtt);
-    // The group command is a task, and alerts are written behind the points.
+    // The group command is a task, and alerts are written after the points.
     for (const path of [`groups/${group.id}/control_logs`, "current_alerts", "history_alerts"]) {
       const first = async () => (await world.call("GET", `/api/v1/${path}`)).page.items[0];
       await until(first, { what: path });

@@ -64,7 +64,7 @@ suite("what a live feed is told from the store", (test) => {
     );
     assert.ok(events.length <= 10_000 && events.length > 4000, `${events.length} events`);
     for (const { range } of questions) {
-      assert.is(range.start, 42, "behind what the client has seen");
+      assert.is(range.start, 42, "after what the client has seen");
       assert.ok((range.bytesMax ?? Number.POSITIVE_INFINITY) <= 1 << 20);
     }
     assert.ok(questions.every(({ newest }, i) => i === 0 || newest >= (questions[0]?.newest ?? 0)));

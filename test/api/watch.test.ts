@@ -434,7 +434,7 @@ worldSuite("what messages mean", (test, world) => {
     await until(async () => (await status(child)).messages === 4, { what: "the entries" });
     await world.alertsSettled();
     assert.equal([(await status(child)).messages, (await status(gateway)).refused], [4, { child: 2 }]);
-    // What comes behind is looked at, of whatever tenant it is.
+    // What comes after is looked at, of whatever tenant it is.
     await send(child, { temp: 3 });
     assert.is((await status(child)).messages, 5);
   });

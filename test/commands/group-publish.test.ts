@@ -270,7 +270,7 @@ suite("group_publish as a task", (test) => {
     });
   });
 
-  test("a group that changes meanwhile: who has left or is deleted gets nothing, who comes behind gets it", async () => {
+  test("a group that changes meanwhile: who has left or is deleted gets nothing, who comes later gets it", async () => {
     await withTempDir(async (dir) => {
       const fleet = await open(dir);
       await fleet.db.write([{ sql: "delete from group_member where deviceIntID > 110" }]);

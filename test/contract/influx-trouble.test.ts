@@ -359,7 +359,7 @@ influxSuite("a stretch of time that InfluxDB holds with another type", (test, in
     const server = await influx();
     const { store, close } = await open(server);
     const { a, b, hum } = await conflictAmongGood(server, newDevice(), store);
-    // What lies behind it goes: now the stretch is where the newest point would be.
+    // What lies after it goes: now the stretch is where the newest point would be.
     await store.removeDevices([b]);
     const [good, bad, also] = await store.latest([hum, b, a]);
     assert.equal(good, { time: inShard, value: 40 });

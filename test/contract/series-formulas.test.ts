@@ -183,7 +183,7 @@ function defineFormulas(test: Test, open: () => Promise<SeriesStore>, runs: numb
     }
   });
 
-  test("that last value is found behind 60,000 points without one", async () => {
+  test("that last value is found after 60,000 points without one", async () => {
     const store = await open();
     const seen: number[] = [];
     const counting: SeriesStore = {

@@ -279,7 +279,7 @@ suite("series store against a server that misbehaves", (test) => {
 });
 
 suite("questions to InfluxDB of those who leave", (test) => {
-  test("end at the server, and what waited behind them of the same tenant never begins", async () => {
+  test("end at the server, and what waited after them of the same tenant never begins", async () => {
     const open = new Set<ServerResponse>();
     let begun = 0;
     const server = createServer((request, response) => {

@@ -194,7 +194,7 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
       assert.equal(pairsOf(await store.read(one, { start: Number.MIN_SAFE_INTEGER, newest: 2 })), pairs);
       assert.equal(await store.latest([one]), [{ time: latestTime, value: 2 }]);
     }
-    // Calendar windows may begin before the first time and end behind the last.
+    // Calendar windows may begin before the first time and end after the last.
     for (const [year, value] of [
       [1684, 1],
       [2255, 2],

@@ -32,7 +32,7 @@ async function verdictOn(follower: Follower, payload: string, bounds?: { heap?: 
   return runTrial(world.store.db, start, { heapMegabytesMax: heap, timeMaxMs: time });
 }
 
-// What is tried when it is replayed lies behind what has been worked off.
+// What is tried when it is replayed lies after what has been worked off.
 const alerts = await world.alerts();
 for (let i = 0; i < 8; i++) await world.send({ temp: i });
 await world.settled(alerts);

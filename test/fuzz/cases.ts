@@ -24,7 +24,7 @@ export interface Case {
   readonly listener: "http" | "mqtt" | "ws";
   /** Sent one after the other, each in a write of its own. */
   readonly writes: readonly Buffer[];
-  /** Whether the connection is broken off behind them. */
+  /** Whether the connection is broken off after them. */
   readonly brokenOff: boolean;
 }
 

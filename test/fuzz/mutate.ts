@@ -48,7 +48,7 @@ const groupChanges: readonly GroupChange[] = [
     }
     return { ...group, parts };
   },
-  // A piece of the other structure in its place, or behind it.
+  // A piece of the other structure in its place, or after it.
   (group, other, random) => {
     const at = random.below(group.parts.length + 1);
     return { ...group, parts: group.parts.toSpliced(at, random.below(2), piece(other, random)) };

@@ -94,7 +94,7 @@ publishedSuite("files", (test, world, scene) => {
 
   test("CVE-2026-31988 (yauzl): extra fields of an entry that end in the middle are refused, or nobody's matter", async () => {
     const good = await zipOf(bookParts(row("deviceID")));
-    // Of each entry of the directory: the extra field's length, and one of NTFS that has no more bytes behind it.
+    // Of each entry of the directory: the extra field's length, and one of NTFS that has no more bytes after it.
     for (const extra of ["0a00", "0a000000", "0a00040000000000", "0a002000000000000100", "5455ffff"]) {
       await refusedBook(withExtra(good, Buffer.from(extra, "hex")));
     }

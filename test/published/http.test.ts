@@ -71,7 +71,7 @@ publishedSuite("HTTP", (test, world, scene) => {
   };
 
   for (const [title, head, body] of smuggling) {
-    test(`${title} is refused, and nothing behind it is read`, async () => {
+    test(`${title} is refused, and nothing after it is read`, async () => {
       assert.equal(await statuses(`${post}${head}\r\n${body}`), [400]);
     });
   }
@@ -181,7 +181,7 @@ publishedSuite("HTTP", (test, world, scene) => {
     assert.is(page.meta.count, 0);
   });
 
-  test("CVE-2025-58362 (Hono): an odd address of a request reaches no route behind its credentials", async () => {
+  test("CVE-2025-58362 (Hono): an odd address of a request reaches no route that needs credentials", async () => {
     for (const target of [
       ...["x:/api/v1/users", "http:///api/v1/users", "http://x/healthz@/api/v1/users", "//x/api/v1/users"],
       ...["http://a:b@c/api/v1/users", "/healthz/../api/v1/users", "/healthz/%2e%2e/api/v1/users"],

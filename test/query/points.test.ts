@@ -51,7 +51,7 @@ suite("the newest value before", (test) => {
     assert.ok(both.points <= 600_000 && both.questions < 70, JSON.stringify(both));
   });
 
-  test("before the first, behind the last, none", async () => {
+  test("before the first, after the last, none", async () => {
     await join([-5, -1, 0, 1, 5e11, 9e12], 400_000);
     await join([-5, -1], 400_000);
     await join([], 10);

@@ -130,7 +130,7 @@ suite("calendar windows", (test) => {
     fc.assert(
       fc.property(ranges, part, part, ({ name, unit, start, stop }, from, length) => {
         const whole = windowsOfMicros(unit, zone(name), start * 1000, stop * 1000);
-        // Half of them begin in the hour behind the next change of the clock.
+        // Half of them begin in the hour after the next change of the clock.
         const change = zone(name).nextChange(start, stop);
         const anywhere = start * 1000 + Math.floor(from * ((stop - start) * 1000 - 1));
         const behind = Math.floor((change + ((from * 2) % 1) * hourMs) * 1000);

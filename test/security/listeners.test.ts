@@ -249,7 +249,7 @@ worldSuite(
       const begun = world.clock.monotonic();
       const waiting: { what: Listener; idle: number; socket: Socket }[] = [];
       for (const [listener, { idle }] of entries(listeners)) {
-        // Without a certificate nobody comes so far; behind it the listener is `mqtts`.
+        // Without a certificate nobody comes so far; after it the listener is `mqtts`.
         if (listener === "mqttss") continue;
         waiting.push({ what: listener, idle, socket: await letIn(world, listener, device) });
       }
@@ -308,7 +308,7 @@ async function comeTo(
     socket.resume().write(await helloOf());
     return socket;
   }
-  // What is behind the mutual handshake only a certificate sees.
+  // What follows the mutual handshake only a certificate sees.
   if (listener === "mqttss" && waitsFor === "CONNECT") return drop(socket);
   const isSecure = overTls.includes(listener) && (waitsFor === "upgrade" || waitsFor === "CONNECT");
   const wire = isSecure ? await secured(socket) : socket;

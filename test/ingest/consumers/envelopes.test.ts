@@ -93,7 +93,7 @@ suite("envelopes", (test) => {
       db.close();
     }));
 
-  test("one that is closed half way appends nothing more; the next goes on behind what is there", () =>
+  test("one that is closed half way appends nothing more; the next goes on after what is there", () =>
     withTempDir(async (dir) => {
       const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
       const { gateway } = await carrier(db);

@@ -171,7 +171,7 @@ suite("directory", (test) => {
       [id, id, id],
     );
     assert.ok(looks() <= 5, `${looks()} looks`);
-    // What was edited during the last look was applied behind it.
+    // What was edited during the last look was applied after it.
     edits = false;
     await feed.poll();
     assert.is(hot.peek(id)?.device.token, `token ${n}`);

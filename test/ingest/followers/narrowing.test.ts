@@ -158,7 +158,7 @@ suite("narrowing", (test) => {
     }
   });
 
-  test("a start without a mark notes once for hundreds of records, and nothing behind what it has found", () => {
+  test("a start without a mark notes once for hundreds of records, and nothing after what it has found", () => {
     let writes = 0;
     const narrowing = createNarrowing({
       from: 0,

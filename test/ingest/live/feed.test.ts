@@ -155,7 +155,7 @@ suite("live feed", (test) => {
     feed.close();
   });
 
-  test("what was missed is known from the first listener on, a while behind the last, and no longer", async () => {
+  test("what was missed is known from the first listener on, a while after the last, and no longer", async () => {
     const feed = open({ deviceBytesMax: 8 * eventBytes, heldMs: 20 });
     feed.publish(points(1, 3));
     const first = feed.subscribe(device, null);

@@ -54,7 +54,7 @@ async function open(dir: string, onDamage: () => void = assert.unreachable): Pro
   return { journal, saved, records, links: new Map(), kill };
 }
 
-/** What the file in `dir`/one holds, without the journal behind it, whose id it stands for. */
+/** What the file in `dir`/one holds, without the journal after it, whose id it stands for. */
 async function openAlone(dir: string, journalID: number): Promise<Run> {
   await mkdir(join(dir, "alone"));
   // The log first: what is moved from it to the file meanwhile then stands in both.
@@ -361,7 +361,7 @@ suite("saved sessions", (test) => {
           // Where nothing had changed nothing was written.
           if (then !== undefined) {
             const file = await openAlone(dir, journalID);
-            assert.equal(shape(file.saved), then, "without the journal behind it");
+            assert.equal(shape(file.saved), then, "without the journal after it");
             await file.kill();
           }
           const next = await open(join(dir, "one"));

@@ -45,7 +45,7 @@ suite("wills of many connections that end together", (test) => {
     });
   }
 
-  test("those of one tenant leave places to another's; none is written behind the end", async () => {
+  test("those of one tenant leave places to another's; none is written after the end", async () => {
     const heavy = Array.from({ length: 1000 }, (_, i) => ({
       tenant: 1,
       device: i,

@@ -58,7 +58,7 @@ suite("redelivery", (test) => {
     assert.equal(await taken(connect()), [key(1, "a"), key(2, "b")]);
   });
 
-  test("also behind connections that broke off before their redelivery was through", async () => {
+  test("also after connections that broke off before their redelivery was through", async () => {
     for (const orderly of [false, null]) {
       const { connect, publish, end, taken, wait, now } = story();
       const first = connect();
@@ -77,7 +77,7 @@ suite("redelivery", (test) => {
     }
   });
 
-  test("but not behind one that lasted, or that said goodbye", async () => {
+  test("but not after one that lasted, or that said goodbye", async () => {
     for (const [lasted, orderly] of [
       [60.000001, false],
       [1, true],

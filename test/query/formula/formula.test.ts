@@ -277,7 +277,7 @@ suite("formulas: null and errors", (test) => {
         ...([pick(["", " "]), pick(["", " ?? -3", " + x", " * -y"]), value, value] as const),
         (first, operator, sign, second, space, behind, x, y) => {
           const row = { x, y };
-          // Before another ?? a sign belongs to what that makes, unless it stands behind ?? itself.
+          // Before another ?? a sign belongs to what that makes, unless it stands after ?? itself.
           const rest = operator.endsWith("??") || !behind.includes("??") ? behind : "";
           const gap = /[a-z]$/.test(operator) ? " " : space;
           const text = `${first} ${operator}${gap}${sign}${second}${rest}`;
@@ -418,7 +418,7 @@ suite("formulas: refusals", (test) => {
     test(`${text.length > 40 ? `${text.slice(0, 40)}…` : text}`, () => assert.match(refusal(text), message));
   }
 
-  test("columns count in the text that was sent, signs behind ?? included", () => {
+  test("columns count in the text that was sent, signs after ?? included", () => {
     for (const [text, column] of [
       ["lastValue ?? -1 @ 2", 17],
       ["lastValue ?? -x ?? - (y ?? -2) $$@", 34],

@@ -532,7 +532,7 @@ suite("segments of the first format", (test) => {
     });
   });
 
-  test("whose newest ends within a record were killed, and go on behind it", async () => {
+  test("whose newest ends within a record were killed, and go on after it", async () => {
     await withTempDir(async (dir) => {
       const path = await writeOld(dir, 1, year, texts(20));
       await truncate(path, ((await recordsOf(path))[19]?.[2] ?? 0) - 1);
@@ -592,7 +592,7 @@ suite("stamps of a journal", (test) => {
     });
   });
 
-  test("go on behind every segment where what was kept of them is damaged, and that is told", async () => {
+  test("go on after every segment where what was kept of them is damaged, and that is told", async () => {
     await withTempDir(async (dir) => {
       await write(dir, texts(20), 1000);
       await overwrite(join(dir, "stamps.json"), 12, Buffer.from("7"));

@@ -70,7 +70,7 @@ suite("frame of a journal record", (test) => {
     for (let cut = 0; cut < end; cut++) assert.is(recordSize(buffer, 0, cut), 0);
   });
 
-  test("knows any flipped byte behind the length", () => {
+  test("knows any flipped byte after the length", () => {
     const { buffer, end } = encoded(frameOf(journalInput()));
     for (let at = 4; at < end; at++) {
       const damaged = Buffer.from(buffer);

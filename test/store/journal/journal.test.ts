@@ -249,7 +249,7 @@ suite("journal", (test) => {
     });
   });
 
-  test("ids go on behind an empty newest segment", async () => {
+  test("ids go on after an empty newest segment", async () => {
     await withTempDir(async (dir) => {
       const options = { segmentBytesMax: 1 };
       const first = await openTestJournal(dir, options);
@@ -286,7 +286,7 @@ suite("journal", (test) => {
     });
   });
 
-  test("drops segments from the front, never the newest, and readers go on behind them", async () => {
+  test("drops segments from the front, never the newest, and readers go on after them", async () => {
     await withTempDir(async (dir) => {
       const journal = await openTestJournal(dir, { segmentBytesMax: 1 });
       for (const payload of letters(4)) await keep(journal, { payload: Buffer.from(payload) });

@@ -141,7 +141,7 @@ export function keep<Kind extends RecordKind = typeof recordKinds.uplink>(
   return new Promise((resolve) => journal.append(journalInput<Kind>(fields), resolve));
 }
 
-/** Everything that a reader hands out behind `afterID`, payloads copied. */
+/** Everything that a reader hands out after `afterID`, payloads copied. */
 export async function readAll(journal: Journal, afterID = 0): Promise<JournalRecord[]> {
   const reader = await journal.read(afterID);
   const records: JournalRecord[] = [];

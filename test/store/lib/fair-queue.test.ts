@@ -53,7 +53,7 @@ suite("fair queue", (test) => {
     for (let i = 0; i < 5; i++) {
       const mine = queue.run(`new ${i}`, work(`new ${i}`));
       await end();
-      assert.is(begun.at(-1), `new ${i}`, "not behind the 63 that wait");
+      assert.is(begun.at(-1), `new ${i}`, "not after the 63 that wait");
       await end();
       assert.is(await mine, `new ${i}`);
     }

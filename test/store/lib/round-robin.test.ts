@@ -79,7 +79,7 @@ suite("round robin", (test) => {
     );
   });
 
-  test("who is served while the firsts are looked at comes again, behind those that come meanwhile", () => {
+  test("who is served while the firsts are looked at comes again, after those that come meanwhile", () => {
     const waiting = createRoundRobin<string, { readonly name: string }>();
     for (const name of ["a1", "a2", "b1", "b2"]) waiting.push(name.slice(0, 1), { name });
     const seen: string[] = [];

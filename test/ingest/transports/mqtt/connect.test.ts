@@ -237,7 +237,7 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
     for (const client of [second, other]) await client.leave();
   });
 
-  each("nothing behind a refused CONNECT is processed", async (device, version) => {
+  each("nothing after a refused CONNECT is processed", async (device, version) => {
     const client = await openClient(world.mqtt, version);
     const password = Buffer.from("wrong");
     client.send(connectPacket(device, version, { password }), publishing("a"), { cmd: "pingreq" });
@@ -282,7 +282,7 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
     await client.leave();
   });
 
-  each("what is wrong behind CONNECT is said after CONNACK", async (device, version) => {
+  each("what is wrong after CONNECT is said after CONNACK", async (device, version) => {
     for (const [what, bytes, reasonCode] of [
       ["a second CONNECT", hex("1000"), 0x82],
       ["a reserved packet type", hex("0000"), 0x81],

@@ -125,7 +125,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     assert.equal([meter.dropped.get("encoding"), faults.length], [3, 3]);
   });
 
-  test("an error at one packet ends that connection, before and behind CONNACK; others go on", async () => {
+  test("an error at one packet ends that connection, before and after CONNACK; others go on", async () => {
     const meter = createMeter();
     const spaces = createSessionRegistry(createChanges(), meter);
     const faults: string[] = [];

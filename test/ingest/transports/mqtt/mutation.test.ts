@@ -60,7 +60,7 @@ const changes: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
     changed.copyWithin(to, from, Math.min(bytes.length, from + 4));
     return changed;
   },
-  // What follows the fixed header only: the stream keeps its frames, so that what comes behind is read too.
+  // What follows the fixed header only: the stream keeps its frames, so that what comes after is read too.
   (bytes, random) => {
     const changed = Buffer.from(bytes);
     if (changed.length > 2) changed[2 + random(changed.length - 2)] = random(256);

@@ -559,7 +559,7 @@ mqttSuite(
       await client.leave();
     });
 
-    five("a refusal for size stays behind what came before it", async (device) => {
+    five("a refusal for size stays after what came before it", async (device) => {
       const client = await connected(world, device, 5);
       const payload = Buffer.alloc(payloadBytesMax + 1);
       client.send(publishing("a", { messageId: 1 }), publishing("a", { messageId: 2, payload }));

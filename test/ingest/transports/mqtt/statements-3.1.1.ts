@@ -154,8 +154,8 @@ export const statements: readonly Statement[] = [
   ],
   [
     "3.1.4-5",
-    "nothing behind a refused CONNECT is processed",
-    connect("nothing behind a refused CONNECT is processed"),
+    "nothing after a refused CONNECT is processed",
+    connect("nothing after a refused CONNECT is processed"),
   ],
   [
     "3.2.0-1",

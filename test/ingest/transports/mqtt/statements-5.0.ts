@@ -183,8 +183,8 @@ export const statements: readonly Statement[] = [
   ],
   [
     "3.1.4-6",
-    "nothing behind a refused CONNECT is processed",
-    connect("nothing behind a refused CONNECT is processed"),
+    "nothing after a refused CONNECT is processed",
+    connect("nothing after a refused CONNECT is processed"),
   ],
   ["3.2.0-1", "CONNACK comes first", connack],
   ["3.2.0-2", "CONNACK comes once", connack],

@@ -127,7 +127,7 @@ suite("bytes of control logs", (test) => {
         ]),
         { sql: "drop table control_log_bytes" },
       ]);
-      // The step of the migration itself, whatever steps come behind it.
+      // The step of the migration itself, whatever steps come after it.
       await first.write(logBytesSchema.map((sql) => ({ sql })));
       first.close();
       const second = await openDb(path(dir));
@@ -156,7 +156,7 @@ suite("bytes of control logs", (test) => {
     });
   });
 
-  test("beyond its bound a tenant's oldest go, and nobody else's; a group's log behind its members'", async () => {
+  test("beyond its bound a tenant's oldest go, and nobody else's; a group's log after its members'", async () => {
     await withDb(async (db) => {
       await sendToGroup(db, 1, "old", 100 * kibi, 5);
       for (let i = 0; i < 10; i++) await createControlLog(db, actorOf(1), 10 + i, log(50 * kibi));

@@ -129,7 +129,7 @@ suite("control logs, lists", (test) => {
       (id) => minuteOf(id) >= from && minuteOf(id) < to && keep(id),
     );
 
-  test("a range behind the bound is answered whole, for every scope, through clocks that were set back", async () => {
+  test("a range beyond the bound is answered whole, for every scope, through clocks that were set back", async () => {
     const rows = scanRowsMax + 60_000;
     await withRows(rows, 4, async (list, db) => {
       await db.write([
@@ -161,7 +161,7 @@ suite("control logs, lists", (test) => {
     });
   });
 
-  test("a range of a group's logs behind the bound is answered whole", async () => {
+  test("a range of a group's logs beyond the bound is answered whole", async () => {
     const rows = scanRowsMax + 60_000;
     await withRows(1, 1, async (_list, db) => {
       await db.write([

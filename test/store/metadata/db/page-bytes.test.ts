@@ -49,7 +49,7 @@ const unlisted = new Set([
 const left = new Set(["cert.cert", "cert.key", "cert.root"]);
 
 suite("bytes of a page", (test) => {
-  test("a page holds rows up to its bytes, at least one, and none behind the first that does not fit", () => {
+  test("a page holds rows up to its bytes, at least one, and none after the first that does not fit", () => {
     const page = createPageBudget(100);
     assert.equal(
       [150, 1, 1].map((bytes) => page.fits(bytes)),

@@ -337,7 +337,7 @@ suite("damaged series", (test) => {
     const harms: Record<string, (path: string) => Promise<void>> = {
       "at its head": (path) => writeFile(path, "x".repeat(5000)),
       // Of 16 KiB each: the second is the table's, the last ones the index's.
-      "behind its head": async (path) => overwrite(path, 16_384, (old) => Buffer.alloc(old.length), 1 << 20),
+      "after its head": async (path) => overwrite(path, 16_384, (old) => Buffer.alloc(old.length), 1 << 20),
     };
     for (const [harm, damageFile] of Object.entries(harms)) {
       await withTempDir(async (dir) => {

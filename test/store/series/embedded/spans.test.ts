@@ -186,7 +186,7 @@ suite("files of points", (test) => {
               const first = behind[0];
               assert.equal(await store.aggregate({ ...query, aggregate: "count" }), [behind.length || null]);
               assert.equal(await store.aggregate({ ...query, aggregate: "first" }), [first?.[1] ?? null]);
-              // Of one point behind the edge: the difference to the one before, wherever that lies.
+              // Of one point after the edge: the difference to the one before, wherever that lies.
               if (first === undefined) continue;
               const one = { ...query, edges: [edge, first[0] + 1], aggregate: "increase" } as const;
               const last = before.at(-1)?.[1];
@@ -228,7 +228,7 @@ suite("files of points", (test) => {
         assert.equal(await pairsOf(store, number), sorted(model));
         await store.close();
       }
-      // The removed device's points are swept, and each file is looked through, behind the first answers.
+      // The removed device's points are swept, and each file is looked through, after the first answers.
       const store = await openLibsqlSeriesStore({ dir, readers: 1 });
       const unknown = () => rowsOf(dir, "select count(*) from part where held is null");
       await until(async () => (await unknown())[0]?.[0] === 0, {

@@ -70,7 +70,7 @@ suite("MQTT, deliveries", (test) => {
     assert.equal([sent, outgoing.size], [all, 0]);
   });
 
-  test("what comes while others wait goes behind them, also after a resumption", () => {
+  test("what comes while others wait goes after them, also after a resumption", () => {
     const { deliveries, sent, queue } = begin(65_535);
     for (let id = 1; id <= 250; id++) queue(id);
     deliveries.resume();
@@ -124,7 +124,7 @@ suite("MQTT, deliveries", (test) => {
     assert.equal([asked, deliveries.isHandingOver], [3, true]);
   });
 
-  test("thousands that have expired are passed over in turns, and what comes behind them goes", async () => {
+  test("thousands that have expired are passed over in turns, and what comes after them goes", async () => {
     const { deliveries, sent, queue, outgoing } = begin(20);
     for (let id = 1; id <= 5000; id++) {
       outgoing.set(id, { ...queue(id), properties: { messageExpiryInterval: 1 }, at: -2e6 });

@@ -187,7 +187,7 @@ suite("MQTT, refusals", (test) => {
     assert.is(kept.length, receiveMaximum + 1);
   });
 
-  test("acknowledgements that wait behind a commit are counted: nothing more is read beyond as many as messages", () => {
+  test("acknowledgements that wait for a commit are counted: nothing more is read beyond as many as messages", () => {
     const { inbound, answered, commit } = guarded(4, false);
     inbound.publish(message("yes", 2, 1));
     for (let i = 0; i < 1000 && !inbound.isFull(1); i++) inbound.publish(message("yes", 2, 1));

@@ -123,7 +123,7 @@ worldSuite(
       assert.match(text, /^tidemark_handshakes_pending 0$/m);
     });
 
-    test("an upgrade to WebSocket tells it by its headers, behind a PROXY header too", async () => {
+    test("an upgrade to WebSocket tells it by its headers, after a PROXY header too", async () => {
       const packet = connectPacket(device);
       assert.is(await throughWebSocket(world, { "X-Forwarded-For": `1.1.1.1, ${clients[0]}` }, packet), 0);
       await shown(clients[0]);
