@@ -61,7 +61,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   aside.replaysBy("alerts", alerts.replay);
   aside.replaysBy("series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
-    ...{ journal, directory, db, meter, rules, onFailed, now: clock.now, watcher: alerts },
+    ...{ journal, directory, db, meter, rules, onFailed, now: clock.now, listener: alerts },
     ...(config.influx === null ? embeddedWrites : influxWrites),
     series: timed(deps.series, status),
     narrow: aside.narrow("series"),
