@@ -67,6 +67,7 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
     now: () => clock.now,
     ...{ onAnswer: () => undefined, onRoom: () => undefined, onTrouble: () => undefined },
     onFault: () => undefined,
+    signal: new AbortController().signal,
   });
   let kept = 0;
   return {
