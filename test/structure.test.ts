@@ -27,7 +27,6 @@ const directions: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms that know each other's types. */
 const mutualRooms: readonly string[] = [
-  "ingest/alerts → ingest/consumers",
   "ingest/decode → ingest/directory",
   "store/metadata → store/metadata/db",
 ];
@@ -50,9 +49,9 @@ const borders: Readonly<Record<string, readonly RegExp[]>> = {
 const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/transports/broker/broker-access.ts", "certificates: valid today"],
   ["ingest/consumers/lanes.ts", "records: quarantine"],
-  ["ingest/alerts/device-states.ts", "records: alerts"],
+  ["ingest/alerts/state-", "records: alerts"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
-  ["ingest/transports/broker/inbound.ts", "expiry of what sessions keep of a message"],
+  ["ingest/transports/broker/intake.ts", "expiry of what sessions keep of a message"],
   ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],
   ["ingest/transports/mqtt/connection/connection.ts", "records: connectedAt"],
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],

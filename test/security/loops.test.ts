@@ -37,14 +37,17 @@ const longer: Readonly<Record<string, string>> = {
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "ingest/access/admission": [3, "limit: connectionsMax"],
   "ingest/directory/carried-devices": [1, "taken"],
-  "ingest/alerts/consumer": [6, "yields"],
   "ingest/consumers/carriers": [1, "taken"],
   "ingest/consumers/envelopes": [7, "yields"],
-  "ingest/consumers/lanes": [5, "awaits"],
+  "ingest/consumers/lanes": [4, "awaits"],
   "ingest/alerts/offline": [1, "awaits"],
-  "ingest/consumers/series": [9, "yields"],
-  "ingest/alerts/device-states": [13, "yields"],
-  "ingest/followers/stopper": [2, "taken"],
+  "ingest/consumers/replay": [5, "awaits"],
+  "ingest/followers/follower": [2, "yields"],
+  "ingest/alerts/device-states": [5, "limit: statesMax"],
+  "ingest/alerts/journal-records": [2, "limit: walkBufferBytes"],
+  "ingest/alerts/record-effects": [1, "limit: payloadBytesMax"],
+  "ingest/alerts/state-statements": [3, "yields"],
+  "ingest/alerts/state-writer": [2, "yields"],
   "ingest/access/credentials": [1, "long"],
   "ingest/decode/binary": [4, "limit: payloadBytesMax"],
   "ingest/decode/bits": [1, "constant"],
@@ -92,7 +95,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/sessions/weights": [2, "limit: propertiesBytesMax"],
   "ingest/sessions/wills": [2, "awaits"],
   "ingest/messages/topics": [3, "limit: topicLengthMax"],
-  "ingest/transports/broker/inbound": [3, "yields"],
+  "ingest/transports/broker/inbound": [1, "yields"],
+  "ingest/transports/broker/ordered-acks": [1, "limit: receiveMaximum"],
   "ingest/transports/broker/outbound": [3, "limit: outgoingMessagesMax"],
   "ingest/transports/broker/packets": [1, "constant"],
   "ingest/transports/broker/redelivery": [2, "awaits"],
@@ -238,6 +242,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/db/containing": [3, "limit: patternCharactersMax"],
   "store/metadata/commands/control-log-bytes": [1, "limit: rowsOfTenantMax"],
   "store/metadata/commands/control-logs": [1, "limit: changesPerWrite"],
+  "store/lib/abortable": [1, "awaits"],
   "store/lib/crc32": [2, "limit: CHUNK_TEXT_BYTES_MAX"],
   "store/lib/crc32c": [5, "limit: recordBytesLimit"],
   "store/lib/retry-delays": [1, "taken"],
@@ -482,7 +487,7 @@ suite("every loop", (test) => {
       ["ingest/messages/topics.js", "short"],
     ] as const;
     for (const [file, bound] of wrong) assert.ok(faultOf(file, bound), bound);
-    assert.is(faultOf("ingest/alerts/device-states.js", "yields"), null);
+    assert.is(faultOf("ingest/alerts/state-statements.js", "yields"), null);
     assert.is(faultOf("store/series/embedded/writer.js", "worker"), null);
   });
 });

@@ -57,7 +57,7 @@ suite("edits without end", (test) => {
 
   async function sendAll(payload: Uint8Array): Promise<void> {
     for (let i = 0; i < 5; i++) await keep(world.journal, { ...world, payload });
-    const series = await world.series({ watcher: alerts });
+    const series = await world.series({ listener: alerts });
     await world.settled(series);
     await world.settled(alerts);
     await series.close();

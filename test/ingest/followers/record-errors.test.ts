@@ -44,7 +44,7 @@ suite("errors of single records", (test) => {
     const bad = await world.send(failing);
     await world.send({ temp: 3 });
     const alerts = await world.alerts();
-    const series = await world.series({ watcher: alerts });
+    const series = await world.series({ listener: alerts });
     await world.settled(series);
     await world.settled(alerts);
     assert.equal(world.values, [1, 3]);
@@ -70,7 +70,7 @@ suite("errors of single records", (test) => {
   for (const handedOver of [false, true]) {
     test(`evaluating${handedOver ? ", handed over by the series consumer" : ""}: the points are stored, what follows is evaluated`, async () => {
       const alerts = await world.alerts();
-      const series = handedOver ? await world.series({ watcher: alerts }) : null;
+      const series = handedOver ? await world.series({ listener: alerts }) : null;
       const sent: number[] = [];
       for (const temp of [1, failingValue, 2]) {
         sent.push(await world.send({ temp }));
@@ -104,7 +104,7 @@ suite("errors of single records", (test) => {
     const bad = await keep(world.journal, { device: broken.id, tenant: world.tenant, payload });
     await keep(world.journal, { device: whole.id, tenant: world.tenant, payload });
     const alerts = await world.alerts();
-    const series = await world.series({ watcher: alerts });
+    const series = await world.series({ listener: alerts });
     await world.settled(alerts);
     await world.settled(series);
     assert.equal(failures(), [["alerts", bad, "cannot read its children"]]);

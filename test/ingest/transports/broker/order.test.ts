@@ -77,6 +77,7 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
     onRoom: () => undefined,
     onTrouble: () => undefined,
     onFault: () => undefined,
+    signal: new AbortController().signal,
   });
   let kept = 0;
   return {

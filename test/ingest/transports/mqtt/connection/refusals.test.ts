@@ -37,7 +37,7 @@ const denied = compilePolicies([{ id: 1, topic: "no/#", access: 0, allow: 0 }], 
 });
 
 /** An inbound side whose device may not publish below `no/`; what it keeps and what it answers. */
-function guarded(version: Version, keepsAtOnce = true) {
+function guarded(version: Version, keepsAtOnce = true, access = denied) {
   const kept: Uplink[] = [];
   const answered: string[] = [];
   const waiting: (() => void)[] = [];
@@ -73,11 +73,14 @@ function guarded(version: Version, keepsAtOnce = true) {
     takenBefore: () => Promise.resolve(new Set<string>()),
   } as unknown as InboundContext;
   const owner = {
-    origin: { device: { id: 1, access: denied }, connection: 1, session: 1, ip: "" },
+    origin: { device: { id: 1, access }, connection: 1, session: 1, ip: "" },
     terms: termsOf(version),
     isClosed: false,
     end: (reason: string) => answered.push(`end ${reason}`),
-    holdBack: () => answered.push("held back"),
+    holdBack: (action: () => Promise<void>, first: PublishPacket) => {
+      answered.push("held back");
+      void action().then(() => inbound.publish(first));
+    },
     markDirty: () => undefined,
   };
   const outbox = {
@@ -89,7 +92,8 @@ function guarded(version: Version, keepsAtOnce = true) {
   const commit = (): void => {
     for (const done of waiting.splice(0)) done();
   };
-  return { inbound: new Inbound(context, outbox, owner as never, state), kept, answered, commit };
+  const inbound: Inbound = new Inbound(context, outbox, owner as never, state);
+  return { inbound, kept, answered, commit };
 }
 
 const message = (topic: string, qos: 0 | 1 | 2, messageID: number): PublishPacket => ({
@@ -161,6 +165,22 @@ suite("MQTT, refusals", (test) => {
     assert.ok(pubrec?.startsWith("50") && pubrec.slice(4).startsWith("000287"), pubrec);
     assert.is(again, pubrec);
     assert.equal(rest, ["50 2", "40 3"], "the id is free for a new message");
+  });
+
+  test("the policy is asked once a message, whatever its version and QoS, and one that is sent again", async () => {
+    for (const version of [4, 5] as const) {
+      const asked: string[] = [];
+      const mayPublish = (topic: string) => {
+        asked.push(topic);
+        return true;
+      };
+      const access = { mayPublish, mayReceive: () => true, maySubscribe: () => true };
+      const { inbound, kept } = guarded(version, true, access);
+      for (const qos of [0, 1, 2] as const) inbound.publish(message(`qos ${qos}`, qos, qos));
+      inbound.publish({ ...message("again", 1, 3), dup: true });
+      await until(() => kept.length === 4, { what: "the message that waits for what was taken before" });
+      assert.equal(asked, ["qos 0", "qos 1", "qos 2", "again"], `MQTT ${version}`);
+    }
   });
 
   test("who exceeds our Receive Maximum has cost no more than it allows", () => {
