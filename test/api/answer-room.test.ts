@@ -10,7 +10,7 @@ const MiB = 2 ** 20;
 const never = () => new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-suite("room for answers", (test) => {
+suite("memory for answers", (test) => {
   test("one tenant leaves a part to others, small answers are not counted, all comes back", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const room = createAnswerRoom(128 * MiB, meter, 20);

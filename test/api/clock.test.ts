@@ -30,7 +30,7 @@ async function setClock(world: World, ms: number): Promise<void> {
   await until(async () => (await jumps(world)) === before + 1, { what: `the jump of ${ms} ms` });
 }
 
-worldSuite("a wall clock that is set", (test, world) => {
+worldSuite("a wall clock that is reset", (test, world) => {
   test("ends no connection, be it silent or not, and is counted once each time", async () => {
     const device = await makeDevice(world, await makeProduct(world));
     const ended = endedBy(world, "keep_alive");
@@ -105,7 +105,7 @@ suite("the clock's watch", (test) => {
   });
 });
 
-suite("credentials and a clock that is set", (test) => {
+suite("credentials and a clock that is reset", (test) => {
   const key = { appID: "a", appSecret: "0123456789abcdef0123456789abcdef" };
   /** Answers one key; counts how often it is asked. */
   function keeper(expiresAt: number | null) {

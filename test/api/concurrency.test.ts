@@ -179,7 +179,7 @@ function binding(path: string, needed: Rec, list: string, body: Body): Race {
   return { needed: [api(path), needed], made: [api(list), body], listed: api(list) };
 }
 
-worldSuite("requests at once", (test, world) => {
+worldSuite("concurrent requests", (test, world) => {
   for (const [name, prepare] of Object.entries(uniques)) {
     const path = api(name.replaceAll("?", ""));
     test(`of parallel creates at ${path} alike in one field exactly one wins (${name})`, async () => {

@@ -13,7 +13,7 @@ import { worldSuite } from "../world.js";
 
 const mebi = 2 ** 20;
 
-worldSuite("the disk as transfers of devices use it", (test, world) => {
+worldSuite("disk space of device transfers", (test, world) => {
   let db: Db;
   const kinds = () => {
     const config = readConfig({ DATA_DIR: world.dataDir });

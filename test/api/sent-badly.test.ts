@@ -7,7 +7,7 @@ import { type CallOptions, refused, type World, worldSuite } from "../world.js";
 import { ended, formOf, formType, taskStatus } from "./transfer.js";
 
 // A suite of a world fails in its end where the service has logged an error.
-worldSuite("what is sent badly", (test, world: World) => {
+worldSuite("malformed requests", (test, world: World) => {
   const upload = (file: Uint8Array, options: CallOptions = {}) =>
     world.call("POST", "/api/v1/devices_import", formOf(file), {
       ...options,

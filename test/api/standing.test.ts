@@ -11,7 +11,7 @@ import { type Rec, refused, worldSuite } from "../world.js";
 
 const password = "correct horse";
 
-worldSuite("standing of those whose request is under way", (test, world) => {
+worldSuite("callers who lose their rights during a request", (test, world) => {
   const scrypt = crypto.scrypt;
   /** What has been hashed and is not told yet, while `holds`. */
   const held: (() => void)[] = [];

@@ -33,7 +33,7 @@ function awayAt(db: Db, table: string): Db {
   };
 }
 
-suite("a store that is away is no record that is not there", (test) => {
+suite("an unavailable store is not a missing record", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let db: Db;
   let caller = { tenant: 0, userIntID: null, username: null };

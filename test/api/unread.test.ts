@@ -20,7 +20,7 @@ function isError(answer: RawAnswer | undefined, status: number, errorCode: strin
 const large = "x".repeat(70_000);
 const get = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
 
-worldSuite("what cannot be read as a request", (test, world: World) => {
+worldSuite("unreadable requests", (test, world: World) => {
   const cases: readonly (readonly [string, string, number, string])[] = [
     ["no HTTP at all", "hello\r\n\r\n", 400, "BAD_REQUEST"],
     ["TLS", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\r\n\r\n", 400, "BAD_REQUEST"],
@@ -129,7 +129,7 @@ worldSuite("what cannot be read as a request", (test, world: World) => {
   });
 });
 
-suite("requests that do not come in time", (test) => {
+suite("requests that come too late", (test) => {
   const log = createLogger(
     "error",
     () => undefined,

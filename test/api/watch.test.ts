@@ -16,7 +16,7 @@ const history = "/api/v1/history_alerts";
 const fault = 4;
 const place = 6;
 
-worldSuite("what messages mean", (test, world) => {
+worldSuite("alerts, places and counters from messages", (test, world) => {
   const alertsOf = async (path: string, device: Rec) =>
     (await world.call("GET", `${path}?deviceIntID=${device.id}&_limit=1000`)).page.items;
   const briefly = (alerts: readonly Rec[]) =>

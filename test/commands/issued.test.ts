@@ -39,7 +39,7 @@ async function withDb(use: (db: Db) => Promise<void>): Promise<void> {
   });
 }
 
-suite("commands that no call waits for", (test) => {
+suite("issued commands without a waiting caller", (test) => {
   test("what a killed run has issued and nobody holds has failed, at QoS 0 as well", async () => {
     await withDb(async (db) => {
       for (const qos of [0, 1] as const) await issue(db, qos);

@@ -14,7 +14,7 @@ async function after(microtasks: number, action: () => void): Promise<void> {
   action();
 }
 
-suite("work that comes as the last of it ends", (test) => {
+suite("receipts that arrive while the last ones are written", (test) => {
   test("a receipt is stored, whichever moment it comes at", async () => {
     for (let gap = 0; gap < turns; gap++) {
       const stored = new Set<number>();

@@ -1,7 +1,7 @@
 import { createUnconfirmed } from "../../src/commands/unconfirmed.js";
 import { assert, suite } from "../suite.js";
 
-suite("bytes that clients have yet to confirm", (test) => {
+suite("bytes not yet confirmed by clients", (test) => {
   test("are each tenant's own, and gone with what is confirmed, once", () => {
     const unconfirmed = createUnconfirmed(() => true);
     const confirm = unconfirmed.add(1, 10, 100);

@@ -93,7 +93,7 @@ async function refusal(ask: () => Promise<unknown>): Promise<StoreError> {
   return error;
 }
 
-influxSuite("a field that something else writes in InfluxDB", (test, influx) => {
+influxSuite("a field that others write in InfluxDB", (test, influx) => {
   /** One product: `temp` and `hum` of two devices. */
   function seriesOf(productID: string) {
     const of = (deviceID: string, field: string): SeriesRef => ({
@@ -245,7 +245,7 @@ async function conflictAmongGood(server: InfluxServer, productID: string, store:
   return { a, b, hum, after };
 }
 
-influxSuite("a stretch of time that InfluxDB holds with another type", (test, influx) => {
+influxSuite("a time range that InfluxDB holds with another type", (test, influx) => {
   test("is named by the questions that it is a part of; newest and oldest points this side of it are answered", async () => {
     const server = await influx();
     const { store, close } = await open(server);
@@ -398,7 +398,7 @@ influxSuite("a stretch of time that InfluxDB holds with another type", (test, in
   });
 });
 
-influxSuite("a conflict of a field is over", (test, influx) => {
+influxSuite("the end of a field conflict", (test, influx) => {
   /** Refused once in the week of `monday`; `hum` of ours lies there, so that InfluxDB keeps the field's type. */
   async function begun(server: InfluxServer, fields: object = {}) {
     const ledger = memoryLedger();
@@ -596,7 +596,7 @@ influxSuite("InfluxDB's token", (test, influx) => {
   });
 });
 
-suite("the look at InfluxDB", (test) => {
+suite("the probe of InfluxDB", (test) => {
   test("waits for its answers before it looks again, and one bad question is no trouble of the server", async () => {
     let [waiting, most, probes] = [0, 0, 0];
     let release = (): void => undefined;

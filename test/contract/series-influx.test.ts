@@ -278,7 +278,7 @@ suite("series store against a server that misbehaves", (test) => {
   });
 });
 
-suite("questions to InfluxDB of those who leave", (test) => {
+suite("queries of callers who leave, InfluxDB", (test) => {
   test("end at the server, and what waited after them of the same tenant never begins", async () => {
     const open = new Set<ServerResponse>();
     let begun = 0;

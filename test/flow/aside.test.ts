@@ -29,7 +29,7 @@ async function withKeeper(body: (keeper: AsideKeeper) => Promise<void>): Promise
 
 const record = (id: number) => ({ id }) as JournalRecord;
 
-suite("followers of the journal while one of them is narrow", (test) => {
+suite("followers of the journal while one goes record by record", (test) => {
   test("the alerts wait until the series consumer has started and is through what it suspects", () =>
     withKeeper(async (keeper) => {
       const alerts = keeper.narrow("alerts")(0, 10);

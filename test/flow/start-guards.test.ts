@@ -72,7 +72,7 @@ async function emptied(path: string): Promise<void> {
   client.close();
 }
 
-suite("starts under guard", (test) => {
+suite("guards of a start", (test) => {
   test("a stop while the service starts is orderly, and so is one at its first line", () =>
     withTempDir(async (dir) => {
       for (const [n, when] of ["first start", "listening"].entries()) {

@@ -87,7 +87,7 @@ async function check(service: RunningService, { device, gateway, child, sibling 
   }
 }
 
-suite("kill -9 and what messages mean", (test) => {
+suite("alerts through kill -9", (test) => {
   test(
     `${rounds} kills under load: every message counts once`,
     () =>

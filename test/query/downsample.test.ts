@@ -52,7 +52,7 @@ function endsAndExtremes(pairs: readonly (readonly [number, number])[]): (readon
   return [pairs[0], pairs.at(-1), byValue[0], highest].filter((one) => one !== undefined);
 }
 
-suite("fewer points for a line", (test) => {
+suite("downsampling to a line", (test) => {
   const pointsArbitrary = fc
     .array(fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: -100, max: 100 })), { maxLength: 200 })
     .map((steps) => {

@@ -25,7 +25,7 @@ function everySecond(seconds: number) {
   return { store, read };
 }
 
-suite("the newest value before", (test) => {
+suite("the newest value before a time", (test) => {
   const join = async (times: readonly number[], seconds: number) => {
     const { store, read } = everySecond(seconds);
     const values = await readAsOf(store, ref, Float64Array.from(times));

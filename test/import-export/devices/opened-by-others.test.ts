@@ -59,7 +59,7 @@ function unescaped(rows: readonly Cells[]): Cells[] {
   );
 }
 
-worldSuite("workbooks, opened by others", (test, world) => {
+worldSuite("workbooks in other programs", (test, world) => {
   let books: { readonly name: string; readonly bytes: Buffer; readonly rows: readonly Cells[] }[] = [];
 
   test.before(async () => {

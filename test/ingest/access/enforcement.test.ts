@@ -6,7 +6,7 @@ import { type Rec, worldSuite } from "../../world.js";
 import { eventsOf, publishPacket, type RawClient, rawConnected, valuesOf } from "../support.js";
 import { mosquitto } from "../transports/mqtt/mosquitto-clients.js";
 
-worldSuite("access", (test, world) => {
+worldSuite("policies at work", (test, world) => {
   let product: Rec;
   let device: Rec;
   let raw: RawClient;

@@ -7,7 +7,7 @@ import { keep } from "../../store/journal/support.js";
 import { assert, suite } from "../../suite.js";
 import { type ConsumerWorld, openConsumerWorld } from "./support.js";
 
-suite("edits without end", (test) => {
+suite("endless edits", (test) => {
   let world: ConsumerWorld;
   let alerts: AlertsConsumer;
   /** Told after each statement that reads a plan, or what hangs below a carrier. */

@@ -87,7 +87,7 @@ const cases: readonly (readonly [string, unknown, Buffer, unknown, string | null
   ["sent", 1, float(1), undefined, "direction"],
 ];
 
-suite("values by the product's record", (test) => {
+suite("values as the product defines them", (test) => {
   for (const [name, value, bytes, stored, reason] of cases) {
     const expected = {
       stored: stored === undefined ? [] : [[name, stored]],

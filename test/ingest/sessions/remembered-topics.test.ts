@@ -4,7 +4,7 @@ import { assert, suite } from "../../suite.js";
 
 const long = (i: number): string => `${i}/${"x".repeat(1000)}`;
 
-suite("what clients' subscriptions have found", (test) => {
+suite("remembered matches of topics", (test) => {
   test("is bounded in bytes, of one client and of all, by the length of the topics", () => {
     const memory = createTopicMemory<number>({ ofAll: 100_000, ofOne: 16_384 });
     const clients = Array.from({ length: 50 }, () => memory.begin());

@@ -21,7 +21,7 @@ const guard = {
 };
 const nothing = { sessions: [], messages: [], retained: [], wills: [] };
 
-suite("what the trial of a session's record meets", (test) => {
+suite("sessions in the trial of a record", (test) => {
   test("a message to several devices is tried on all of them, with what came to them before", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));

@@ -24,7 +24,7 @@ async function damage(path: string): Promise<void> {
   await file.close();
 }
 
-suite("check of databases", (test) => {
+suite("database check", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   test.before(async () => {
     dir = await openTempDir();

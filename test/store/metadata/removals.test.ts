@@ -9,7 +9,7 @@ import {
 } from "../../../store/metadata/removals.js";
 import { assert, openTempDir, suite } from "../../suite.js";
 
-suite("removals that wait", (test) => {
+suite("pending removals", (test) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let db: Db;
   const wait = (tenant: number, count: number) =>

@@ -29,7 +29,7 @@ function asking(max: number) {
   return { ask, endOne, count, began, running };
 }
 
-suite("places of questions", (test) => {
+suite("query slots", (test) => {
   test("a tenant alone has nearly all; who comes then need not wait for it", async () => {
     const { ask, endOne, count } = asking(12);
     const all = Array.from({ length: 40 }, () => ask(1));

@@ -108,7 +108,7 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
   };
 }
 
-suite("messages of a broker, in order", (test) => {
+suite("messages from a broker, in order", (test) => {
   test("what is sent again before it is on disk is acknowledged when it is, in its order", () => {
     const { connect, take, commit, texts } = openInbound();
     const first = connect(false);
@@ -201,7 +201,7 @@ suite("messages of a broker, in order", (test) => {
   });
 });
 
-suite("what an earlier run had taken of a broker", (test) => {
+suite("what an earlier run took from a broker", (test) => {
   const second = 1e6;
   const start = 1_700_000_000 * second;
   const record = (id: number, seconds: number, fields: Partial<Uplink> = {}): JournalRecord => {

@@ -87,7 +87,7 @@ function delivery(
   return Buffer.concat([Buffer.from([0x30 | flags, body.length]), body]);
 }
 
-suite("a broker that is no good", (test) => {
+suite("a broker in trouble", (test) => {
   async function withService(broker: FakeBroker, use: (service: AnyService) => Promise<void>): Promise<void> {
     await withTempDir(async (dir) => {
       const service = await openService(dir, { BROKER_URL: broker.url });

@@ -15,7 +15,7 @@ import {
   valuesOf,
 } from "../../support.js";
 
-worldSuite("MQTT", (test, world) => {
+worldSuite("MQTT, the endpoint", (test, world) => {
   let product: Rec;
   let device: Rec;
   test.before(async () => {

@@ -1,7 +1,7 @@
 import { checkLeft, type Left, whileStaying } from "../../../../store/series/embedded/leaving.js";
 import { assert, rejects, suite } from "../../../suite.js";
 
-suite("askers who leave", (test) => {
+suite("queries of callers who leave", (test) => {
   test("a flag is raised when the asker leaves, while the question is under way", async () => {
     const asker = new AbortController();
     await rejects(

@@ -8,7 +8,7 @@ import type { SeriesRef } from "../../../../store/series/series.js";
 import { memoryLedger } from "../../../influxd/ledger.js";
 import { assert, cpuTime, suite } from "../../../suite.js";
 
-suite("small answers of InfluxDB", (test) => {
+suite("small InfluxDB answers", (test) => {
   const quoted = (cell: string) =>
     /[",]/.test(cell) || cell === "" ? `"${cell.replaceAll('"', '""')}"` : cell;
 
@@ -30,7 +30,7 @@ suite("small answers of InfluxDB", (test) => {
   });
 });
 
-suite("answers of InfluxDB of several fields", (test) => {
+suite("InfluxDB answers with several fields", (test) => {
   test("a foreign value among texts is told of its field alone, and the others are read on", async () => {
     const header = [
       "#datatype,string,long,string,dateTime:RFC3339,string",
@@ -63,7 +63,7 @@ suite("answers of InfluxDB of several fields", (test) => {
   });
 });
 
-suite("newest points of several series, where the engine refuses them together", (test) => {
+suite("newest points of several series that the engine refuses together", (test) => {
   test("each is asked for by itself: the one that is not ours is named", async () => {
     const ref = (field: string): SeriesRef => ({
       tenant: 1,

@@ -18,7 +18,7 @@ import { worldSuite } from "../../../../world.js";
 import { visitorFrom } from "../../../support.js";
 import { helloOf, makeAuthority, makeCertificate } from "./support.js";
 
-suite("mqtt turnstile", (test) => {
+suite("handshake semaphore", (test) => {
   function open(insideMax: number) {
     const begun: string[] = [];
     const turnstile = createHandshakeSemaphore<string>(insideMax, (one) => begun.push(one));
