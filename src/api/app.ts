@@ -6,7 +6,7 @@ import { createProxies } from "../../ingest/access/proxies.js";
 import { clientAddress } from "../http/client-address.js";
 import { mountRoutes } from "../http/route.js";
 import type { AppDeps } from "../routes/deps.js";
-import { wireOf } from "../server/http-server.js";
+import { connectionOf } from "../server/http-server.js";
 import { apiRoutes } from "./routes.js";
 
 /** The HTTP API; never listens. */
@@ -22,7 +22,7 @@ export function createApp(deps: AppDeps): Hono {
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-      wireOf(incoming)?.prove(tenant);
+      connectionOf(incoming)?.prove(tenant);
     },
     addressOf: (context) => {
       const headers = {

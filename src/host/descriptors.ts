@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** How many connections of each kind the process's limit of open files has room for. */
-interface ConnectionPlaces {
+interface ConnectionLimits {
   readonly http: number;
   readonly mqtt: number;
 }
@@ -15,7 +15,7 @@ const ownFiles = 256;
  * @param openFilesMax null: not known, or without a limit
  * @param most what the settings allow
  */
-export function placesFor(openFilesMax: number | null, most: ConnectionPlaces): ConnectionPlaces {
+export function connectionLimits(openFilesMax: number | null, most: ConnectionLimits): ConnectionLimits {
   if (openFilesMax === null) return most;
   const left = openFilesMax - Math.min(ownFiles, Math.ceil(openFilesMax / 4));
   const http = Math.max(1, Math.min(most.http, Math.floor(left / 4)));

@@ -108,17 +108,17 @@ function* objectPieces<Piece>(
 const encoder = new TextEncoder();
 
 /** Short texts are encoded together. */
-const gatheredMax = 4096;
+const bufferedMax = 4096;
 
 function* encoded(texts: Iterable<string>): Generator<Uint8Array, void> {
-  let gathered = "";
+  let buffered = "";
   for (const text of texts) {
-    gathered += text;
-    if (gathered.length < gatheredMax) continue;
-    yield encoder.encode(gathered);
-    gathered = "";
+    buffered += text;
+    if (buffered.length < bufferedMax) continue;
+    yield encoder.encode(buffered);
+    buffered = "";
   }
-  yield encoder.encode(gathered);
+  yield encoder.encode(buffered);
 }
 
 /** Chunks of all answers are made in turn. */

@@ -58,14 +58,14 @@ interface StatusSources {
   readonly monotonic: () => number;
 }
 
-const commitBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
-const writeBounds = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
+const writeBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
 export function createStatus(sources: StatusSources): Status {
   const { journal, meter } = sources;
   const clockJumps = new Map<ClockJump, number>();
-  const commits = createHistogram(commitBounds);
-  const writes = createHistogram(writeBounds);
+  const commits = createHistogram(commitBuckets);
+  const writes = createHistogram(writeBuckets);
   const loopDelay = monitorEventLoopDelay({ resolution: 1 });
   loopDelay.enable();
   journal.onCommitTime((seconds) => commits.observe(seconds));

@@ -4,9 +4,9 @@ import { acceptsGzip, qualitiesOf } from "../http/conditional-response.js";
 import { ApiError } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
 import type { Answer } from "../http/route.js";
-import { type HistoryFormat, historyTypes } from "../import-export/points/bounds.js";
 import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";
 import { openExport } from "../import-export/points/export-stream.js";
+import { type HistoryFormat, historyTypes } from "../import-export/points/limits.js";
 import { type ChartQuery, pointsAsked, type QueryDeps, readChartQuery } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
@@ -73,9 +73,9 @@ async function counted<T>(
   tenant: number,
   open: (closed: () => void) => Promise<T>,
 ): Promise<T> {
-  const places = streams.get(series) ?? createShares<number>(streamsMax);
-  streams.set(series, places);
-  if (!places.take(tenant, 1)) {
+  const running = streams.get(series) ?? createShares<number>(streamsMax);
+  streams.set(series, running);
+  if (!running.take(tenant, 1)) {
     throw new ApiError(
       "TOO_MANY_REQUESTS",
       `at most ${streamsMax} exports may run at once, those of one tenant leave a place to others`,
@@ -85,7 +85,7 @@ async function counted<T>(
   }
   let closed = false;
   const close = (): void => {
-    if (!closed) places.give(tenant, 1);
+    if (!closed) running.give(tenant, 1);
     closed = true;
   };
   try {

@@ -9,7 +9,7 @@ import { existingMetrics, type Metric } from "../../store/metadata/products/metr
 import type { ProductModel } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/paging.js";
-import { type Layout, layouts } from "../import-export/points/bounds.js";
+import { type Layout, layouts } from "../import-export/points/limits.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
 import type { AppDeps } from "./deps.js";
 

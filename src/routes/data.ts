@@ -19,8 +19,8 @@ import { Column } from "../http/json-stream.js";
 import { inParallel } from "../http/parallel.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
-import { historyTypes } from "../import-export/points/bounds.js";
 import { formOf } from "../import-export/points/export-plan.js";
+import { historyTypes } from "../import-export/points/limits.js";
 import { metricOfData } from "../views/metrics.js";
 import { streamFormat, streamOriginal } from "./data-export.js";
 import {

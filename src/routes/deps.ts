@@ -66,8 +66,8 @@ export interface AppDeps {
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The oldest journal id that `resettle` may go back to, given a time in milliseconds. */
-  readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
+  /** Writes the points of kept messages again from that time on, milliseconds since 1970. */
+  readonly replaySince: (sinceMs: number) => Promise<{ messages: number; points: number }>;
   /** What this process has taken and refused of a device; undefined before its first message. */
   readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
   /** Writes at once what this process has counted of the alerts of these devices. */

@@ -41,7 +41,7 @@ const fields = { filters: { ...ownID, ...deviceFilters }, aliases };
 const refused = refusedParameters(fields, z.union([deviceListedSchema, deviceListedSchemaB]), ["token"]);
 
 export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[] {
-  const watch = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
+  const taskStarted = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
 
   return [
     route({
@@ -63,7 +63,7 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
           codesB: variant === "B",
           format: format.parse(query.format),
         };
-        return watch(await tasks.start(caller, devicesExport, input));
+        return taskStarted(await tasks.start(caller, devicesExport, input));
       },
     }),
     route({
@@ -92,7 +92,7 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
           const through = [guarded(tasks.space.claim(caller.tenant, upload))];
           await receiveFile(request, { field: "file", bytesMax: importBytesMax, path, through });
           const input: ImportInput = { upload, format: await checkFile(path) };
-          return watch(await tasks.start(caller, devicesImport, input));
+          return taskStarted(await tasks.start(caller, devicesImport, input));
         } catch (error) {
           await tasks.space.remove(upload);
           throw error;

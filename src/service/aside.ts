@@ -16,7 +16,7 @@ import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Troubles } from "../observability/status.js";
 import type { Replayed, SetAsideMessages } from "../routes/deps.js";
-import { runTrial, type TrialBounds, type Verdict } from "./trial/trial.js";
+import { runTrial, type TrialLimits, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
 /** What a trial needs beside the record: earlier ones, and what is saved of the device's sessions. */
@@ -50,7 +50,7 @@ interface AsideDeps {
   readonly oldest: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly bounds?: TrialBounds;
+  readonly bounds?: TrialLimits;
 }
 
 const troubleName = "set_aside";

@@ -15,7 +15,7 @@ const embeddedMemtablePointsMax = 500_000;
 const seriesConsumer = "series";
 
 /** What the embedded engine tells of damage, and of points that were lost with it, comes through its own listeners. */
-interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
+interface SeriesListeners extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
   /** Called when the embedded engine cannot go on. */
   readonly fatal: (error: Error) => void;
   readonly log: Logger;
@@ -24,20 +24,20 @@ interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
 }
 
 /** The engine that the settings name. */
-export function openSeries(config: Config, db: Db, watch: SeriesWatch): Promise<SeriesStore> {
+export function openSeries(config: Config, db: Db, listeners: SeriesListeners): Promise<SeriesStore> {
   if (config.influx === null) {
     return openLibsqlSeriesStore({
       dir: join(config.dataDir, "series"),
       memtablePointsMax: embeddedMemtablePointsMax,
-      onFailure: watch.fatal,
-      ...(watch.onDamage === undefined ? {} : { onDamage: watch.onDamage }),
-      ...(watch.onGap === undefined ? {} : { onGap: watch.onGap }),
+      onFailure: listeners.fatal,
+      ...(listeners.onDamage === undefined ? {} : { onDamage: listeners.onDamage }),
+      ...(listeners.onGap === undefined ? {} : { onGap: listeners.onGap }),
     });
   }
   const node = config.nodeNumber;
   return openInfluxSeriesStore({
     ...config.influx,
-    ...tellerOf(config.influx.bucket, watch),
+    ...influxListeners(config.influx.bucket, listeners),
     nodeNumber: node,
     ledger: openInfluxLedger(db, config.influx),
     checkpoint: {
@@ -53,9 +53,9 @@ export function openSeries(config: Config, db: Db, watch: SeriesWatch): Promise<
 const parts: Readonly<Record<InfluxState["way"], string>> = { writes: "series", queries: "series_queries" };
 
 /** Each change is logged once, and named by /readyz as long as it lasts. */
-function tellerOf(
+function influxListeners(
   bucket: string,
-  { log, note }: SeriesWatch,
+  { log, note }: SeriesListeners,
 ): Required<Pick<InfluxSeriesOptions, "onState" | "onBucketMade" | "onConflict">> {
   return {
     onState: ({ way, trouble, message, awayMs }) => {

@@ -201,7 +201,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/service/aside": [3, "constant"],
   "src/service/metadata-layer": [1, "constant"],
   "src/server/http-server": [3, "limit: connectionsMax"],
-  "src/server/wire": [1, "yields"],
+  "src/server/http-connection": [1, "yields"],
   "src/service/message-layer": [2, "awaits"],
   "src/service/refill": [2, "awaits"],
   "src/service/trial/session-context": [2, "awaits"],

@@ -55,8 +55,8 @@ export function createRowChecker(
 
 /** As the columns stand; a member of a JSON cell counts as its column. */
 function inFileOrder(fields: readonly string[], header: readonly (ColumnName | null)[]): string[] {
-  const place = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
-  return fields.toSorted((a, b) => place(a) - place(b));
+  const columnOf = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
+  return fields.toSorted((a, b) => columnOf(a) - columnOf(b));
 }
 
 /** Null where the body is not of the form that POST takes; what breaks a rule is noted in `wrong`. */

@@ -1,4 +1,4 @@
-import { batchErrorsMax, batchPointsMax, batchTextMax, columnsMax } from "./bounds.js";
+import { batchErrorsMax, batchPointsMax, batchTextMax, columnsMax } from "./limits.js";
 
 export interface BadRow {
   /** The first line of the file is 1. */

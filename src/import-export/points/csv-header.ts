@@ -1,7 +1,7 @@
 import { FormatError } from "../format-error.js";
 import { unguardFormula } from "../formula-guard.js";
-import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./bounds.js";
 import { createCsvRows } from "./csv-rows.js";
+import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
 
 /** What the first row of a CSV file says of the others. */
 export interface CsvHeader {
@@ -43,7 +43,7 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     if (name === null) throw new FormatError("the file is not UTF-8");
     return unguardFormula(name.trim());
   });
-  const place = (name: string) => names.indexOf(name);
+  const columnOf = (name: string) => names.indexOf(name);
   const isLong = longColumns.every((name) => names.includes(name));
   const others = names.flatMap((dataPointID, at) =>
     (wideColumns as readonly string[]).includes(dataPointID) ? [] : [{ at, dataPointID }],
@@ -57,10 +57,10 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   return {
     delimiter: delimiter.charCodeAt(0),
     columns: names.length,
-    deviceAt: place("deviceID"),
-    timeAt: place("time"),
-    pointAt: isLong ? place("dataPointID") : null,
-    valueAt: isLong ? place("value") : null,
+    deviceAt: columnOf("deviceID"),
+    timeAt: columnOf("time"),
+    pointAt: isLong ? columnOf("dataPointID") : null,
+    valueAt: isLong ? columnOf("value") : null,
     points: isLong ? [] : others,
     bytes: behind,
     lines: rows.lines,

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { columnsMax } from "./bounds.js";
+import { columnsMax } from "./limits.js";
 
 /**
  * One CSV row (RFC 4180) at a time out of bytes, without an object or a string a cell: a file of a hundred million

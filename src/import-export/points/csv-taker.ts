@@ -1,7 +1,7 @@
-import { rowBytesMax, unknownMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
 import { cellText, createCsvTargets, isEmptyCell } from "./csv-targets.js";
+import { rowBytesMax, unknownMax } from "./limits.js";
 import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
 import { createTimeReader } from "./times.js";
 import { readDecimal, takesNumbers } from "./values.js";

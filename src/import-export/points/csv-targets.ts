@@ -1,8 +1,8 @@
 /** Which series the cells of a CSV row name, in either layout. */
 import { unguardFormula } from "../formula-guard.js";
-import { nameBytesMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import type { CsvRows } from "./csv-rows.js";
+import { nameBytesMax } from "./limits.js";
 import { overlong, type TakerState, type Target } from "./row-taker.js";
 import { createTargetCache } from "./target-cache.js";
 

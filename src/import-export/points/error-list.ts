@@ -3,7 +3,7 @@ import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
 import { guardFormula } from "../formula-guard.js";
 import type { BadRow } from "./batch-builder.js";
-import { errorsFileBytesMax, errorsToldMax } from "./bounds.js";
+import { errorsFileBytesMax, errorsToldMax } from "./limits.js";
 
 /** How far the list of bad rows was written: enough to go on with it after a restart. */
 export interface ErrorListState {

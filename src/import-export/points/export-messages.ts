@@ -1,5 +1,5 @@
 import type { OriginalForm } from "../../../query/original.js";
-import type { HistoryFormat, Layout } from "./bounds.js";
+import type { HistoryFormat, Layout } from "./limits.js";
 
 /** What is exported, as the writing thread sees it: series are numbers, their points come when it pulls them. */
 export interface ExportPlan {

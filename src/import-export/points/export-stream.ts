@@ -88,9 +88,9 @@ export async function openExport(
     onExit: () => chunks.finish(new Error("the export's thread ended too early")),
   });
 
-  async function sendPiece(place: number): Promise<void> {
-    const { piece, buffers } = await pieces.next(place);
-    thread.send({ kind: "piece", series: place, piece }, buffers);
+  async function sendPiece(index: number): Promise<void> {
+    const { piece, buffers } = await pieces.next(index);
+    thread.send({ kind: "piece", series: index, piece }, buffers);
   }
   async function next(): Promise<Uint8Array | null> {
     const chunk = await chunks.next();

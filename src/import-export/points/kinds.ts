@@ -5,7 +5,7 @@ import { latestTime } from "../../../store/lib/time-range.js";
 import type { Task } from "../../../store/metadata/tasks.js";
 import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
 import { FormatError } from "../format-error.js";
-import type { HistoryFormat } from "./bounds.js";
+import type { HistoryFormat } from "./limits.js";
 import type { TimeBounds } from "./row-taker.js";
 import { type ImportDeps, type ImportState, runImport } from "./run-import.js";
 

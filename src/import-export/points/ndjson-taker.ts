@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { parseJson } from "../../../ingest/decode/whole.js";
-import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./bounds.js";
+import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./limits.js";
 import {
   isKept,
   overlong,

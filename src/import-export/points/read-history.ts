@@ -1,9 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { LocalTime } from "../../../ingest/decode/time.js";
 import { createBatchBuilder, type ReadBatch } from "./batch-builder.js";
-import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./bounds.js";
 import { markBytes, readCsvHeader } from "./csv-header.js";
 import { createCsvTaker } from "./csv-taker.js";
+import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./limits.js";
 import { createNdjsonTaker } from "./ndjson-taker.js";
 import type { RowTaker, TakerState, TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
 
@@ -13,7 +13,7 @@ export interface HistoryFile {
 }
 
 /** Where reading stands: a byte of the file and the line that begins there. */
-export interface Place {
+export interface FilePosition {
   readonly offset: number;
   readonly line: number;
 }
@@ -22,8 +22,8 @@ export interface Place {
 interface HistorySink {
   /** What the targets are, in the order asked. They are counted from 0 since the last `reset`. */
   resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
-  /** Everything up to `place`; resolves when there is room for more. */
-  batch(batch: ReadBatch, place: Place): Promise<void>;
+  /** Everything up to `position`; resolves when there is room for more. */
+  batch(batch: ReadBatch, position: FilePosition): Promise<void>;
   /** All batches are to be done with; targets are counted anew. */
   reset(): Promise<void>;
 }
@@ -32,18 +32,18 @@ const bufferBytes = 4 * rowBytesMax;
 const lineFeed = 10;
 
 /**
- * Reads the rows of a history file from `place` (null: the beginning), however long it is and however its lines
+ * Reads the rows of a history file from `position` (null: the beginning), however long it is and however its lines
  * are. @throws FormatError when the file as a whole is none
  */
 export async function readHistory(
   file: HistoryFile,
-  place: Place | null,
+  position: FilePosition | null,
   rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
   sink: HistorySink,
 ): Promise<void> {
   const handle = await open(file.path, "r");
   try {
-    await readRows(handle, file.format, place, rules, sink);
+    await readRows(handle, file.format, position, rules, sink);
   } finally {
     await handle.close();
   }
@@ -52,7 +52,7 @@ export async function readHistory(
 async function readRows(
   handle: FileHandle,
   format: HistoryFormat,
-  resumed: Place | null,
+  resumed: FilePosition | null,
   rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
   sink: HistorySink,
 ): Promise<void> {
@@ -153,7 +153,7 @@ async function openTaker(
   handle: FileHandle,
   format: HistoryFormat,
   state: TakerState,
-): Promise<{ taker: RowTaker; begin: Place }> {
+): Promise<{ taker: RowTaker; begin: FilePosition }> {
   const head = Buffer.alloc(rowBytesMax);
   const { bytesRead } = await handle.read(head, 0, head.length, 0);
   const bytes = head.subarray(0, bytesRead);

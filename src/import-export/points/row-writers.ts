@@ -1,7 +1,7 @@
 import type { OriginalForm } from "../../../query/original.js";
 import { guardFormula } from "../formula-guard.js";
-import { type HistoryFormat, type Layout, longColumns, wideColumns } from "./bounds.js";
 import type { ExportDevice, ExportPoint } from "./export-messages.js";
+import { type HistoryFormat, type Layout, longColumns, wideColumns } from "./limits.js";
 import { createTimeWriter } from "./times.js";
 
 type Value = number | string;
@@ -67,13 +67,13 @@ function csvWriter(layout: Layout, columns: readonly string[]): RowWriter {
     },
     wide: ({ deviceID, points }) => {
       const prefix = `${csvName(deviceID)},`;
-      const places = columns.map((column) => points.findIndex(({ dataPointID }) => dataPointID === column));
+      const indexes = columns.map((column) => points.findIndex(({ dataPointID }) => dataPointID === column));
       const texts = points.map(({ form }) => csvTexts[form]);
       return (time, cells) => {
         let row = prefix + timeText(time);
-        for (const place of places) {
-          const value = cells[place];
-          row += value === undefined ? "," : `,${texts[place]?.(value)}`;
+        for (const index of indexes) {
+          const value = cells[index];
+          row += value === undefined ? "," : `,${texts[index]?.(value)}`;
         }
         return row + csvEnd;
       };
@@ -96,8 +96,8 @@ function ndjsonWriter(): RowWriter {
       const texts = points.map(({ form }) => jsonTexts[form]);
       return (time, cells) => {
         let row = `${prefix}${timeText(time)}"`;
-        for (const [place, value] of cells.entries()) {
-          if (value !== undefined) row += `${names[place]}${texts[place]?.(value)}`;
+        for (const [index, value] of cells.entries()) {
+          if (value !== undefined) row += `${names[index]}${texts[index]?.(value)}`;
         }
         return `${row}}\n`;
       };

@@ -30,7 +30,7 @@ export interface ImportDeps {
   readonly space: Pick<DiskSpace, "check"> | null;
 }
 
-export interface ImportRun extends Omit<ImportStart, "place"> {
+export interface ImportRun extends Omit<ImportStart, "position"> {
   readonly tenant: number;
   readonly errorsPath: string;
   /** For the list of errors; null: it is not counted. */
@@ -67,7 +67,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
       thread.send({ kind: "resolved", answers });
     } else if (message.kind === "batch") {
       await writer.write(message.batch);
-      ({ offset, line } = message.place);
+      ({ offset, line } = message.position);
       thread.send({ kind: "done" });
       saver.saveSoon();
     } else if (message.kind === "reset") {
@@ -88,7 +88,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   const exit = new Promise<void>((resolve) => {
     exited = resolve;
   });
-  const start: ImportStart = { file, bounds, timezone, place: from === null ? null : { offset, line } };
+  const start: ImportStart = { file, bounds, timezone, position: from === null ? null : { offset, line } };
   const thread = startThread<FromImport, ToImport>(new URL("./import.worker.js", import.meta.url), {
     start,
     heapMegabytesMax,

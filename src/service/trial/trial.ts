@@ -10,7 +10,7 @@ export type Verdict =
   | { readonly is: "ended"; readonly reason: string }
   | { readonly is: "not tried"; readonly reason: string };
 
-export interface TrialBounds {
+export interface TrialLimits {
   /** Of the thread's own objects. */
   readonly heapMegabytesMax: number;
   /** For the record; while it waits for the metadata no time passes. */
@@ -21,13 +21,13 @@ export interface TrialBounds {
 const beginMs = 60_000;
 
 /** Far more than any message needs, and little beside what a service has. */
-const usual: TrialBounds = { heapMegabytesMax: 192, timeMaxMs: 60_000 };
+const usual: TrialLimits = { heapMegabytesMax: 192, timeMaxMs: 60_000 };
 
 /** Works on one record in a thread with a bound of its own. What the thread reads of the metadata is read here. */
 export function runTrial(
   db: Pick<Db, "all">,
   start: TrialStart,
-  { heapMegabytesMax, timeMaxMs }: TrialBounds = usual,
+  { heapMegabytesMax, timeMaxMs }: TrialLimits = usual,
 ): Promise<Verdict> {
   const worker = new Worker(new URL("./trial.worker.js", import.meta.url), {
     workerData: start,
@@ -44,7 +44,7 @@ export function runTrial(
     };
     /** What ends before it has begun says nothing of the record. */
     const ended = (reason: string): void => end({ is: begun ? "ended" : "not tried", reason });
-    const watch = (): void => {
+    const limitTime = (): void => {
       clearTimeout(timer);
       if (reading > 0) return;
       const mostMs = begun ? timeMaxMs : beginMs;
@@ -52,7 +52,7 @@ export function runTrial(
     };
     async function answer({ call, sql, args }: Extract<FromTrial, { readonly kind: "read" }>): Promise<void> {
       reading++;
-      watch();
+      limitTime();
       const reply = await db.all(sql, args).then(
         (rows): ToTrial => ({ call, rows: rows.map((row) => ({ ...(row as object) })) }),
         (error: unknown): ToTrial => ({
@@ -62,7 +62,7 @@ export function runTrial(
         }),
       );
       reading--;
-      watch();
+      limitTime();
       worker.postMessage(reply);
     }
     worker.on("message", (message: FromTrial) => {
@@ -70,7 +70,7 @@ export function runTrial(
       else if (message.kind === "read") void answer(message);
       else {
         begun = true;
-        watch();
+        limitTime();
       }
     });
     worker.on("error", (error: Error & { readonly code?: string }) => {
@@ -78,6 +78,6 @@ export function runTrial(
       ended(isMemory ? `it needs more than ${heapMegabytesMax} MiB of memory` : asError(error).message);
     });
     worker.on("exit", (code) => ended(`the thread ended with ${code}`));
-    watch();
+    limitTime();
   });
 }

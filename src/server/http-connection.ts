@@ -27,7 +27,7 @@ type Overdue = "tell" | "close" | null;
 /** Whom waiting bytes count for: the tenant of whoever has shown a right credential, a stranger's address. */
 export type Holder = { readonly tenant: number } | { readonly address: string };
 
-interface HttpWireDeps {
+interface HttpConnectionDeps {
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
   /** The bytes that wait here have changed by so many; false: there is no room for them. */
@@ -35,7 +35,7 @@ interface HttpWireDeps {
   /** It ends for want of that room. */
   readonly onUnheld: () => void;
   /** A caller of this tenant has shown a right credential. */
-  readonly onProven: (wire: HttpWire, tenant: number) => void;
+  readonly onProven: (connection: HttpConnection, tenant: number) => void;
   /** Another connection takes its place. */
   readonly onGivenWay: () => void;
 }
@@ -58,10 +58,10 @@ type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: Buf
  * One connection between its socket and Node's HTTP server: its requests are worked off one at a time, each after the
  * answer before it has left, and it reads no further meanwhile.
  */
-export class HttpWire extends Duplex implements Admitted {
+export class HttpConnection extends Duplex implements Admitted {
   address: string;
   readonly #socket: Socket;
-  readonly #deps: HttpWireDeps;
+  readonly #deps: HttpConnectionDeps;
   /** Read from the socket, not parsed yet. */
   #rest: Buffer | null = null;
   /** The parser wants more. */
@@ -88,7 +88,7 @@ export class HttpWire extends Duplex implements Admitted {
   /** When a byte of the answer last left, or it began to wait; null while nothing waits. */
   #unsentSince: number | null = null;
 
-  constructor(socket: Socket, deps: HttpWireDeps) {
+  constructor(socket: Socket, deps: HttpConnectionDeps) {
     // One piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
@@ -135,7 +135,7 @@ export class HttpWire extends Duplex implements Admitted {
   }
 
   /** Works on the request once everything before it on this connection is answered. */
-  workOff(request: IncomingMessage, response: ServerResponse, work: () => void): void {
+  handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
     this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
     const begin = (): void => {
