@@ -9,7 +9,7 @@ import type { AppDeps } from "../routes/deps.js";
 import { connectionOf } from "../server/http-server.js";
 import { apiRoutes } from "./routes.js";
 
-/** The HTTP API; never listens. */
+/** The HTTP API. It does not listen; `src/server` does. */
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono();
   const proxies = createProxies(deps.config.trustedProxies);
@@ -33,7 +33,7 @@ export function createApp(deps: AppDeps): Hono {
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
-  // Its table of paths is made by the first match, which takes a tenth of a second: now, while nobody waits.
+  // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;
 }

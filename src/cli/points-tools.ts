@@ -19,7 +19,7 @@ import { jsonOf, send } from "../import-export/points/transport.js";
 import { streamOriginal } from "../routes/data-export.js";
 import { withStores } from "./open-stores.js";
 
-/** Commands for history files: through the running service, else on the stores themselves. */
+/** Commands for history files: through the running service, or else on the stores directly. */
 
 export const importUsage =
   "tidemark import <file, or - for standard input> [--format csv|ndjson] [--tenant <name>, without a service]";
@@ -119,7 +119,7 @@ interface TaskStatus {
   readonly msg: unknown;
 }
 
-/** Follows a task to its end and answers what it says. @throws Error when it fails */
+/** Polls a task until it ends, and returns its result. @throws Error when it fails */
 async function untilDone(service: ServiceAddress, { statusUrl }: { statusUrl: string }): Promise<unknown> {
   let shown = -1;
   for (;;) {

@@ -6,14 +6,13 @@ interface ConnectionLimits {
   readonly mqtt: number;
 }
 
-/** What the stores, the listeners, the logs and what a start opens for a moment need; of a small limit, a quarter. */
+/** What the stores, the listeners, the logs and the start itself need; of a small limit, a quarter. */
 const ownFiles = 256;
 
 /**
- * Shares the descriptors out, so that connections can never take those of the stores, nor HTTP those of devices: of what
- * the process does not keep for itself, HTTP has a quarter at most.
- * @param openFilesMax null: not known, or without a limit
- * @param most what the settings allow
+ * Divides the descriptors so that connections can never take those of the stores, nor HTTP those of devices:
+ * HTTP gets at most a quarter of what the process does not keep for itself. @param openFilesMax null: unknown
+ * or unlimited @param most what the settings allow
  */
 export function connectionLimits(openFilesMax: number | null, most: ConnectionLimits): ConnectionLimits {
   if (openFilesMax === null) return most;

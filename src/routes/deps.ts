@@ -47,7 +47,7 @@ export interface AppDeps {
   readonly live: LiveFeed;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
-  /** What all answers under way may hold together. */
+  /** Bytes that all responses in progress may hold together. */
   readonly answers: AnswerRoom;
   /** Signs the certificates of devices. */
   readonly authority: Authority;

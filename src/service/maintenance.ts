@@ -44,9 +44,9 @@ interface MaintenanceDeps {
   readonly settledID: () => number;
   /** What the alerts consumer goes on from after a restart. */
   readonly savedID: () => number;
-  /** Resolves when everybody in this process knows of the deletions that are stored. */
+  /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
-  /** Resolves when no import writes any more what has been deleted. */
+  /** Resolves when no import can still write points of what has been deleted. */
   readonly historySettled: () => Promise<void>;
   /** Looks whether the wall clock was set. */
   readonly watchClock: () => void;

@@ -12,7 +12,7 @@ import { stagingTable } from "./import-devices.js";
 import { runTransfer } from "./run-transfer.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
-/** What the tasks are told; stored as JSON. */
+/** The tasks' inputs, stored as JSON. */
 export interface ExportInput {
   readonly filters: readonly Filter[];
   readonly codesB: boolean;

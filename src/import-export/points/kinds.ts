@@ -11,7 +11,7 @@ import { type ImportDeps, type ImportState, runImport } from "./run-import.js";
 
 export const historyImport = "original_data_import";
 
-/** What the task is told; stored as JSON. */
+/** The task's input, stored as JSON. */
 export interface HistoryImportInput {
   /** Name of the spooled file in the tasks' folder. */
   readonly upload: string;

@@ -100,7 +100,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   });
   const stop = (): void => void thread.terminate();
   signal.addEventListener("abort", stop, { once: true });
-  // An abort that came before is not told again.
+  // An abort that came earlier fires no event.
   if (signal.aborted) stop();
 
   try {
