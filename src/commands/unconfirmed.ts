@@ -12,7 +12,8 @@ interface Sent {
 
 /**
  * Devices whose clients have gone are not waited for: a message may stay in a queue for as long as its client
- * is away. @param isThere whether any client of the device is connected
+ * is away.
+ * @param isThere whether any client of the device is connected
  */
 export function createUnconfirmed(isThere: (device: number) => boolean): Unconfirmed {
   const tenants = new Map<number, { bytes: number; readonly devices: Map<number, Sent> }>();

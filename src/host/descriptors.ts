@@ -11,8 +11,9 @@ const ownFiles = 256;
 
 /**
  * Divides the descriptors so that connections can never take those of the stores, nor HTTP those of devices:
- * HTTP gets at most a quarter of what the process does not keep for itself. @param openFilesMax null: unknown
- * or unlimited @param most what the settings allow
+ * HTTP gets at most a quarter of what the process does not keep for itself.
+ * @param openFilesMax null: unknown or unlimited
+ * @param most what the settings allow
  */
 export function connectionLimits(openFilesMax: number | null, most: ConnectionLimits): ConnectionLimits {
   if (openFilesMax === null) return most;

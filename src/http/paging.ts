@@ -15,7 +15,7 @@ export const pageLimitDefault = 10;
 export const pageLimitMax = 1000;
 export const idsMax = 1000;
 
-/** What a list may be asked by. */
+/** The filters that a list takes. */
 interface ListFields {
   readonly filters: Listing["filters"];
   /** Further spellings of a filter. */
@@ -67,7 +67,10 @@ export function listQuery(fields: ListFields) {
   return z.object(shape);
 }
 
-/** `place`: where wall times are, unless a list with a range is asked for another zone. @throws ApiError PARAMETER_INVALID naming each wrong parameter */
+/**
+ * `place`: the zone of wall-clock times, unless a list with a range is asked for another. @throws ApiError
+ * PARAMETER_INVALID naming each wrong parameter
+ */
 export function pageRequest(
   query: Readonly<Record<string, unknown>>,
   fields: ListFields,
@@ -120,7 +123,7 @@ function patternOf(text: string, name: string, errors: Record<string, string>): 
   return text;
 }
 
-/** What `action` answers; where it refuses its input, that is noted. */
+/** The result of `action`; where it refuses its input, the error is noted. */
 function noting<T>(errors: Record<string, string>, action: () => T): T | undefined {
   try {
     return action();
@@ -157,7 +160,7 @@ function valuesOf(
 ): Pick<Filter, "value" | "until"> {
   if (type === "text") return { value: text };
   if (type === "time") {
-    // Answers show whole seconds, and what is shown is what is asked for.
+    // Answers show whole seconds, and callers ask for what is shown.
     const value = Math.floor(readRequestTime(text, place, field) / secondMicros) * secondMicros;
     return { value, until: value + secondMicros };
   }
@@ -188,7 +191,7 @@ export function refusedParameters(
 
 /** @throws ApiError PARAMETER_INVALID naming each parameter that cannot be a filter */
 export function refuseParameters(url: string, refused: ReadonlySet<string>): void {
-  // Of the text: an address that is found by its path need not be a URL as a whole.
+  // Taken from the text, because an address that is found by its path need not be a valid URL as a whole.
   const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
   const given = [...new URLSearchParams(query)];
   const wrong = given.filter(([name, value]) => value !== "" && refused.has(name));
@@ -221,7 +224,10 @@ export function wholeNumber(
 /** Longer pages are made as their reader takes them. */
 const wholeBytesMax = 64 * 1024;
 
-/** The page envelope of the interface. A page ends at a whole row by `pageBytesMax` of its JSON, and says so. */
+/**
+ * The page envelope of the interface. A page ends after a whole row within `pageBytesMax` of JSON, and says
+ * so.
+ */
 export async function pageAnswer<Row>(
   page: Page<Row>,
   request: PageRequest,
@@ -252,7 +258,7 @@ export async function pageAnswer<Row>(
   };
 }
 
-/** Lets go of each row as it is read. */
+/** Releases each row as it is read. */
 function* pageTexts(rows: string[], meta: string): Generator<string, void> {
   yield '{"items":[';
   for (const [i, row] of rows.entries()) {

@@ -9,7 +9,7 @@ import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./erro
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
 
-/** What a handler answers; the frame adds the headers that every answer carries. */
+/** What a handler returns; the frame adds the headers that every answer carries. */
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204 | 304;
   /** Bytes, a text and a stream go as they are, any other object as JSON. */
@@ -32,7 +32,7 @@ interface RouteInput<Params, Query, Body> {
   readonly body: Body;
   readonly request: Request;
   readonly address: string;
-  /** For a handler that gathers a long answer: what it holds counts from then on. Without a caller null. */
+  /** For a handler that builds up a long answer: what it holds counts from then on. Null without a caller. */
   readonly hold: AnswerHold | null;
   /** Ends the connection, whatever waits on it to be read. */
   readonly hangUp: () => void;
@@ -59,11 +59,11 @@ export interface RouteSpec<S extends Shape> {
     readonly status: Answer["status"];
     readonly schema?: z.ZodType;
     readonly type?: string | readonly string[];
-    /** Types of text that the caller may ask for in place of it. */
+    /** Text types that the caller may ask for instead. */
     readonly texts?: readonly string[];
   };
   readonly errors?: readonly ErrorCode[];
-  /** What its answers wait for while they are made; the metadata and the journal where it does not say. */
+  /** What its answers wait for while they are made; the default is the metadata and the journal. */
   readonly making?: Making;
   /** What the body may be, for the reference, where the handler chooses its schema by itself. */
   readonly accepts?: z.ZodType;
@@ -99,7 +99,7 @@ interface FrameDeps {
   readonly requestID: () => string;
   readonly addressOf: (context: Context) => string;
   readonly hangUp: (context: Context) => void;
-  /** The caller has shown a right credential, before anything of his body is read. */
+  /** The caller has shown a right credential, before anything of the body is read. */
   readonly onCaller: (context: Context, caller: Caller) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
@@ -145,7 +145,7 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const { params, query, body } = shape ?? {};
   const bytesMax = one.spec.access === "public" ? publicBodyBytesMax : jsonBytesMax;
   const request = context.req.raw;
-  // Asked for, it costs: only what waits does.
+  // A lazy signal, because making one costs and only what waits needs it.
   const signal = () => request.signal;
   const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
   const input = {
@@ -170,7 +170,10 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   }
 }
 
-/** The answer, once there is room for what it holds; what has been written is told in any case. @throws ApiError TOO_MANY_REQUESTS */
+/**
+ * The answer, once there is room for what it holds; what has been written is reported in any case. @throws
+ * ApiError TOO_MANY_REQUESTS
+ */
 async function counted(
   answer: Answer,
   hold: AnswerHold,
@@ -179,7 +182,7 @@ async function counted(
   const { held = 0 } = answer;
   let { body } = answer;
   if (isPlain(body)) {
-    // To find out walks through all of it: once, and what is short is a text from here on.
+    // Finding out walks through all of it, so it is done once: from here on, what is short is a text.
     if (isLong(body)) {
       await take(bytesHeld(body));
       body = streamOf(chunksOfTexts(jsonTexts(body)));
@@ -273,7 +276,7 @@ function respond(answer: Answer, isHead: boolean): Response {
   const { status, headers = {} } = answer;
   let { body } = answer;
   if (isHead && body !== undefined) {
-    // Nobody reads it: it is not written, and what it has opened closes now.
+    // Nobody reads it, so it is not written, and what it has opened is closed now.
     if (body instanceof ReadableStream) void body.cancel().catch(() => undefined);
     body = "";
   }

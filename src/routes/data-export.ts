@@ -14,11 +14,11 @@ import type { AppDeps } from "./deps.js";
 
 type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 
-/** Streams at once; each has a thread of its own. */
+/** Streams at once; each has its own thread. */
 const streamsMax = 8;
 const streams = new WeakMap<AppDeps["series"], Shares<number>>();
 
-/** The row format that the caller prefers over JSON; null when that is as welcome. */
+/** The row format that the caller prefers to JSON; null when JSON is as welcome. */
 export function streamFormat(request: Request): HistoryFormat | null {
   const wanted = qualitiesOf(request.headers.get("accept"));
   const of = (type: string) => wanted.get(type) ?? 0;
@@ -51,7 +51,7 @@ export async function streamOriginal(
   const { plan, series } = planExport(deps.refs, form, exported);
   const open = (closed: () => void) =>
     openExport(deps.series.under(request.signal), { plan, series, range, closed });
-  // A HEAD asks for nothing of what a GET would read.
+  // A HEAD reads nothing of what a GET would.
   const body = request.method === "HEAD" ? "" : await counted(deps, tenant, open);
   const name = devices.length === 1 ? (devices[0]?.deviceID ?? "") : "devices";
   return {

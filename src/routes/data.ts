@@ -40,11 +40,11 @@ const compile = memoizeFormula();
 const formulaType = 1;
 const aggregateType = 2;
 const formulaData = 1;
-/** Series that one answer reads at once: as many as the engine has hands, and some that wait. */
+/** Series that one answer reads at once: as many as the engine has readers, and some that wait. */
 const questionsAtOnce = 4;
-/** Series of texts that are asked for together: each may hold one point that is longer than its part. */
+/** Text series that are read together: each may hold one point that is longer than its share. */
 const textsTogether = 16;
-/** Texts of an answer, as they are held: each series has its part, and a point that is longer than that. */
+/** Bytes that the texts of an answer may hold: each series has its share, and may hold one longer point. */
 export const answerTexts = { partsBytes: 32 << 20, bytesMax: 64 << 20 } as const;
 /** Characters of texts that are made JSON at once, and points. */
 const atOnce = { characters: 128 * 1024, points: 1000 } as const;
@@ -54,7 +54,7 @@ const timeAndValue = z.object({
   value: z.array(z.union([z.number(), z.string(), z.boolean(), z.array(z.number()), z.null()])),
 });
 
-/** Whose an item is, where several devices are asked for. */
+/** The device of an item, where several are asked for. */
 const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
 
 export function dataRoutes(deps: AppDeps): Route[] {
@@ -189,7 +189,7 @@ async function metricData(
   return aggregateMetric(deps.store, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
 }
 
-/** The other data points of the product by name; a name that has none any more is null throughout. */
+/** The product's other data points by name; a name whose data point is gone is null throughout. */
 function bind(
   { refs }: AppDeps,
   computing: Computing,
@@ -259,7 +259,7 @@ async function answerOriginal(
   return conditionalAnswer(request, items.flat(), headers, formOfTimes(asked));
 }
 
-/** Data points of a device are asked for together, as far as all that is under way fits an answer. */
+/** Data points of a device are read together, as far as everything in progress fits an answer. */
 function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
   const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
   const pieces: { points: DataPoint[] }[] = [];
@@ -290,7 +290,7 @@ function columns(data: MetricData, asked: AskedChart): object {
   return { time, value: new Column(data.values.length, (from, to) => data.values.slice(from, to)) };
 }
 
-/** Times as they are written, when they are. */
+/** Formats times when they are written. */
 function timeColumn(times: ArrayLike<number>, write: (time: number) => string | number): Column {
   const all = times instanceof Float64Array ? times : Float64Array.from(times);
   return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);

@@ -107,7 +107,7 @@ async function template(dir: string, name: keyof typeof formats): Promise<Answer
   const path = join(dir, `template-${randomUUID()}`);
   try {
     await write(path, columnNames, noRows());
-    // An open file is read to its end though its name is gone.
+    // An open file is read to its end even after its name is removed.
     return await fileAnswer(path, `devices_template.${extension}`, type);
   } finally {
     await rm(path, { force: true });

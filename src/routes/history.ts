@@ -46,7 +46,7 @@ const redecodeBody = z
   })
   .openapi("Redecode");
 
-/** History into the series store: files of points, and kept messages decoded anew. */
+/** Brings history into the series store: files of points, and kept messages decoded again. */
 export function historyRoutes(deps: AppDeps): Route[] {
   const { tasks, config, now } = deps;
   const routes = resourceRoutes(deps);

@@ -35,7 +35,7 @@ const replayed = z
   })
   .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
 
-/** Messages that ended starts of the service while they alone were in work, and a trial after that. */
+/** Messages that ended starts of the service while they alone were being processed, and then a trial. */
 export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
   return [
     route({
@@ -89,7 +89,7 @@ export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
   ];
 }
 
-/** @throws ApiError DATA_NOT_FOUND for what is no journal id */
+/** @throws ApiError DATA_NOT_FOUND where the text is not a journal id */
 function idOf(text: string): number {
   const id = Number(text);
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(id)) {

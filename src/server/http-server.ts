@@ -17,7 +17,7 @@ export interface HttpListener {
   readonly address: string;
   /** Takes no more connections. */
   stop(): void;
-  /** Resolves when the requests under way have ended, after their grace at the latest. */
+  /** Resolves when the requests in progress have ended, at the latest after their grace period. */
   closed(): Promise<void>;
 }
 
@@ -25,19 +25,19 @@ export interface HttpListenerDeps {
   readonly config: Pick<Config, "host" | "httpPort" | "apiVariant">;
   readonly log: Logger;
   readonly meter: Meter;
-  /** Milliseconds; never set. */
+  /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   /** Connections at once. */
   readonly connectionsMax: number;
   readonly times?: HttpTimes;
-  /** How often connections are looked at for what they owe, milliseconds. */
+  /** How often connections are checked for what they owe, in milliseconds. */
   readonly checkMs?: number;
 }
 
 const headerBytesMax = 64 * 1024;
 /**
- * Of requests that have not come whole, and of what follows one that is not answered yet: of all connections on which
- * nobody has shown a right credential, shared by addresses, and of all others, shared by tenants.
+ * Bytes of requests that have not arrived whole, and of what follows one that is not answered yet: of all
+ * unauthenticated connections, shared by addresses, and of all others, shared by tenants.
  */
 const heldBytesMax = { unauthenticated: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
 const usualTimes: HttpTimes = {
@@ -45,12 +45,12 @@ const usualTimes: HttpTimes = {
   headersMs: 60_000,
   publicBodyMs: 10_000,
   body: { everyMs: 60_000, bytesMin: 60 * 1024 },
-  // Longer than what load balancers keep a connection for: the side that sends next should not find it closed.
+  // Longer than load balancers keep a connection: the side that sends next should not find it closed.
   idleMs: 75_000,
   unreadMs: 120_000,
 };
 const usualCheckMs = 1000;
-/** What a request under way has at the end. */
+/** The grace period of a request in progress when the service ends. */
 const graceMs = 5000;
 
 type Fetch = (request: Request) => Response | Promise<Response>;
@@ -164,19 +164,21 @@ function createHttpServer(
   return server;
 }
 
-/** Whose turn a request is. What asks whether the service is well waits behind no other requests of its client. */
+/** Whose turn a request counts for. Health checks do not wait behind their client's other requests. */
 function laneOf({ client }: HttpConnection, { url = "" }: IncomingMessage): string {
   return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
 }
 
-/** @param bytes that it holds more, or less where they are below 0 */
+/**
+ * @param bytes by which it grows, or shrinks where they are below 0
+ */
 function change<Name>(shares: Shares<Name>, name: Name, bytes: number): boolean {
   if (bytes > 0) return shares.take(name, bytes);
   shares.give(name, -bytes);
   return true;
 }
 
-/** The connection that a request has come by. */
+/** The connection on which a request came. */
 export function connectionOf(request: IncomingMessage | undefined): HttpConnection | undefined {
   const socket: unknown = request?.socket;
   return socket instanceof HttpConnection ? socket : undefined;

@@ -25,19 +25,22 @@ interface Earlier {
   readonly before: readonly JournalRecord[];
 }
 
-/** Lets a record that was set aside have its effect now. @throws where it cannot have it later */
+/** Lets a record that was set aside have its effect now. @throws where it can no longer have it */
 type Replay = (record: JournalRecord) => Promise<void>;
 
-/** Records that end whoever works on them: found at starts, tried in a thread, set aside, replayed when asked. */
+/**
+ * Records that crash whoever processes them: found at starts, tried in a thread, set aside, replayed on
+ * request.
+ */
 export interface AsideKeeper extends SetAsideMessages {
   /** For one follower's start. */
   narrow(follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
   /** How many are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
-  /** The series consumer waits for its store: the others need not wait for it. */
+  /** Called when the series consumer waits for its store: the others need not wait for it. */
   letOthersOn(): void;
-  /** Who replays what was set aside for a follower. */
+  /** Registers who replays what was set aside for a follower. */
   replaysBy(follower: Follower, replay: Replay): void;
 }
 
@@ -54,7 +57,7 @@ interface AsideDeps {
 }
 
 const troubleName = "set_aside";
-/** Both work on the points of a message: what ends one may end the other. */
+/** Both process the points of a message: what crashes one may crash the other. */
 const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
 export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {

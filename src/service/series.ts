@@ -14,7 +14,10 @@ import type { Status } from "../observability/status.js";
 const embeddedMemtablePointsMax = 500_000;
 const seriesConsumer = "series";
 
-/** What the embedded engine tells of damage, and of points that were lost with it, comes through its own listeners. */
+/**
+ * Called when the series store has trouble. Damage, and points lost with it, concern the embedded engine
+ * alone.
+ */
 interface SeriesListeners extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
   /** Called when the embedded engine cannot go on. */
   readonly fatal: (error: Error) => void;
@@ -49,10 +52,10 @@ export function openSeries(config: Config, db: Db, listeners: SeriesListeners): 
   });
 }
 
-/** /readyz's name of what does not work. Writes share theirs with the consumer that makes them. */
+/** The name under which /readyz shows the trouble. Writes share theirs with the consumer that makes them. */
 const parts: Readonly<Record<InfluxState["way"], string>> = { writes: "series", queries: "series_queries" };
 
-/** Each change is logged once, and named by /readyz as long as it lasts. */
+/** Each change is logged once, and /readyz names a trouble as long as it lasts. */
 function influxListeners(
   bucket: string,
   { log, note }: SeriesListeners,

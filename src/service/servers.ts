@@ -77,7 +77,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await messaging.sessions.endAll("shutdown");
       await listeners.close();
       await http.closed();
-      // Ends of connections settle what they held.
+      // Connections settle what they held as they end.
       await messaging.committed();
       await work.close();
     },

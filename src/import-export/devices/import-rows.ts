@@ -17,7 +17,7 @@ export interface RowChecker {
   check(row: FileRow): Promise<StagedDevice>;
 }
 
-/** Stands for a link that is looked up later, or that was looked up in vain and is told of already. */
+/** Stands for a link that is resolved later, or that could not be resolved and is already reported. */
 const anyRecordID = 1;
 
 export function createRowChecker(
@@ -107,14 +107,14 @@ function stagedOf(
 
 const rememberedMax = 10_000;
 
-/** Looks each key up that is found once, as long as there are not too many. */
+/** Caches the keys that are found, as long as there are not too many. */
 function remembered<T>(find: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, T>();
   return async (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;
     const value = await find(key);
-    // A key that leads nowhere may be of any length.
+    // A key that is not found may have any length.
     if (value === undefined) return value;
     if (known.size >= rememberedMax) known.clear();
     known.set(key, value);

@@ -34,7 +34,7 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
     else takeValue(state, target, time, text, column);
   }
 
-  /** A row is looked for no further than one may be long. */
+  /** A row is not searched for beyond the longest that is allowed. */
   function nextRow(bytes: Buffer, at: number, to: number, end: boolean): number {
     const stop = Math.min(to, at + rowBytesMax);
     return rows.next(bytes, at, stop, end && stop === to);

@@ -24,8 +24,8 @@ export interface ErrorList {
 const header = "line,column,error\r\n";
 
 /**
- * Goes on where `from` stands; what an earlier run wrote behind it is cut off. Where `room` has none, the rows from there
- * on are only counted.
+ * Continues at `from`; what an earlier run wrote after it is cut off. Where `room` has no more, further rows
+ * are only counted.
  */
 export async function openErrorList(
   path: string,

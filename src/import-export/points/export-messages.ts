@@ -33,7 +33,7 @@ export type FromExport =
   | { readonly kind: "failed"; readonly message: string };
 
 export type ToExport =
-  /** The next piece of a series; null behind its last. */
+  /** The next piece of a series; null after its last. */
   | { readonly kind: "piece"; readonly series: number; readonly piece: Piece | null }
   /** A chunk has been taken. */
   | { readonly kind: "taken" };

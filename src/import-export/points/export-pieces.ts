@@ -44,7 +44,7 @@ export function openPieces(
   };
 }
 
-/** What one piece may hold: the series of a wide row are read abreast. */
+/** What one piece may hold: the series of a wide row are read side by side. */
 function boundsOf({ layout, devices }: ExportPlan): {
   readonly pointsMax: number;
   readonly bytesMax: number;

@@ -17,11 +17,11 @@ export type FromImport =
   | { readonly kind: "batch"; readonly batch: ReadBatch; readonly position: FilePosition }
   | { readonly kind: "reset" }
   | { readonly kind: "end" }
-  /** `format`: the file is none; its caller's fault. */
+  /** `format`: the file is malformed, by its caller's fault. */
   | { readonly kind: "failed"; readonly message: string; readonly format: boolean };
 
 export type ToImport =
   | { readonly kind: "resolved"; readonly answers: readonly TargetAnswer[] }
-  /** A batch is done with. */
+  /** A batch has been processed. */
   | { readonly kind: "done" }
   | { readonly kind: "reset" };

@@ -7,7 +7,7 @@ import { localTimeIn } from "./local-time.js";
 import { type FilePosition, readHistory } from "./read-history.js";
 import type { TargetAnswer } from "./row-taker.js";
 
-/** Reads one history file in a thread of its own: parsing takes a core of its own for minutes. */
+/** Reads one history file in its own thread, because parsing keeps a core busy for minutes. */
 
 const batchesMax = 3;
 const { file, position, bounds, timezone } = workerData as ImportStart;

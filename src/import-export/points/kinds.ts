@@ -20,7 +20,7 @@ export interface HistoryImportInput {
 
 export interface HistoryKindDeps extends ImportDeps {
   readonly timezone: string;
-  /** Before it no time is taken, microseconds. */
+  /** Times before it are refused; microseconds. */
   readonly earliest: number;
   /** The oldest time kept, microseconds; 0 = no limit. */
   readonly oldest: () => number;
@@ -28,7 +28,7 @@ export interface HistoryKindDeps extends ImportDeps {
   readonly now: () => number;
 }
 
-/** Goes on after a restart where its points were last safe on disk. */
+/** After a restart it continues where its points were last safe on disk. */
 export function historyImportKind(deps: HistoryKindDeps): TaskKind {
   return {
     resumes: true,
@@ -94,7 +94,7 @@ function filesOf(task: Task): [upload: string, state: string, errors: string] {
   return [(task.input as HistoryImportInput).upload, `import-state-${task.id}.json`, errorsName(task)];
 }
 
-/** How far an import had got; null where that is not known: from its beginning it stores the same again. */
+/** How far an import had got; null where that is unknown, and it stores the same again from its beginning. */
 export async function readState(path: string): Promise<ImportState | null> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as ImportState;

@@ -12,19 +12,19 @@ export interface HistoryFile {
   readonly format: HistoryFormat;
 }
 
-/** Where reading stands: a byte of the file and the line that begins there. */
+/** How far reading has come: a byte of the file and the line that begins there. */
 export interface FilePosition {
   readonly offset: number;
   readonly line: number;
 }
 
-/** What becomes of what is read. */
+/** Receives what is read. */
 interface HistorySink {
   /** What the targets are, in the order asked. They are counted from 0 since the last `reset`. */
   resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
   /** Everything up to `position`; resolves when there is room for more. */
   batch(batch: ReadBatch, position: FilePosition): Promise<void>;
-  /** All batches are to be done with; targets are counted anew. */
+  /** Resolves when all batches have been processed; targets are then counted from 0 again. */
   reset(): Promise<void>;
 }
 
@@ -32,8 +32,8 @@ const bufferBytes = 4 * rowBytesMax;
 const lineFeed = 10;
 
 /**
- * Reads the rows of a history file from `position` (null: the beginning), however long it is and however its lines
- * are. @throws FormatError when the file as a whole is none
+ * Reads the rows of a history file from `position` (null: the beginning), however long the file or its lines
+ * are. @throws FormatError when the file as a whole cannot be read
  */
 export async function readHistory(
   file: HistoryFile,
@@ -94,7 +94,7 @@ async function readRows(
       state.epoch++;
       targets = 0;
       targetCharacters = 0;
-      // What the present row needs is learnt by the next round.
+      // The next round learns what the current row needs.
       state.unknown.clear();
       taker.lookAhead(bytes, from, to, end);
     }
@@ -107,7 +107,7 @@ async function readRows(
     state.unknown.clear();
   }
 
-  /** The line that begins at `from` is too long: it is passed over without being kept. */
+  /** The line that begins at `from` is too long and is skipped without being held. */
   function skip(): void {
     const found = bytes.subarray(from, to).indexOf(lineFeed);
     skipping = found < 0;
@@ -134,7 +134,7 @@ async function readRows(
           builder.refuse(state.line, "", `is longer than ${rowBytesMax} bytes`);
           skipping = true;
         } else {
-          // A quotation mark that nothing closes: its line is bad, and what follows is read anew.
+          // A quotation mark that is never closed: its line is bad, and what follows is read again.
           builder.refuse(state.line, "", "a quotation mark is not closed");
           state.line++;
           from += feed + 1;

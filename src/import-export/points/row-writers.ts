@@ -12,18 +12,21 @@ interface RowWriter {
   readonly head: string;
   /** Rows of one data point. */
   long(device: ExportDevice, point: ExportPoint): (time: number, value: Value) => string;
-  /** Rows of one device; `cells` by the place of the data point in the device, undefined where it has no point. */
+  /**
+   * Rows of one device; `cells` by the index of the data point in the device, undefined where it has no
+   * point.
+   */
   wide(device: ExportDevice): (time: number, cells: readonly (Value | undefined)[]) => string;
 }
 
-/** JSON and String() write the zero below zero without its sign. */
+/** JSON and String() write negative zero without its sign. */
 const numberText: ToText = (value) => (Object.is(value, -0) ? "-0" : String(value));
 const booleanText: ToText = (value) => (value === 1 ? "true" : "false");
 
 const csvTexts: Readonly<Record<OriginalForm, ToText>> = {
   number: numberText,
   boolean: booleanText,
-  // Always quoted: an empty text is a value, an empty cell is none.
+  // Always quoted: an empty text is a value, while an empty cell is not.
   text: (value) => quoted(guardFormula(String(value))),
   place: (value) => quoted(String(value)),
 };

@@ -38,7 +38,7 @@ export interface ImportRun extends Omit<ImportStart, "position"> {
   /** Where an earlier run stood; null begins. */
   readonly from: ImportState | null;
   readonly signal: AbortSignal;
-  /** Told now and then, and at the end: from here the import can go on. */
+  /** Called now and then, and at the end: the import can continue from this state. */
   saved(state: ImportState): Promise<void>;
 }
 
@@ -46,8 +46,9 @@ const saveMs = 5000;
 const heapMegabytesMax = 128;
 
 /**
- * Stores the points of a history file. Writing a point again changes nothing, so a run that goes on from an older
- * state, or from none, comes to the same end. @throws FormatError when the file is none, Error when aborted
+ * Stores the points of a history file. Writing a point again changes nothing, so a run that continues from an
+ * older state, or from none, has the same result. @throws FormatError when the file cannot be read, Error
+ * when aborted
  */
 export async function runImport(deps: ImportDeps, run: ImportRun): Promise<ImportState> {
   const { series } = deps;

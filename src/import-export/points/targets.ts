@@ -9,11 +9,11 @@ import type { HistoryGate } from "./gate.js";
 import { noDevice, noPoint, type TargetAnswer, type TargetName } from "./row-taker.js";
 import type { PointAnswer } from "./values.js";
 
-/** The series that an import writes to, by the indexes in which it asked for them. */
+/** The series that an import writes to, by index in the order in which it asked for them. */
 export interface Targets {
   /** Appends the names and answers what they are. */
   resolve(names: readonly TargetName[]): Promise<TargetAnswer[]>;
-  /** Looks those up again that were found before the last change; within `HistoryGate.run`. */
+  /** Looks up again those that were found before the last change; called within `HistoryGate.run`. */
   renew(indexes: readonly number[]): Promise<void>;
   /** The series at an index; null when there is none, or another than the one that was told. */
   series(index: number): SeriesRef | null;
@@ -36,7 +36,7 @@ interface KnownPoint {
   readonly answer: PointAnswer;
 }
 
-/** What was looked up while a generation lasted. */
+/** What was looked up during one generation. */
 interface Known {
   readonly generation: number;
   readonly devices: Map<string, NamedDevice | null>;

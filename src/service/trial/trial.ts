@@ -4,7 +4,7 @@ import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
 
-/** How a trial went: the record harms nobody, or why it ended the thread, or why there was no trial. */
+/** The outcome of a trial: the record is harmless, or why it ended the thread, or why there was no trial. */
 export type Verdict =
   | { readonly is: "harmless" }
   | { readonly is: "ended"; readonly reason: string }
@@ -17,13 +17,15 @@ export interface TrialLimits {
   readonly timeMaxMs: number;
 }
 
-/** To come up in. */
+/** For the thread's start. */
 const beginMs = 60_000;
 
-/** Far more than any message needs, and little beside what a service has. */
+/** Far more than any message needs, and little compared with what a service has. */
 const usual: TrialLimits = { heapMegabytesMax: 192, timeMaxMs: 60_000 };
 
-/** Works on one record in a thread with a bound of its own. What the thread reads of the metadata is read here. */
+/**
+ * Processes one record in a thread with limits of its own. The thread's reads of the metadata are done here.
+ */
 export function runTrial(
   db: Pick<Db, "all">,
   start: TrialStart,
@@ -42,7 +44,7 @@ export function runTrial(
       resolve(verdict);
       void worker.terminate();
     };
-    /** What ends before it has begun says nothing of the record. */
+    /** A thread that ends before it has begun says nothing about the record. */
     const ended = (reason: string): void => end({ is: begun ? "ended" : "not tried", reason });
     const limitTime = (): void => {
       clearTimeout(timer);
