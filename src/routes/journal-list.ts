@@ -1,5 +1,6 @@
 import type { Log } from "../../store/events/event-postings.js";
-import type { EventLog, ReceivedSpan } from "../../store/events/events.js";
+import type { ReceivedSpan } from "../../store/events/event-source.js";
+import type { EventLog } from "../../store/events/events.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { productNames } from "../../store/metadata/commands/log-names.js";
 import type { Db } from "../../store/metadata/db/db.js";

@@ -78,7 +78,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     rules,
     onFailed,
     now: clock.now,
-    watcher: alerts,
+    listener: alerts,
     ...(config.influx === null ? embeddedWrites : influxWrites),
     series: timed(deps.series, status),
     narrow: aside.narrow("series"),

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { alertsConsumer } from "../../ingest/alerts/device-states.js";
+import { alertsConsumer } from "../../ingest/alerts/state-writer.js";
 import type { OnFailed } from "../../ingest/followers/failures.js";
 import { mayPublish } from "../../ingest/policies.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";

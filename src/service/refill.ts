@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { LostPoints, SeriesConsumer } from "../../ingest/consumers/series.js";
+import type { LostPoints } from "../../ingest/consumers/replay.js";
+import type { SeriesConsumer } from "../../ingest/consumers/series.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
 import { StoreError } from "../../store/lib/errors.js";

@@ -39,7 +39,9 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
         : { to: { id } as DeviceEntry, relayedTo: null, qos: 1, isLive: true, outlives: false },
     logOf: (target, route, groupLogIntID, command) => ({
       ...command,
-      ...{ deviceIntID: target.id, groupLogIntID, node },
+      deviceIntID: target.id,
+      groupLogIntID,
+      node,
       publishStatus: route === null ? publishStatuses.failed : publishStatuses.issued,
     }),
     send: async ({ to }) => {
@@ -50,7 +52,11 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
   };
   const opened: Process = {
     scheduler: startScheduler({
-      ...{ db, node, zone: zone(zoneName), log, now: () => time },
+      db,
+      node,
+      zone: zone(zoneName),
+      log,
+      now: () => time,
       commands: commands as Commands,
       tasks: {
         adopt: ({ id }) => void adopted.push(id),
@@ -257,8 +263,14 @@ suite("schedules that are due", (test) => {
       assert.is(one.adopted.length, 3);
       const [task] = await db.all<{ input: string; username: string }>("select input, username from task");
       assert.equal(JSON.parse(task?.input ?? ""), {
-        ...{ groupIntID: 1, groupID: "g", groupName: "G", needAck: 1 },
-        ...{ topic: "inbox", ttl: 3600, payload: "on", qos: 1 },
+        groupIntID: 1,
+        groupID: "g",
+        groupName: "G",
+        needAck: 1,
+        topic: "inbox",
+        ttl: 3600,
+        payload: "on",
+        qos: 1,
       });
       assert.is(task?.username, "admin");
       await one.scheduler.close();

@@ -16,13 +16,12 @@ async function withKeeper(body: (keeper: AsideKeeper) => Promise<void>): Promise
     mark.close();
     await body(
       await openAsideKeeper({
-        ...{
-          config: { dataDir, nodeNumber: 0, timezone: "UTC", oldestTime: earliestTime },
-          db: {} as never,
-          oldest: () => 0,
-        },
+        config: { dataDir, nodeNumber: 0, timezone: "UTC", oldestTime: earliestTime },
+        db: {} as never,
+        oldest: () => 0,
         log: { debug: unused, info: unused, warn: unused, error: unused },
-        ...{ troubles: createTroubles(), now: Date.now },
+        troubles: createTroubles(),
+        now: Date.now,
       }),
     );
   });

@@ -10,7 +10,7 @@
  * - `awaits`: each step, over a page, a piece or a portion of bounded size, waits for a store, a thread, a disk or a peer.
  *   The embedded metadata answers within the turn: where many pages of it may follow one another, that is `yields`.
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
- * - `startup`: before anybody is served, when the service ends, or or in a tool of the operator.
+ * - `startup`: before anybody is served, when the service ends, in a tool of the operator, or in the demo.
  * - `constant`: a table of the code, a number of a few digits, a handful of attempts.
  * - `taken`: takes out or tells, once, what was put in one by one; whoever put it in has paid for that.
  * - `limit: NAME`: what it goes over has a bound of that name, a constant or a setting, and a step costs little.
@@ -25,7 +25,7 @@ const longer: Readonly<Record<string, string>> = {
   "ingest/access/credentials": "compares with each certificate that is bound to one device",
   "ingest/sessions/changes": "a save that failed puts all that it had taken back in one turn",
   "ingest/sessions/pending-wills":
-    "looks at all wills that are left, each second and behind each connection that ends",
+    "looks at all wills that are left, each second and after each connection that ends",
   "ingest/sessions/snapshot":
     "which messages have changed is looked up in one turn, and sessions made into rows: it must be the state of one journal id",
   "ingest/alerts/geofence":
@@ -37,14 +37,17 @@ const longer: Readonly<Record<string, string>> = {
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "ingest/access/admission": [3, "limit: connectionsMax"],
   "ingest/directory/carried-devices": [1, "taken"],
-  "ingest/alerts/consumer": [6, "yields"],
   "ingest/consumers/carriers": [1, "taken"],
   "ingest/consumers/envelopes": [7, "yields"],
-  "ingest/consumers/lanes": [5, "awaits"],
+  "ingest/consumers/lanes": [4, "awaits"],
   "ingest/alerts/offline": [1, "awaits"],
-  "ingest/consumers/series": [9, "yields"],
-  "ingest/alerts/device-states": [13, "yields"],
-  "ingest/followers/stopper": [2, "taken"],
+  "ingest/consumers/replay": [5, "awaits"],
+  "ingest/followers/follower": [2, "yields"],
+  "ingest/alerts/device-states": [5, "limit: statesMax"],
+  "ingest/alerts/journal-records": [2, "limit: walkBufferBytes"],
+  "ingest/alerts/record-effects": [1, "limit: payloadBytesMax"],
+  "ingest/alerts/state-statements": [3, "yields"],
+  "ingest/alerts/state-writer": [2, "yields"],
   "ingest/access/credentials": [1, "long"],
   "ingest/decode/binary": [4, "limit: payloadBytesMax"],
   "ingest/decode/bits": [1, "constant"],
@@ -92,7 +95,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/sessions/weights": [2, "limit: propertiesBytesMax"],
   "ingest/sessions/wills": [2, "awaits"],
   "ingest/messages/topics": [3, "limit: topicLengthMax"],
-  "ingest/transports/broker/inbound": [3, "yields"],
+  "ingest/transports/broker/inbound": [1, "yields"],
+  "ingest/transports/broker/ordered-acks": [1, "limit: receiveMaximum"],
   "ingest/transports/broker/outbound": [3, "limit: outgoingMessagesMax"],
   "ingest/transports/broker/packets": [1, "constant"],
   "ingest/transports/broker/redelivery": [2, "awaits"],
@@ -142,6 +146,11 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/commands/receipts": [3, "awaits"],
   "src/commands/scheduler": [3, "yields"],
   "src/commands/unconfirmed": [1, "limit: waitingBytesMax"],
+  "src/demo/archive": [2, "startup"],
+  "src/demo/demo": [2, "startup"],
+  "src/demo/edge-node": [2, "startup"],
+  "src/demo/service": [1, "startup"],
+  "src/demo/station": [2, "startup"],
   "src/import-export/points/csv-rows": [4, "limit: rowBytesMax"],
   "src/import-export/points/csv-taker": [3, "limit: batchPointsMax"],
   "src/import-export/points/csv-targets": [1, "limit: columnsMax"],
@@ -233,6 +242,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/db/containing": [3, "limit: patternCharactersMax"],
   "store/metadata/commands/control-log-bytes": [1, "limit: rowsOfTenantMax"],
   "store/metadata/commands/control-logs": [1, "limit: changesPerWrite"],
+  "store/lib/abortable": [1, "awaits"],
   "store/lib/crc32": [2, "limit: CHUNK_TEXT_BYTES_MAX"],
   "store/lib/crc32c": [5, "limit: recordBytesLimit"],
   "store/lib/retry-delays": [1, "taken"],
@@ -244,7 +254,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/devices/names": [3, "awaits"],
   "store/series/embedded/batch": [2, "limit: batchPointsMax"],
   "store/series/embedded/calls": [1, "taken"],
-  "store/series/embedded/catalog": [3, "worker"],
+  "store/series/embedded/catalog": [1, "worker"],
   "store/series/embedded/catalog-file": [3, "worker"],
   "store/series/embedded/catalog-rebuild": [6, "worker"],
   "store/series/embedded/catalog-schema": [1, "constant"],
@@ -252,8 +262,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/chunks": [6, "limit: CHUNK_POINTS_MAX"],
   "store/series/embedded/columns": [6, "limit: readPointsMax"],
   "store/series/embedded/fetch": [6, "awaits"],
-  "store/series/embedded/files": [2, "limit: readPointsMax"],
-  "store/series/embedded/flush": [10, "worker"],
+  "store/series/embedded/flush": [7, "worker"],
   "store/series/embedded/held": [2, "worker"],
   "store/series/embedded/intake": [3, "worker"],
   "store/series/embedded/memtable": [4, "worker"],
@@ -261,9 +270,9 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/names": [1, "constant"],
   "store/series/embedded/names-log": [2, "worker"],
   "store/series/embedded/open-files": [2, "yields"],
-  "store/series/embedded/parts": [7, "worker"],
+  "store/series/embedded/parts": [3, "worker"],
   "store/series/embedded/questions": [2, "awaits"],
-  "store/series/embedded/reader": [6, "awaits"],
+  "store/series/embedded/reader": [1, "awaits"],
   "store/series/embedded/readers": [2, "constant"],
   "store/series/embedded/registry": [1, "worker"],
   "store/series/embedded/removal": [2, "worker"],
@@ -271,11 +280,23 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/spans": [1, "worker"],
   "store/series/embedded/sqlite": [2, "constant"],
   "store/series/embedded/text-runs": [2, "worker"],
-  "store/series/embedded/writer": [9, "worker"],
+  "store/series/embedded/writer": [3, "worker"],
+  "store/series/embedded/chunk-rows": [2, "limit: readPointsMax"],
+  "store/series/embedded/housekeeping": [3, "worker"],
+  "store/series/embedded/lookup": [2, "worker"],
+  "store/series/embedded/part-buffers": [4, "worker"],
+  "store/series/embedded/read-aggregate": [1, "awaits"],
+  "store/series/embedded/read-latest": [4, "awaits"],
+  "store/series/embedded/retention": [2, "worker"],
+  "store/series/embedded/stored-part": [1, "worker"],
+  "store/series/embedded/writer-files": [3, "worker"],
+  "store/series/embedded/catalog-names": [2, "worker"],
   "store/events/event-index": [3, "awaits"],
   "store/events/event-postings": [1, "limit: segmentBytesMax"],
   "store/events/event-reading": [4, "awaits"],
-  "store/events/events": [20, "yields"],
+  "store/events/events": [6, "awaits"],
+  "store/events/event-pages": [7, "yields"],
+  "store/events/event-source": [8, "awaits"],
   "store/series/extremes": [1, "limit: answerValuesMax"],
   "store/lib/fair-queue": [4, "awaits"],
   "store/metadata/groups/groups": [1, "limit: pageLimitMax"],
@@ -466,7 +487,7 @@ suite("every loop", (test) => {
       ["ingest/messages/topics.js", "short"],
     ] as const;
     for (const [file, bound] of wrong) assert.ok(faultOf(file, bound), bound);
-    assert.is(faultOf("ingest/alerts/device-states.js", "yields"), null);
+    assert.is(faultOf("ingest/alerts/state-statements.js", "yields"), null);
     assert.is(faultOf("store/series/embedded/writer.js", "worker"), null);
   });
 });

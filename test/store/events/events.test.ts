@@ -2,8 +2,9 @@ import { readdir, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
+import { type EventQuery, scanRowsMax } from "../../../store/events/event-pages.js";
 import { logs } from "../../../store/events/event-postings.js";
-import { type EventLog, type EventQuery, openEventLog, scanRowsMax } from "../../../store/events/events.js";
+import { type EventLog, openEventLog } from "../../../store/events/events.js";
 import type { Damage } from "../../../store/files/damage.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { isMessage, type JournalInput, type JournalRecord } from "../../../store/journal/record.js";
@@ -28,7 +29,8 @@ async function open(dir: string, segmentBytesMax: number, now = Date.now): Promi
     onDamage: (damage) => damages.push(damage),
   });
   const journal = await openTestJournal(join(dir, "journal"), {
-    ...{ segmentBytesMax, now },
+    segmentBytesMax,
+    now,
     onDamage: (damage) => damages.push(damage),
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
