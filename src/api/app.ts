@@ -4,7 +4,7 @@ import { getConnInfo } from "@hono/node-server/conninfo";
 import { type Context, Hono } from "hono";
 import { createProxies } from "../../ingest/access/proxies.js";
 import { clientAddress } from "../http/client-address.js";
-import { mountRoutes } from "../http/route.js";
+import { mountRoutes } from "../http/frame.js";
 import type { AppDeps } from "../routes/deps.js";
 import { connectionOf } from "../server/http-server.js";
 import { apiRoutes } from "./routes.js";

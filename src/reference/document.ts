@@ -1,6 +1,6 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
-import { pageLimitDefault, pageLimitMax } from "../http/paging.js";
+import { pageLimitDefault, pageLimitMax } from "../http/list-query.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
 import {
   type Answer,

@@ -8,7 +8,7 @@ import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { existingMetrics, type Metric } from "../../store/metadata/products/metrics.js";
 import type { ProductModel } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { wholeNumber } from "../http/paging.js";
+import { wholeNumber } from "../http/list-query.js";
 import { type Layout, layouts } from "../import-export/points/limits.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
 import type { AppDeps } from "./deps.js";

@@ -6,7 +6,7 @@ import { ownID } from "../../store/metadata/db/table.js";
 import { deviceFilters } from "../../store/metadata/devices/devices.js";
 import { guarded } from "../http/disk-space.js";
 import { fileAnswer } from "../http/file-answer.js";
-import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/paging.js";
+import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { receiveFile } from "../http/upload.js";
 import { checkFile } from "../import-export/devices/check-file.js";

@@ -12,16 +12,8 @@ import {
 import type { Making } from "../http/answer-room.js";
 import type { Caller } from "../http/caller.js";
 import type { ErrorCode } from "../http/errors.js";
-import {
-  idsQuery,
-  idTexts,
-  listQuery,
-  only,
-  pageAnswer,
-  pageRequest,
-  refusedParameters,
-  refuseParameters,
-} from "../http/paging.js";
+import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
+import { idsQuery, idTexts, only, pageAnswer } from "../http/paging.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams, pageOf } from "../http/schemas.js";
 import type { Stamp } from "../views/context.js";
