@@ -62,20 +62,20 @@ const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
 export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   const { config, log, troubles } = deps;
-  const kept = await openSetAside(join(config.dataDir, "set-aside"));
+  const store = await openSetAside(join(config.dataDir, "set-aside"));
   const trials = createTrials(deps);
-  const replays = createReplays(kept, trials, log);
+  const replays = createReplays(store, trials, log);
   const order = createStartOrder();
 
   function show(): void {
-    const ids = [...new Set(kept.all().map(({ id }) => id))];
+    const ids = [...new Set(store.all().map(({ id }) => id))];
     const shown = ids.slice(0, 10).join(", ");
     const what = `${ids.length} messages ended the service and are set aside, see set_aside: ${shown}`;
     troubles.note(troubleName, ids.length === 0 ? null : what);
   }
 
   async function setAside(follower: Follower, record: JournalRecord, reason: string): Promise<void> {
-    const { topic, ...where } = await kept.add(follower, record, reason, deps.now());
+    const { topic, ...where } = await store.add(follower, record, reason, deps.now());
     const replay = `tidemark set-aside replay ${record.id}`;
     log.error("a message is set aside: starts of the service ended while it alone was in work", {
       ...where,
@@ -90,7 +90,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     if (verdict.is !== "ended") return true;
     await setAside(follower, record, verdict.reason);
     for (const other of siblings.has(follower) ? siblings : []) {
-      if (kept.has(other, record.id)) continue;
+      if (store.has(other, record.id)) continue;
       const too = await trials.try(other, record);
       if (too.is === "ended") await setAside(other, record, too.reason);
     }
@@ -99,7 +99,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   }
 
   function asidesOf(id: number): Aside[] {
-    const found = kept.all().filter((one) => one.id === id);
+    const found = store.all().filter((one) => one.id === id);
     if (found.length === 0) throw new StoreError("NOT_FOUND", `no message ${id} is set aside`);
     return found;
   }
@@ -113,14 +113,14 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
         end,
         mark: openWorkMark(join(config.dataDir, "work", `${follower}.json`)),
         ...order.of(follower),
-        isAside: (id) => kept.has(follower, id),
+        isAside: (id) => store.has(follower, id),
         tryAlone: (record) => tryAlone(follower, record),
       });
     },
-    isAside: kept.has,
-    all: kept.all,
+    isAside: store.has,
+    all: store.all,
     counts: () => {
-      const countOf = (follower: Follower) => kept.all().filter((one) => one.follower === follower).length;
+      const countOf = (follower: Follower) => store.all().filter((one) => one.follower === follower).length;
       return new Map(followers.map((one) => [one, countOf(one)] as const));
     },
     letOthersOn: order.letOn,
@@ -139,7 +139,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     },
     drop: async (id) => {
       for (const aside of asidesOf(id)) {
-        await kept.remove(aside);
+        await store.remove(aside);
         log.warn("a message that was set aside has been given up", { ...aside });
       }
       show();
@@ -213,14 +213,14 @@ interface Replays {
   run(aside: Aside): Promise<string | null>;
 }
 
-function createReplays(kept: SetAside, trials: Trials, log: Logger): Replays {
+function createReplays(store: SetAside, trials: Trials, log: Logger): Replays {
   const replays = new Map<Follower, Replay>();
   return {
     by: (follower, replay) => void replays.set(follower, replay),
     run: async (aside) => {
       const replay = replays.get(aside.follower);
       if (replay === undefined) return "nothing follows the journal for it now";
-      const record = await kept.read(aside);
+      const record = await store.read(aside);
       const verdict = await trials.try(aside.follower, record);
       if (verdict.is !== "harmless") return verdict.reason;
       try {
@@ -228,7 +228,7 @@ function createReplays(kept: SetAside, trials: Trials, log: Logger): Replays {
       } catch (error) {
         return asError(error).message;
       }
-      await kept.remove(aside);
+      await store.remove(aside);
       log.info("a message that was set aside has been replayed", { ...aside });
       return null;
     },
