@@ -35,8 +35,8 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     bytes.toString("latin1", from, Math.min(bytes.length, from + rowBytesMax)).split("\n", 1)[0] ?? "";
   const delimiter = delimiters.find((one) => firstLine.includes(one)) ?? ",";
   const rows = createCsvRows(delimiter.charCodeAt(0));
-  const behind = rows.next(bytes, from, bytes.length, end);
-  if (behind < 0) throw new FormatError(`the header must be shorter than ${rowBytesMax} bytes`);
+  const after = rows.next(bytes, from, bytes.length, end);
+  if (after < 0) throw new FormatError(`the header must be shorter than ${rowBytesMax} bytes`);
   if (rows.problem !== null) throw new FormatError(`the header cannot be read: ${rows.problem}`);
   const names = Array.from({ length: rows.count }, (_, cell) => {
     const name = rows.text(bytes, cell);
@@ -62,7 +62,7 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     pointAt: isLong ? columnOf("dataPointID") : null,
     valueAt: isLong ? columnOf("value") : null,
     points: isLong ? [] : others,
-    bytes: behind,
+    bytes: after,
     lines: rows.lines,
   };
 }

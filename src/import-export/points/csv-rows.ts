@@ -73,17 +73,17 @@ export function createCsvRows(delimiter: number): CsvRows {
       if (count === columnsMax) return broken(bytes, from, to, end, `more than ${columnsMax} columns`);
       if (bytes[at] === quote && at < to) {
         forms[count] = quoted;
-        const behind = closing(bytes, at, to);
-        if (behind < 0 || (behind === to && !end)) {
+        const after = closing(bytes, at, to);
+        if (after < 0 || (after === to && !end)) {
           return end ? broken(bytes, from, to, end, "a quotation mark is not closed") : -1;
         }
         starts[count] = at + 1;
-        ends[count] = behind - 1;
-        for (let feed = bytes.indexOf(lineFeed, at); feed >= 0 && feed < behind; ) {
+        ends[count] = after - 1;
+        for (let feed = bytes.indexOf(lineFeed, at); feed >= 0 && feed < after; ) {
           lines++;
           feed = bytes.indexOf(lineFeed, feed + 1);
         }
-        at = behind;
+        at = after;
         if (bytes[at] === carriageReturn && at < to && (bytes[at + 1] === lineFeed || at + 1 === to)) at++;
       } else {
         forms[count] = plain;

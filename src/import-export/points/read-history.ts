@@ -60,6 +60,7 @@ async function readRows(
   const state: TakerState = { builder, ...rules, targets: new Map(), unknown: new Map(), epoch: 0, line: 1 };
   const bytes = Buffer.allocUnsafeSlow(bufferBytes);
   const { taker, begin } = await openTaker(handle, format, state);
+  const known = createKnownTargets(state, sink);
   const start = resumed ?? begin;
   state.line = start.line;
   /** File offset of buffer byte 0, and the unread bytes of the buffer. */
@@ -68,8 +69,6 @@ async function readRows(
   let to = 0;
   let end = false;
   let skipping = false;
-  let targets = 0;
-  let targetCharacters = 0;
 
   async function refill(): Promise<void> {
     bytes.copyWithin(0, from, to);
@@ -87,24 +86,13 @@ async function readRows(
 
   async function learn(): Promise<void> {
     taker.lookAhead(bytes, from, to, end);
-    if (targets + state.unknown.size > targetsMax || targetCharacters > targetCharactersMax) {
+    if (known.isFull()) {
       await send();
-      await sink.reset();
-      state.targets.clear();
-      state.epoch++;
-      targets = 0;
-      targetCharacters = 0;
+      await known.forgetAll();
       // The next round learns what the current row needs.
-      state.unknown.clear();
       taker.lookAhead(bytes, from, to, end);
     }
-    const names = [...state.unknown.values()];
-    const answers = await sink.resolve(names);
-    for (const [i, key] of [...state.unknown.keys()].entries()) {
-      state.targets.set(key, { ...(answers[i] as TargetAnswer), index: targets++ });
-      targetCharacters += key.length;
-    }
-    state.unknown.clear();
+    await known.resolveUnknown();
   }
 
   /** The line that begins at `from` is too long and is skipped without being held. */
@@ -146,6 +134,33 @@ async function readRows(
     await refill();
   }
   await send();
+}
+
+/** Counts the targets that the running import has learnt, from 0 since the last `forgetAll`. */
+function createKnownTargets(state: TakerState, sink: Pick<HistorySink, "resolve" | "reset">) {
+  let count = 0;
+  let characters = 0;
+  return {
+    /** Whether the unknown targets would go beyond what one import remembers. */
+    isFull: () => count + state.unknown.size > targetsMax || characters > targetCharactersMax,
+    forgetAll: async () => {
+      await sink.reset();
+      state.targets.clear();
+      state.unknown.clear();
+      state.epoch++;
+      count = 0;
+      characters = 0;
+    },
+    resolveUnknown: async () => {
+      const names = [...state.unknown.values()];
+      const answers = await sink.resolve(names);
+      for (const [i, key] of [...state.unknown.keys()].entries()) {
+        state.targets.set(key, { ...(answers[i] as TargetAnswer), index: count++ });
+        characters += key.length;
+      }
+      state.unknown.clear();
+    },
+  };
 }
 
 /** The reader of the format's rows, and where they begin. */
