@@ -3,7 +3,7 @@
  * together.
  */
 import type { Clock } from "../../store/lib/clock.js";
-import type { Credential } from "../../store/metadata/db/standing.js";
+import type { Credential } from "../../store/metadata/db/changes.js";
 import type { Caller } from "./caller.js";
 
 export interface Verified {
