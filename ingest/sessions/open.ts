@@ -1,12 +1,12 @@
 import { isDamage } from "../../store/files/database-faults.js";
 import type { Journal } from "../../store/journal/journal.js";
-import type { JournalReader } from "../../store/journal/reader.js";
-import { decodeRecord, type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import { createLock, nextTurn } from "../../store/lib/turns.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { OnFailed } from "../followers/failures.js";
-import type { Narrow, Narrowing } from "../followers/narrowing.js";
+import { followJournal, type RecordConsumer } from "../followers/follower.js";
+import type { Narrow } from "../followers/narrowing.js";
 import { readMessageExtra } from "../messages/record-extras.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
@@ -61,14 +61,21 @@ export async function openSessions(
   const held = createPendingReceipts();
   takeUpReceipts(held, spaces);
   const narrowing = narrow(savedID, journal.committedID);
-  await replayBehind(await journal.read(savedID), narrowing, (record) => {
+  const apply = (record: JournalRecord): void => {
     try {
       replay(spaces, record, held);
     } catch (error) {
       onFailed({ follower: "sessions", id: record.id, device: record.device, error: asError(error) });
     }
-  });
-
+  };
+  const replaying: RecordConsumer = {
+    pass: (id) => narrowing.pass(id, id - 1),
+    // What is applied is in memory at once: before a record nothing is left to settle.
+    enter: (record) => narrowing.enter(record, () => Promise.resolve()),
+    take: (record, isAside) => (isAside ? undefined : void apply(record)),
+    caughtUp: async () => false,
+  };
+  await followJournal(await journal.read(savedID), replaying, new AbortController().signal);
   narrowing.settled(journal.committedID);
   narrowing.close();
 
@@ -144,20 +151,4 @@ export function publishLate(spaces: SessionRegistry, record: JournalRecord): voi
   const { device, session, topic, payload, qos, retain, flag, extra, receivedAt: at } = record;
   const { properties } = readMessageExtra(extra);
   if (!flag) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
-}
-
-async function replayBehind(
-  reader: JournalReader,
-  narrowing: Narrowing,
-  apply: (record: JournalRecord) => void,
-): Promise<void> {
-  // What is applied is in memory at once: before a record nothing is left to settle.
-  const rest = () => Promise.resolve();
-  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
-    for (const at of batch.offsets) {
-      const record = decodeRecord(batch.buffer, at, batch.topics);
-      if (narrowing.pass(record.id, record.id - 1) || (await narrowing.enter(record, rest))) apply(record);
-    }
-  }
-  await reader.close();
 }
