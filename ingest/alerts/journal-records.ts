@@ -1,6 +1,8 @@
 /** Records as the alerts consumer reads them for itself: devices, states and rules are fetched, envelopes opened. */
+
+import { peekRecord } from "../../store/journal/frame.js";
 import type { JournalBatch } from "../../store/journal/reader.js";
-import { type JournalRecord, peekRecord } from "../../store/journal/record.js";
+import { isMessage, type JournalRecord } from "../../store/journal/record.js";
 import { orAborted, retry } from "../../store/lib/abortable.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { Lock } from "../../store/lib/turns.js";
@@ -10,7 +12,7 @@ import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { type DecodedRecord, decodeAlone, setAsideRecord } from "../followers/decoded.js";
 import { liesInRecord } from "../followers/failures.js";
-import { isDecodable, isMessage } from "../followers/records.js";
+import { isDecodable } from "../followers/records.js";
 import type { CompiledRules, WatchPlans } from "./compiled-rules.js";
 import type { DeviceStates } from "./device-states.js";
 import { concernsDevice, countMessage, countRefused, type RecordEffects } from "./record-effects.js";
@@ -98,7 +100,7 @@ export function createJournalRecords(
     let decoded: DecodedRecord | null = null;
     if (isAside) decoded = setAsideRecord;
     else if (isDecodable(record)) decoded = decodeAlone(record, device, rules());
-    if (decoded?.outcome?.isEnvelope === true) {
+    if (decoded?.outcome?.isEnvelope === true && isMessage(record)) {
       await patiently(() => orAborted(envelopes.expand(record), signal));
       if (signal.aborted) return;
     }

@@ -1,4 +1,5 @@
-import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import type { Connect, Disconnect, JournalRecord } from "../../store/journal/record.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { countOn, type DeviceState, endMessage, raise, recover } from "./rule-state.js";
 
 const offlineCause = "offline";
@@ -9,7 +10,11 @@ const connectionsMax = 64;
  * Follows the connections of a device. One whose last connection has ended without DISCONNECT is offline, which
  * becomes an alert when it has not come back for a while. Connections up to `diedAt` ended with an earlier run.
  */
-export function followPresence(state: DeviceState, record: JournalRecord, diedAt: number): void {
+export function followPresence(
+  state: DeviceState,
+  record: JournalRecord<Connect | Disconnect>,
+  diedAt: number,
+): void {
   if (record.id > diedAt) state.connections = state.connections.filter((id) => id > diedAt);
   if (record.kind === recordKinds.connect) {
     state.connections = [...state.connections.slice(1 - connectionsMax), record.id];
@@ -22,7 +27,7 @@ export function followPresence(state: DeviceState, record: JournalRecord, diedAt
   const wasThere = left.length < state.connections.length;
   state.connections = left;
   if (!wasThere || left.length > 0) return;
-  state.offlineSince = record.flag ? null : Math.floor(record.receivedAt / 1000);
+  state.offlineSince = record.orderly ? null : Math.floor(record.receivedAt / 1000);
 }
 
 /** It has not come back. */

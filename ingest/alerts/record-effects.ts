@@ -1,11 +1,11 @@
 /** What one record changes of its device's state: counts, connections, and what rules and fences say of its points. */
-import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import { isMessage, type JournalRecord } from "../../store/journal/record.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { DecodedRecord } from "../followers/decoded.js";
 import type { OnFailed } from "../followers/failures.js";
-import { isMessage } from "../followers/records.js";
 import { ownMap } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
 import type { CompiledRules, WatchPlans } from "./compiled-rules.js";
@@ -75,9 +75,9 @@ export function createRecordEffects(
 
   function applyOther(state: DeviceState, record: JournalRecord): void {
     if (record.kind === recordKinds.expanded) {
-      countRefused(state, "child", record.messageID);
-      if (record.messageID > 0) count(meter.refused, "child", record.messageID);
-    } else {
+      countRefused(state, "child", record.refusedEntries);
+      if (record.refusedEntries > 0) count(meter.refused, "child", record.refusedEntries);
+    } else if (record.kind === recordKinds.connect || record.kind === recordKinds.disconnect) {
       followPresence(state, record, diedAt);
       offline.note(state);
     }

@@ -1,5 +1,5 @@
 /** From records to points in a batch, and what was refused of each record. */
-import type { JournalRecord } from "../../store/journal/record.js";
+import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
 import { retry } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";
 import { type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
@@ -51,7 +51,7 @@ export function createDecoder(
   }
 
   /** A message that cannot be decoded has no points. */
-  function decodeOrFail(device: DeviceEntry, record: JournalRecord): Outcome | null {
+  function decodeOrFail(device: DeviceEntry, record: MessageRecord): Outcome | null {
     const { points } = batch;
     const from = points.length;
     try {
@@ -63,7 +63,7 @@ export function createDecoder(
     }
   }
 
-  function decode(previousID: number, record: JournalRecord, device: DeviceEntry): Promise<void> | undefined {
+  function decode(previousID: number, record: MessageRecord, device: DeviceEntry): Promise<void> | undefined {
     const { points } = batch;
     const from = points.length;
     refusals.length = 0;
@@ -87,7 +87,7 @@ export function createDecoder(
     }
   }
 
-  async function decodeOnceFound(previousID: number, record: JournalRecord): Promise<void> {
+  async function decodeOnceFound(previousID: number, record: MessageRecord): Promise<void> {
     const device = await findOrFail(record);
     if (device) return decode(previousID, record, device);
     if (device === undefined) refuse("device", 1);

@@ -1,5 +1,8 @@
+import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
-import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../store/journal/record.js";
+import type { MessageRecord } from "../../store/journal/record.js";
+import { decodeRecord } from "../../store/journal/record-codecs.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -16,7 +19,7 @@ import { createCarriers } from "./carriers.js";
  */
 export interface Envelopes {
   /** Appends the entries; until they are on disk the envelope counts as open. @throws what lies in the record */
-  expand(record: JournalRecord): Promise<void>;
+  expand(record: MessageRecord): Promise<void>;
   /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */
   readonly oldestOpenID: number;
   /** Resolves when the entries of every envelope expanded so far are on disk. */
@@ -76,7 +79,7 @@ export async function openEnvelopes(
   }
 
   /** What fails half way is left at that: its entries are events, and nothing says that they are all there. */
-  async function expandOrForget(envelope: JournalRecord): Promise<void> {
+  async function expandOrForget(envelope: MessageRecord): Promise<void> {
     try {
       await expand(envelope);
     } catch (error) {
@@ -86,7 +89,7 @@ export async function openEnvelopes(
     }
   }
 
-  async function expand(envelope: JournalRecord): Promise<void> {
+  async function expand(envelope: MessageRecord): Promise<void> {
     const begun = progress.get(envelope.id) ?? { next: 0, done: false };
     if (begun.done) {
       progress.delete(envelope.id);
@@ -104,9 +107,8 @@ export async function openEnvelopes(
       else if (ordinal >= begun.next) {
         await roomForMore();
         if (closed) return;
-        const entryRecord = { ...related(envelope, recordKinds.entry), device, messageID: ordinal, payload };
         entries++;
-        journal.append(entryRecord, entryKept);
+        journal.append({ ...about(envelope), kind: recordKinds.entry, device, ordinal, payload }, entryKept);
         begun.next = ordinal + 1;
         carried(device, envelope.device, envelope.receivedAt);
       }
@@ -114,8 +116,8 @@ export async function openEnvelopes(
     if (closed) return;
     progress.delete(envelope.id);
     open.add(envelope.id);
-    const messageID = Math.min(refused, refusedMax);
-    journal.append({ ...related(envelope, recordKinds.expanded), messageID }, () => {
+    const refusedEntries = Math.min(refused, refusedMax);
+    journal.append({ ...about(envelope), kind: recordKinds.expanded, refusedEntries }, () => {
       open.delete(envelope.id);
       wake();
     });
@@ -141,15 +143,9 @@ export async function openEnvelopes(
   };
 }
 
-const nothing = new Uint8Array(0);
-
-/** A record about an envelope: what is not said is the envelope's. */
-function related(envelope: JournalRecord, kind: JournalRecord["kind"]) {
-  const { tenant, device, ip, topic, receivedAt, stamp, id } = envelope;
-  return {
-    ...{ kind, tenant, device, ip, topic, receivedAt, stamp, connection: id, session: 0 },
-    ...{ messageID: 0, qos: 0, dup: false, retain: false, flag: false, extra: null, payload: nothing },
-  };
+/** What a record about an envelope has of it. */
+function about({ id: envelope, tenant, device, ip, topic, receivedAt, stamp }: MessageRecord) {
+  return { envelope, tenant, device, ip, topic, receivedAt, stamp };
 }
 
 /**
@@ -193,9 +189,10 @@ async function readProgress(journal: Journal, afterID: number): Promise<Map<numb
     for (const at of batch.offsets) {
       const { kind } = peekRecord(batch.buffer, at);
       if (kind !== recordKinds.entry && kind !== recordKinds.expanded) continue;
-      const { connection, messageID } = decodeRecord(batch.buffer, at);
-      const done = kind === recordKinds.expanded;
-      progress.set(connection, { next: messageID + 1, done });
+      const record = decodeRecord(batch.buffer, at);
+      if (record.kind === recordKinds.entry)
+        progress.set(record.envelope, { next: record.ordinal + 1, done: false });
+      else if (record.kind === recordKinds.expanded) progress.set(record.envelope, { next: 0, done: true });
     }
   }
   await reader.close();

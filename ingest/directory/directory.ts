@@ -1,8 +1,9 @@
+import type { PlatformSubscription } from "../../store/journal/message.js";
 import { createLock } from "../../store/lib/turns.js";
 import { createVersions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
-import { mergeSubscriptions, type PlatformSubscription } from "../messages/platform-subscriptions.js";
+import { mergeSubscriptions } from "../messages/platform-subscriptions.js";
 import type { DeviceEntry } from "./entries.js";
 import { createEntryCache } from "./entry-cache.js";
 import { createEntryLoader } from "./entry-loader.js";

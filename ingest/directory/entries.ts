@@ -1,3 +1,4 @@
+import type { PlatformSubscription } from "../../store/journal/message.js";
 import {
   type DeviceAccess,
   type DeviceSubscription,
@@ -8,7 +9,6 @@ import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import type { DeviceIdentity } from "../../store/metadata/devices/identity.js";
 import { dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { dataStreamsOf } from "../../store/metadata/products/data-streams.js";
-import type { PlatformSubscription } from "../messages/platform-subscriptions.js";
 import type { AccessRules } from "../policies.js";
 import type { BoundCertificates } from "./certificates.js";
 import {

@@ -1,5 +1,5 @@
 /** A record as decoded, which the series consumer hands on so that the alerts consumer need not decode it again. */
-import type { JournalRecord } from "../../store/journal/record.js";
+import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
 import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry } from "../directory/entries.js";
@@ -39,7 +39,7 @@ export const setAsideRecord: DecodedRecord = {
 
 /** Decodes a record by itself. One that cannot be decoded has no points and is refused. */
 export function decodeAlone(
-  record: JournalRecord,
+  record: MessageRecord,
   device: DeviceEntry,
   rules: Omit<DecodeRules, "asOfReceipt">,
 ): DecodedRecord {

@@ -1,6 +1,7 @@
 /** The loop that every follower of the journal runs: it reads, yields, passes over what is set aside, and resumes. */
 import type { JournalBatch, JournalReader } from "../../store/journal/reader.js";
-import { decodeRecord, type JournalRecord } from "../../store/journal/record.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { decodeRecord } from "../../store/journal/record-codecs.js";
 import { createSlice } from "../../store/lib/turns.js";
 
 /** What a follower does with the records. */

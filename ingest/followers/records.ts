@@ -1,19 +1,13 @@
-import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import { isMessage, isRefused, type JournalRecord, type MessageRecord } from "../../store/journal/record.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import type { Message } from "../decode/points.js";
 
-const messageKinds: ReadonlySet<number> = new Set([recordKinds.uplink, recordKinds.entry]);
-
-/** A message of a device, as itself or as an entry of an envelope. */
-export function isMessage(record: JournalRecord): boolean {
-  return messageKinds.has(record.kind);
+/** A message that may bring points: one that a policy has refused is an event and nothing more. */
+export function isDecodable(record: JournalRecord): record is MessageRecord {
+  return isMessage(record) && !isRefused(record);
 }
 
-/** One that a policy has refused is an event and nothing more. */
-export function isDecodable(record: JournalRecord): boolean {
-  return isMessage(record) && !record.flag;
-}
-
-export function messageOf(record: JournalRecord): Message {
+export function messageOf(record: MessageRecord): Message {
   return {
     topic: record.topic,
     payload: record.payload as Buffer,

@@ -1,8 +1,4 @@
-/** A subscription that the platform makes for a device, whoever it was stored for: device, product or group. */
-export interface PlatformSubscription {
-  readonly topic: string;
-  readonly qos: number;
-}
+import type { PlatformSubscription } from "../../store/journal/message.js";
 
 /**
  * Filters that the platform wants of a session: put there, or the client's own by SUBSCRIBE, or left out for the

@@ -1,7 +1,7 @@
+import type { PlatformSubscription } from "../../store/journal/message.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { type ClientCertificate, isEntitled } from "../access/credentials.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import type { PlatformSubscription } from "../messages/platform-subscriptions.js";
 import type { EndReason } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { SessionRegistry } from "./session-registry.js";

@@ -1,4 +1,4 @@
-import type { Subscription } from "../messages/message.js";
+import type { Subscription } from "../../store/journal/message.js";
 import { covers } from "../messages/topics.js";
 import type { Published, Reached } from "./events.js";
 import type { MessageQueues } from "./message-queues.js";

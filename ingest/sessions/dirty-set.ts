@@ -1,4 +1,4 @@
-import { endsWithConnection } from "../messages/message.js";
+import { endsWithConnection } from "../../store/journal/message.js";
 import type { Changes } from "./changes.js";
 import type { SessionState, Space } from "./state.js";
 

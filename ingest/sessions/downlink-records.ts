@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Journal } from "../../store/journal/journal.js";
-import { type JournalInput, recordKinds } from "../../store/journal/record.js";
-import { messageExtra, recipientsExtra } from "../messages/record-extras.js";
+import type { JournalInput } from "../../store/journal/record.js";
+import { encodeDownlinkDetails, encodeDownlinksDetails } from "../../store/journal/record-details.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { lightWorkMax, type WorkBudget, workMax } from "../uplinks/work-budget.js";
 import { firstAck } from "./first-ack.js";
 import type { DownMessage } from "./records.js";
@@ -50,7 +51,6 @@ export function createDownlinkRecords(
   journal: Pick<Journal, "append">,
   spaces: Pick<SessionRegistry, "send" | "publishCost">,
   micros: () => number,
-  blank: JournalInput,
   work: WorkBudget,
 ): DownlinkRecords {
   let open: Open | null = null;
@@ -87,14 +87,21 @@ export function createDownlinkRecords(
     const { topic, payload, qos, properties } = message;
     const [first] = to;
     const one = to.length === 1 && first !== undefined ? first : null;
-    const input: JournalInput = {
-      ...blank,
-      ...{ tenant, topic, payload, qos },
-      kind: one === null ? recordKinds.downlinks : recordKinds.downlink,
-      device: one?.device ?? 0,
-      extra:
-        one === null ? recipientsExtra(properties, to) : messageExtra(properties, { receipt: one.receipt }),
-    };
+    const said = { tenant, topic, payload, qos };
+    const input: JournalInput =
+      one === null
+        ? {
+            ...said,
+            kind: recordKinds.downlinks,
+            device: 0,
+            details: encodeDownlinksDetails({ properties, to }),
+          }
+        : {
+            ...said,
+            kind: recordKinds.downlink,
+            device: one.device,
+            details: encodeDownlinkDetails({ properties, receipt: one.receipt }),
+          };
     const appended = (): void => {
       if (taken > 0) work.give(tenant, taken);
       for (const { device, receipt, settled, kept } of to) {

@@ -1,5 +1,5 @@
+import { endsWithConnection, type MessageProperties } from "../../store/journal/message.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { endsWithConnection, type MessageProperties } from "../messages/message.js";
 import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
 import { firstAck } from "./first-ack.js";

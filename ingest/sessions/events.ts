@@ -1,4 +1,4 @@
-import type { MessageProperties, Will } from "../messages/message.js";
+import type { MessageProperties, Will } from "../../store/journal/message.js";
 
 /** A CONNECT that was accepted. */
 export interface Connected {

@@ -1,6 +1,6 @@
 /** How the sessions of devices begin, go on and end. */
+import { endsWithConnection, type Will } from "../../store/journal/message.js";
 import { createSlice } from "../../store/lib/turns.js";
-import { endsWithConnection, type Will } from "../messages/message.js";
 import { count, type Meter } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";

@@ -1,13 +1,14 @@
 import { isDamage } from "../../store/files/database-faults.js";
 import type { Journal } from "../../store/journal/journal.js";
-import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { decodeUplinkDetails } from "../../store/journal/record-details.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import { createLock, nextTurn } from "../../store/lib/turns.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { OnFailed } from "../followers/failures.js";
 import { followJournal, type RecordConsumer } from "../followers/follower.js";
 import type { Narrow } from "../followers/narrowing.js";
-import { readMessageExtra } from "../messages/record-extras.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
 import { createChanges, type Marked } from "./changes.js";
@@ -148,7 +149,7 @@ export function publishLate(spaces: SessionRegistry, record: JournalRecord): voi
   if (record.kind !== recordKinds.uplink) {
     throw new StoreError("INVALID", "cannot replay it: it says what a session was at its time; give it up");
   }
-  const { device, session, topic, payload, qos, retain, flag, extra, receivedAt: at } = record;
-  const { properties } = readMessageExtra(extra);
-  if (!flag) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
+  const { device, session, topic, payload, qos, retain, refused, details, receivedAt: at } = record;
+  const { properties } = decodeUplinkDetails(details);
+  if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
 }

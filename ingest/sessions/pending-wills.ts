@@ -1,4 +1,4 @@
-import type { Will } from "../messages/message.js";
+import type { Will } from "../../store/journal/message.js";
 import type { Changes } from "./changes.js";
 import type { HeldBytes } from "./held-bytes.js";
 import type { DueWill, SessionState, Space } from "./state.js";

@@ -1,21 +1,22 @@
 import type { Journal } from "../../store/journal/journal.js";
-import { type JournalInput, recordKinds } from "../../store/journal/record.js";
-import { createSlice } from "../../store/lib/turns.js";
-import type { DeviceEntry } from "../directory/entries.js";
+import type { PlatformSubscription } from "../../store/journal/message.js";
 import {
   endsWithConnection,
   type MessageProperties,
   type Subscription,
   type Will,
-} from "../messages/message.js";
-import type { PlatformSubscription } from "../messages/platform-subscriptions.js";
+} from "../../store/journal/message.js";
+import type { Disconnect, JournalInput } from "../../store/journal/record.js";
 import {
-  connectExtra,
-  disconnectExtra,
-  messageExtra,
-  platformExtra,
-  subscribeExtra,
-} from "../messages/record-extras.js";
+  encodeConnectDetails,
+  encodeDisconnectDetails,
+  encodePlatformDetails,
+  encodeSubscribeDetails,
+  encodeUplinkDetails,
+} from "../../store/journal/record-details.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
+import { createSlice } from "../../store/lib/turns.js";
+import type { DeviceEntry } from "../directory/entries.js";
 import type { EndReason } from "../meter.js";
 import type { Origin } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";
@@ -108,32 +109,27 @@ export function createSessionRecords(
 ): SessionRecords {
   const micros = () => now() * 1000;
 
-  function record(
-    origin: Omit<Origin, "device"> & { device: DeviceEntry },
-    kind: JournalInput["kind"],
-  ): JournalInput {
-    const { device, connection, session, ip } = origin;
-    return { ...blank, kind, tenant: device.device.tenant, device: device.id, connection, session, ip };
-  }
-
   /** `change` follows the record, or comes at once where nothing of the session outlives the connection. */
   function keep(state: SessionState, input: JournalInput, change: () => void): void {
     if (state.expiry === endsWithConnection) change();
     else journal.append(input, change);
   }
 
-  const downlinks = createDownlinkRecords(journal, spaces, micros, blank, work);
+  const downlinks = createDownlinkRecords(journal, spaces, micros, work);
 
   /** What sessions were asked to be brought up to and are not yet. */
   const asked = new WeakMap<SessionState, number>();
 
   /** `killedAt`: when it was, if another run held the connection. */
-  function disconnected(input: JournalInput, goodbye: Goodbye, killedAt: number | null): void {
-    const { device, connection } = input;
-    const { orderly, sessionExpiry: expiry, reason } = goodbye;
-    const extra = disconnectExtra({ expiry, endedAt: killedAt });
+  function disconnected(
+    of: Omit<Disconnect, "kind" | "orderly" | "reason" | "details">,
+    { orderly, sessionExpiry: expiry, reason }: Goodbye,
+    killedAt: number | null,
+  ): void {
+    const { device, connection } = of;
+    const details = encodeDisconnectDetails({ expiry, endedAt: killedAt });
     const at = killedAt ?? micros();
-    journal.append({ ...input, flag: orderly, topic: reason, extra }, () => {
+    journal.append({ ...of, kind: recordKinds.disconnect, orderly, reason, details }, () => {
       spaces.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: killedAt !== null });
       onEnded();
     });
@@ -142,21 +138,34 @@ export function createSessionRecords(
   return {
     connect: (origin, request, done) => {
       const { clientID, cleanStart, sessionExpiry, keepAlive, will } = request;
-      const { deviceID } = origin.device.device;
+      const {
+        id: device,
+        device: { deviceID, tenant },
+      } = origin.device;
+      const session = {
+        tenant,
+        device,
+        session: origin.session,
+        ip: origin.ip,
+        clientID,
+        keepAlive,
+        cleanStart,
+      };
       const input: JournalInput = {
-        ...record({ ...origin, connection: 0 }, recordKinds.connect),
-        messageID: keepAlive,
-        flag: cleanStart,
-        topic: clientID,
-        extra: connectExtra(deviceID, sessionExpiry, will),
+        ...session,
+        kind: recordKinds.connect,
+        details: encodeConnectDetails({ deviceID, expiry: sessionExpiry, will }),
         payload: will?.payload ?? nothing,
       };
       const at = micros();
       return journal.append(input, (connection) => {
-        const { tenant, device, session, ip } = input;
         const { state, present } = spaces.connect({
-          ...{ tenant, device, deviceID, clientID, session, connection, at },
-          ...{ cleanStart, expiry: sessionExpiry, will, ip, keepAlive },
+          ...session,
+          deviceID,
+          connection,
+          at,
+          expiry: sessionExpiry,
+          will,
         });
         // What it left behind may be a will.
         onEnded();
@@ -164,14 +173,13 @@ export function createSessionRecords(
       });
     },
     disconnect: (origin, keepAlive, goodbye) =>
-      disconnected({ ...record(origin, recordKinds.disconnect), messageID: keepAlive }, goodbye, null),
+      disconnected({ ...subject(origin), keepAlive }, goodbye, null),
     disconnectKilled: (killedAt) => {
       for (const { tenant, device, sessions } of spaces.all()) {
         for (const { connection, session, ip, keepAlive } of sessions.values()) {
           if (connection === 0) continue;
-          const ids = { tenant, device, connection, session, ip, messageID: keepAlive };
-          const input: JournalInput = { ...blank, kind: recordKinds.disconnect, ...ids };
-          disconnected(input, { reason: "killed", orderly: false, sessionExpiry: null }, killedAt);
+          const killed: Goodbye = { reason: "killed", orderly: false, sessionExpiry: null };
+          disconnected({ tenant, device, connection, session, ip, keepAlive }, killed, killedAt);
         }
       }
     },
@@ -179,10 +187,10 @@ export function createSessionRecords(
       // What is on its way to the disk may differ from both.
       const pending = asked.get(state) ?? 0;
       if (pending === 0 && !spaces.differsFromPlatform(state, wanted)) return done?.();
-      const input = { ...record(origin, recordKinds.platform), extra: platformExtra(wanted) };
+      const details = encodePlatformDetails(wanted);
       const at = micros();
       asked.set(state, pending + 1);
-      keep(state, input, () => {
+      keep(state, { ...subject(origin), kind: recordKinds.platform, details }, () => {
         asked.set(state, (asked.get(state) ?? 1) - 1);
         spaces.subscribeByPlatform(state, wanted, at);
         done?.();
@@ -194,9 +202,13 @@ export function createSessionRecords(
       for (const [i, [filter, subscription]] of filters.entries()) {
         const { qos, noLocal, retainAsPublished } = subscription;
         const input: JournalInput = {
-          ...record(origin, recordKinds.subscribe),
-          ...{ topic: filter, qos, flag: noLocal, retain: retainAsPublished },
-          extra: subscribeExtra(subscription),
+          ...subject(origin),
+          kind: recordKinds.subscribe,
+          filter,
+          qos,
+          noLocal,
+          retainAsPublished,
+          details: encodeSubscribeDetails(subscription),
         };
         keep(state, input, () => {
           // The answer goes before the retained messages.
@@ -208,26 +220,26 @@ export function createSessionRecords(
     },
     unsubscribe: (origin, state, filters, done) => {
       const last = filters.length - 1;
-      for (const [i, topic] of filters.entries()) {
-        keep(state, { ...record(origin, recordKinds.unsubscribe), topic }, () => {
-          spaces.unsubscribe(state, topic);
+      for (const [i, filter] of filters.entries()) {
+        keep(state, { ...subject(origin), kind: recordKinds.unsubscribe, filter }, () => {
+          spaces.unsubscribe(state, filter);
           if (i === last) done();
         });
       }
     },
     release: (origin, state, messageID, done) => {
-      journal.append({ ...record(origin, recordKinds.release), messageID }, () => {
+      journal.append({ ...subject(origin), kind: recordKinds.release, messageID }, () => {
         spaces.released(state, messageID);
         done();
       });
     },
     received: (origin, state, messageID, done) =>
-      keep(state, { ...record(origin, recordKinds.received), messageID }, () => {
+      keep(state, { ...subject(origin), kind: recordKinds.received, messageID }, () => {
         spaces.received(state, messageID);
         done();
       }),
     delivered: (origin, state, messageID, acknowledged) =>
-      keep(state, { ...record(origin, recordKinds.delivered), messageID, flag: acknowledged }, () =>
+      keep(state, { ...subject(origin), kind: recordKinds.delivered, messageID, acknowledged }, () =>
         spaces.delivered(state, messageID, acknowledged),
       ),
     send: ({ id: device, device: { tenant } }, message, settled, kept) =>
@@ -244,8 +256,8 @@ export function createSessionRecords(
             // Its client may have come back meanwhile.
             if (state.isOver || state.link !== null) break;
             if (message.received || !isExpired(message, at)) continue;
-            const ids = { tenant, device, session, ip, messageID };
-            journal.append({ ...blank, kind: recordKinds.delivered, ...ids }, () =>
+            const ended = { tenant, device, connection: 0, session, ip, messageID, acknowledged: false };
+            journal.append({ ...ended, kind: recordKinds.delivered }, () =>
               spaces.delivered(state, messageID, false),
             );
           }
@@ -255,9 +267,20 @@ export function createSessionRecords(
     publishWill: ({ tenant, device, session, connection, ip, will }, refused, done) => {
       const { topic, payload, qos, retain, properties } = will;
       const input: JournalInput = {
-        ...blank,
-        ...{ kind: recordKinds.uplink, tenant, device, session, connection, ip, topic, payload, qos, retain },
-        ...{ flag: refused, extra: messageExtra(properties, { isWill: true }) },
+        kind: recordKinds.uplink,
+        tenant,
+        device,
+        connection,
+        session,
+        ip,
+        messageID: 0,
+        qos,
+        dup: false,
+        retain,
+        refused,
+        topic,
+        details: encodeUplinkDetails({ properties, isWill: true }),
+        payload,
       };
       const at = micros();
       journal.append(input, () => {
@@ -269,8 +292,7 @@ export function createSessionRecords(
   };
 }
 
-const blank: JournalInput = {
-  kind: recordKinds.uplink,
-  ...{ tenant: 0, device: 0, connection: 0, session: 0, messageID: 0, qos: 0 },
-  ...{ dup: false, retain: false, flag: false, ip: "", topic: "", extra: null, payload: nothing },
-};
+/** Whom a record of a session speaks of. */
+function subject({ device, connection, session, ip }: Origin) {
+  return { tenant: device.device.tenant, device: device.id, connection, session, ip };
+}

@@ -1,13 +1,15 @@
-import { type JournalRecord, recordKinds } from "../../store/journal/record.js";
-import { endsWithConnection, type MessageProperties } from "../messages/message.js";
+import { endsWithConnection, type MessageProperties } from "../../store/journal/message.js";
+import type { Downlink, Downlinks, JournalInput, JournalRecord } from "../../store/journal/record.js";
 import {
-  readConnectExtra,
-  readDisconnectExtra,
-  readMessageExtra,
-  readPlatformExtra,
-  readRecipientsExtra,
-  readSubscribeExtra,
-} from "../messages/record-extras.js";
+  decodeConnectDetails,
+  decodeDisconnectDetails,
+  decodeDownlinkDetails,
+  decodeDownlinksDetails,
+  decodePlatformDetails,
+  decodeSubscribeDetails,
+  decodeUplinkDetails,
+} from "../../store/journal/record-details.js";
+import { type RecordKind, recordKinds } from "../../store/journal/record-kinds.js";
 import { sessionExpiryMax } from "./bounds.js";
 import type { PendingReceipts } from "./pending-receipts.js";
 import type { SessionRegistry } from "./session-registry.js";
@@ -15,23 +17,25 @@ import type { SessionState } from "./state.js";
 
 /** Brings the state one record further, as the running service did when it was written. */
 export function replay(spaces: SessionRegistry, record: JournalRecord, held: PendingReceipts): void {
-  appliers[record.kind]?.(spaces, record, held);
+  (appliers[record.kind] as Applier<JournalRecord> | undefined)?.(spaces, record, held);
 }
 
-type Applier = (spaces: SessionRegistry, record: JournalRecord, held: PendingReceipts) => void;
+type Applier<Input> = (spaces: SessionRegistry, record: Input, held: PendingReceipts) => void;
 
 /** Records of a session that is there. */
-const ofSession =
-  (apply: (spaces: SessionRegistry, state: SessionState, record: JournalRecord) => void): Applier =>
-  (spaces, record) => {
+function ofSession<Input extends { readonly device: number; readonly session: number }>(
+  apply: (spaces: SessionRegistry, state: SessionState, record: Input) => void,
+): Applier<Input> {
+  return (spaces, record) => {
     const state = spaces.find(record.device, record.session);
     if (state !== undefined) apply(spaces, state, record);
   };
+}
 
 /** What a record sends to one device. */
 function sendAgain(
   spaces: SessionRegistry,
-  { topic, payload, qos, receivedAt: at }: JournalRecord,
+  { topic, payload, qos, receivedAt: at }: JournalRecord<Downlink | Downlinks>,
   held: PendingReceipts,
   to: { device: number; receipt: number | null; properties: MessageProperties | null },
 ): void {
@@ -41,54 +45,64 @@ function sendAgain(
   copies?.begin(awaited);
 }
 
-const appliers: Partial<Record<JournalRecord["kind"], Applier>> = {
+type OfKind<Kind extends RecordKind> = JournalRecord<Extract<JournalInput, { kind: Kind }>>;
+
+const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
   [recordKinds.connect]: (spaces, record) => {
-    const { id, tenant, device, session, topic, flag, receivedAt, ip, extra, payload } = record;
-    // Records of the first format say no more than whether the session is clean.
-    const before = { deviceID: "", expiry: flag ? endsWithConnection : sessionExpiryMax, will: null };
-    const said = extra === null ? before : readConnectExtra(extra, payload);
+    const { id, tenant, device, session, clientID, cleanStart, keepAlive, receivedAt, ip } = record;
+    const before = { deviceID: "", expiry: cleanStart ? endsWithConnection : sessionExpiryMax, will: null };
+    const { details } = record;
+    const said = details === null ? before : decodeConnectDetails(details, record.payload);
     spaces.connect({
-      ...{ tenant, device, session, connection: id, clientID: topic, cleanStart: flag },
-      ...{ at: receivedAt, ip, keepAlive: record.messageID },
+      tenant,
+      device,
+      session,
+      connection: id,
+      clientID,
+      cleanStart,
+      at: receivedAt,
+      ip,
+      keepAlive,
       ...said,
     });
   },
-  [recordKinds.disconnect]: (spaces, { device, connection, receivedAt, flag, extra }) => {
-    const { expiry, endedAt } = readDisconnectExtra(extra);
+  [recordKinds.disconnect]: (spaces, { device, connection, receivedAt, orderly, details }) => {
+    const { expiry, endedAt } = decodeDisconnectDetails(details);
     const at = endedAt ?? receivedAt;
-    spaces.disconnect({ device, connection, at, orderly: flag, expiry, ofEarlierRun: true });
+    spaces.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: true });
   },
   [recordKinds.uplink]: (spaces, record) => {
-    const { device, session, connection, messageID, topic, payload, qos, retain, flag } = record;
-    const { properties, isWill } = readMessageExtra(record.extra);
+    const { device, session, connection, messageID, topic, payload, qos, retain, refused } = record;
+    const { properties, isWill } = decodeUplinkDetails(record.details);
     const state = qos === 2 && !isWill ? spaces.find(device, session) : undefined;
     if (state !== undefined) spaces.took(state, messageID);
     const at = record.receivedAt;
-    if (!flag) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
-    // Last: a space with nothing left in it goes.
+    if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
+    // Last: a device with nothing left goes from the registry.
     if (isWill) spaces.willPublished(device, connection);
   },
   [recordKinds.downlink]: (spaces, record, held) => {
-    const { properties, receipt } = readMessageExtra(record.extra);
+    const { properties, receipt } = decodeDownlinkDetails(record.details);
     sendAgain(spaces, record, held, { device: record.device, receipt, properties });
   },
   [recordKinds.downlinks]: (spaces, record, held) => {
-    const { properties, to } = readRecipientsExtra(record.extra);
+    const { properties, to } = decodeDownlinksDetails(record.details);
     // Once for all of them.
     const own = { ...record, payload: Uint8Array.from(record.payload) };
-    for (const [device, receipt] of to) sendAgain(spaces, own, held, { device, receipt, properties });
+    for (const { device, receipt } of to) sendAgain(spaces, own, held, { device, receipt, properties });
   },
-  [recordKinds.subscribe]: ofSession((spaces, state, { topic, qos, flag, retain, receivedAt, extra }) => {
-    const subscription = { qos: qos as 0 | 1 | 2, noLocal: flag, retainAsPublished: retain };
-    spaces.subscribe(state, topic, { ...subscription, ...readSubscribeExtra(extra) }, receivedAt);
+  [recordKinds.subscribe]: ofSession((spaces, state, record) => {
+    const { filter, qos, noLocal, retainAsPublished, details, receivedAt } = record;
+    const subscription = { qos, noLocal, retainAsPublished, ...decodeSubscribeDetails(details) };
+    spaces.subscribe(state, filter, subscription, receivedAt);
   }),
-  [recordKinds.platform]: ofSession((spaces, state, { extra, receivedAt }) =>
-    spaces.subscribeByPlatform(state, readPlatformExtra(extra), receivedAt),
+  [recordKinds.platform]: ofSession((spaces, state, { details, receivedAt }) =>
+    spaces.subscribeByPlatform(state, decodePlatformDetails(details), receivedAt),
   ),
-  [recordKinds.unsubscribe]: ofSession((spaces, state, { topic }) => spaces.unsubscribe(state, topic)),
+  [recordKinds.unsubscribe]: ofSession((spaces, state, { filter }) => spaces.unsubscribe(state, filter)),
   [recordKinds.release]: ofSession((spaces, state, { messageID }) => spaces.released(state, messageID)),
   [recordKinds.received]: ofSession((spaces, state, { messageID }) => spaces.received(state, messageID)),
-  [recordKinds.delivered]: ofSession((spaces, state, { messageID, flag }) =>
-    spaces.delivered(state, messageID, flag),
+  [recordKinds.delivered]: ofSession((spaces, state, { messageID, acknowledged }) =>
+    spaces.delivered(state, messageID, acknowledged),
   ),
 };

@@ -1,3 +1,5 @@
+import type { MessageProperties, Subscription, Will } from "../../store/journal/message.js";
+import { readProperties, type WrittenProperties, writeProperties } from "../../store/journal/properties.js";
 import type {
   MessageRow,
   RetainedRow,
@@ -6,9 +8,7 @@ import type {
   SessionStore,
   WillRow,
 } from "../../store/mqtt-sessions/session-store.js";
-import type { MessageProperties, Subscription, Will } from "../messages/message.js";
 import type { PlatformPart } from "../messages/platform-subscriptions.js";
-import { readProperties, writeProperties } from "../messages/record-extras.js";
 import { ownMap } from "../messages/shared-empty.js";
 import type { Marked } from "./changes.js";
 import { ownBytesOf } from "./held-bytes.js";
@@ -231,7 +231,7 @@ function willText({ topic, qos, retain, delay, properties }: Will): string {
 
 function toWill(text: string, payload: Uint8Array): Will {
   const said = JSON.parse(text) as Omit<Will, "payload" | "properties"> & {
-    readonly properties: Parameters<typeof readProperties>[0] | null;
+    readonly properties: WrittenProperties | null;
   };
   const properties = said.properties === null ? null : readProperties(said.properties);
   return { ...said, payload: bytes(payload), properties };
@@ -242,7 +242,7 @@ function propertiesText(properties: MessageProperties | null): string | null {
 }
 
 function toProperties(text: string | null): MessageProperties | null {
-  return text === null ? null : readProperties(JSON.parse(text) as Parameters<typeof readProperties>[0]);
+  return text === null ? null : readProperties(JSON.parse(text) as WrittenProperties);
 }
 
 /** libSQL answers blobs as ArrayBuffer. */

@@ -1,4 +1,4 @@
-import { type MessageProperties, neverExpires, type Will } from "../messages/message.js";
+import { type MessageProperties, neverExpires, type Will } from "../../store/journal/message.js";
 import type { PlatformPart } from "../messages/platform-subscriptions.js";
 import { emptyMap, emptySet } from "../messages/shared-empty.js";
 import { noSubscriptions, type Subscriptions } from "./subscriptions.js";

@@ -1,11 +1,6 @@
 /** What sessions subscribe to, at their clients' wish and at the platform's, and what matching it costs. */
-import type { Subscription } from "../messages/message.js";
-import {
-  decidedByClient,
-  differs,
-  type PlatformSubscription,
-  platformSteps,
-} from "../messages/platform-subscriptions.js";
+import type { PlatformSubscription, Subscription } from "../../store/journal/message.js";
+import { decidedByClient, differs, platformSteps } from "../messages/platform-subscriptions.js";
 import type { Delivery } from "./delivery.js";
 import type { DirtySet } from "./dirty-set.js";
 import type { HeldBytes } from "./held-bytes.js";

@@ -1,5 +1,5 @@
+import type { Subscription } from "../../store/journal/message.js";
 import { createFilterTrie, type FilterTrie } from "../messages/filter-trie.js";
-import type { Subscription } from "../messages/message.js";
 import { createTopicMemory, type RememberedTopics } from "./remembered-topics.js";
 
 /** What all of a client's subscriptions that cover a topic grant together. */

@@ -1,4 +1,4 @@
-import type { MessageProperties, Will } from "../messages/message.js";
+import type { MessageProperties, Will } from "../../store/journal/message.js";
 import type { PlatformPart } from "../messages/platform-subscriptions.js";
 
 /** What sessions hold costs in memory, in bytes, rather too much than too little. */

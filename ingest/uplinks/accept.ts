@@ -1,9 +1,9 @@
 import type { Journal } from "../../store/journal/journal.js";
-import { recordKinds } from "../../store/journal/record.js";
+import type { MessageProperties } from "../../store/journal/message.js";
+import { encodeUplinkDetails } from "../../store/journal/record-details.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { crc32c } from "../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import type { MessageProperties } from "../messages/message.js";
-import { messageExtra } from "../messages/record-extras.js";
 import type { Meter } from "../meter.js";
 
 export const payloadBytesMax = 256 * 1024;
@@ -44,8 +44,6 @@ export interface Accept {
   readonly stopped: string | null;
 }
 
-const nothing = new Uint8Array(0);
-
 /** With the device it names a session; 32 bits suffice within the few sessions of one device. */
 export function sessionOf(clientID: string): number {
   return crc32c(Buffer.from(clientID));
@@ -68,10 +66,13 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           qos: uplink.qos,
           dup: uplink.dup,
           retain: uplink.retain,
-          flag: refused,
+          refused,
           ip: origin.ip,
           topic: uplink.topic,
-          extra: messageExtra(uplink.properties),
+          details:
+            uplink.properties === null
+              ? null
+              : encodeUplinkDetails({ properties: uplink.properties, isWill: false }),
           payload: uplink.payload,
         },
         done,
@@ -82,14 +83,10 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
         kind: recordKinds.denial,
         tenant: device.device.tenant,
         device: device.id,
-        connection: 0,
         session: sessionOf(clientID),
-        messageID: keepAlive,
-        ...{ qos: 0, dup: false, retain: false, flag: false },
         ip,
-        topic: clientID,
-        extra: null,
-        payload: nothing,
+        clientID,
+        keepAlive,
       });
     },
     allKept: () => journal.waitFor(journal.appendedID - 1),

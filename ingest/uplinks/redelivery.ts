@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { JournalRecord } from "../../store/journal/record.js";
-import { recordKinds } from "../../store/journal/record.js";
-import { readDisconnectExtra, readMessageExtra } from "../messages/record-extras.js";
+import { connectionOf, type Disconnect, type JournalRecord } from "../../store/journal/record.js";
+import { decodeDisconnectDetails, decodeUplinkDetails } from "../../store/journal/record-details.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 
 /** Newest-first records of a device, of every kind, read as they are wanted. */
 export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
@@ -50,16 +50,17 @@ export async function takenBefore(
   let newest = true;
   let sent = 0;
   for await (const record of history(own.device, recordsMax)) {
+    if (!("session" in record) || record.session !== own.session) continue;
     const connection = connectionOf(record);
-    if (record.session !== own.session || connection >= own.connection) continue;
+    if (connection >= own.connection) continue;
     // A will carries its connection's number and may come hours after its end.
-    if (record.kind === recordKinds.uplink && readMessageExtra(record.extra).isWill) continue;
+    if (record.kind === recordKinds.uplink && decodeUplinkDetails(record.details).isWill) continue;
     if (walk === null) {
-      const ended = record.kind === recordKinds.disconnect;
-      if (ended && record.flag) return taken;
-      const left = newest && !ended ? killedAt : 0;
-      const at = ended ? endOf(record) : Math.max(left, record.receivedAt);
-      walk = { connection, endedAt: at };
+      const ended = record.kind === recordKinds.disconnect ? record : null;
+      if (ended?.orderly === true) return taken;
+      const left = newest ? killedAt : 0;
+      const endedAt = ended === null ? Math.max(left, record.receivedAt) : endOf(ended);
+      walk = { connection, endedAt };
       newest = false;
     }
     if (connection !== walk.connection) return taken;
@@ -75,11 +76,6 @@ export async function takenBefore(
 }
 
 /** One that a killed run left open is ended by the next start, which says when it was. */
-function endOf({ extra, receivedAt }: JournalRecord): number {
-  return readDisconnectExtra(extra).endedAt ?? receivedAt;
-}
-
-/** A connection is numbered by its connect record. */
-function connectionOf(record: JournalRecord): number {
-  return record.kind === recordKinds.connect ? record.id : record.connection;
+function endOf({ details, receivedAt }: JournalRecord<Disconnect>): number {
+  return decodeDisconnectDetails(details).endedAt ?? receivedAt;
 }

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { logs } from "../../store/events/event-postings.js";
-import type { JournalRecord } from "../../store/journal/record.js";
+import { type ConnectionRecord, isOfConnection } from "../../store/journal/record.js";
 import { type Filter, integer, type Page, stamps, text } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { Route } from "../http/route.js";
@@ -23,12 +23,12 @@ const filters = {
   ...stamps,
 };
 
-const hasStatus = (record: JournalRecord, { value }: Filter) => connectStatuses[record.kind] === value;
+const hasStatus = (record: ConnectionRecord, { value }: Filter) => connectStatuses[record.kind] === value;
 const isTenant = (tenantID: string, { like, value }: Filter): boolean =>
   like ? containsText(tenantID, String(value)) : tenantID === value;
-const tests: RecordTests = {
+const tests: RecordTests<ConnectionRecord> = {
   IP: textTest((record) => record.ip),
-  keepAlive: (record, { value }) => record.messageID === value,
+  keepAlive: (record, { value }) => record.keepAlive === value,
   connectStatus: hasStatus,
   deviceStatus: hasStatus,
 };
@@ -48,7 +48,7 @@ const ofA = common.extend({ connectStatus: status, connectStatusLabel: z.string(
 const ofB = common.extend({ deviceStatus: int, deviceStatusLabel: z.string() }).openapi("ConnectLogB");
 
 /** A row and whose it is. */
-interface OwnedRow extends LogRow {
+interface OwnedRow extends LogRow<ConnectionRecord> {
   readonly tenantID: string;
 }
 
@@ -71,7 +71,12 @@ export function connectLogRoutes(deps: AppDeps): Route[] {
       // All of a caller's rows are of its tenant.
       const isOwn = (filter: Filter) => filter.field !== "tenantID" || isTenant(caller.tenantID, filter);
       if (!request.filters.every(isOwn)) return { items: [], count: 0 };
-      const page = await lists.list(caller.tenant, { logs: wanted[variant], tests }, request, parent);
+      const page = await lists.list(
+        caller.tenant,
+        { logs: wanted[variant], holds: isOfConnection, tests },
+        request,
+        parent,
+      );
       return { ...page, items: page.items.map((row) => ({ ...row, tenantID: caller.tenantID })) };
     },
     view: (row, context) => connectLogListed(row.tenantID, row, context),

@@ -1,14 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import { logs } from "../../store/events/event-postings.js";
+import { isMessage, isRefused, type MessageRecord } from "../../store/journal/record.js";
 import { text } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
 import type { Route } from "../http/route.js";
 import { int, stampText, textOrNull } from "../http/schemas.js";
 import {
   accountEventListed,
+  type EventRow,
   eventListed,
   gatewayEventListed,
-  type LogRow,
   payloadContains,
 } from "../views/events.js";
 import type { AppDeps } from "./deps.js";
@@ -30,11 +31,11 @@ const filters = { deviceName: text("deviceName"), ...ownFilters };
 const accountFilters = { ...filters, productName: text("productName") };
 const gatewayFilters = { gatewayName: text("gatewayName"), ...ownFilters };
 
-const tests: RecordTests = {
+const tests: RecordTests<MessageRecord> = {
   topic: textTest((record) => record.topic),
   IP: textTest((record) => record.ip),
   payload: (record, { like, value }) => payloadContains(record.payload, like, String(value)),
-  refused: (record, { value }) => (record.flag ? 1 : 0) === value,
+  refused: (record, { value }) => (isRefused(record) ? 1 : 0) === value,
 };
 
 const common = z.object({
@@ -55,9 +56,9 @@ const gatewayEvent = common.extend({ gatewayName: textOrNull }).openapi("Gateway
 export function eventRoutes(deps: AppDeps): Route[] {
   const routes = resourceRoutes(deps);
   const { list } = journalLists(deps);
-  const listing = { logs: [logs.events], tests };
+  const listing = { logs: [logs.events], holds: isMessage, tests };
   return [
-    routes.list<LogRow>({
+    routes.list<EventRow>({
       path: "/api/v1/device_events",
       tag,
       summary: "Uplink messages of every device",
@@ -69,7 +70,7 @@ export function eventRoutes(deps: AppDeps): Route[] {
         list(caller.tenant, { ...listing, withProducts: variant === "B" }, request, parent),
       view: accountEventListed,
     }),
-    routes.list<LogRow>({
+    routes.list<EventRow>({
       path: "/api/v1/devices/{id}/events",
       tag,
       summary: "Uplink messages of one device",
@@ -80,7 +81,7 @@ export function eventRoutes(deps: AppDeps): Route[] {
       list: ({ caller }, request, parent) => list(caller.tenant, listing, request, parent),
       view: eventListed,
     }),
-    routes.list<LogRow>({
+    routes.list<EventRow>({
       path: "/api/v1/gateways/{id}/events",
       tag,
       summary: "Uplink messages of one gateway",

@@ -1,5 +1,6 @@
 import type { Log } from "../../store/events/event-postings.js";
-import type { EventLog, ReceivedSpan } from "../../store/events/events.js";
+import type { ReceivedSpan } from "../../store/events/event-source.js";
+import type { EventLog } from "../../store/events/events.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { productNames } from "../../store/metadata/commands/log-names.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -10,24 +11,33 @@ import { containsText } from "../http/text-search.js";
 import type { LogRow } from "../views/events.js";
 
 /** Whether a record passes a filter, by the filter's field. */
-export type RecordTests = Readonly<Record<string, (record: JournalRecord, filter: Filter) => boolean>>;
+export type RecordTests<Row extends JournalRecord> = Readonly<
+  Record<string, (record: Row, filter: Filter) => boolean>
+>;
 
-interface JournalListing {
+interface JournalListing<Row extends JournalRecord> {
   readonly logs: readonly Log[];
-  readonly tests: RecordTests;
+  /** What these logs hold. */
+  readonly holds: (record: JournalRecord) => record is Row;
+  readonly tests: RecordTests<Row>;
   readonly withProducts?: boolean;
 }
 
 interface JournalLists {
   /** Records of the tenant, or of one device (`parent`), newest first. */
-  list(tenant: number, listing: JournalListing, request: PageRequest, parent: number): Promise<Page<LogRow>>;
+  list<Row extends JournalRecord>(
+    tenant: number,
+    listing: JournalListing<Row>,
+    request: PageRequest,
+    parent: number,
+  ): Promise<Page<LogRow<Row>>>;
 }
 
 const receivedIn = ({ receivedAt }: JournalRecord, { value, until = 0 }: Filter): boolean =>
   receivedAt >= Number(value) && receivedAt < until;
 
 /** What every record is filtered by: its id, and its time of receipt by the names that it is shown under. */
-const common: RecordTests = {
+const common: RecordTests<JournalRecord> = {
   id: (record, { value }) => record.id === value,
   msgTime: receivedIn,
   createAt: receivedIn,
@@ -40,22 +50,26 @@ const devicesMax = 1000;
 
 export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
   return {
-    list: async (tenant, { logs, tests: own, withProducts = false }, request, parent) => {
-      const tests = { ...common, ...own };
+    list: async (tenant, { logs, holds, tests: own, withProducts = false }, request, parent) => {
+      const tests: typeof own = { ...common, ...own };
       const { devices: scope, truncated } = await scopeOf(db, tenant, request.filters, parent);
       const many = scope !== null && scope.length > devicesMax ? new Set(scope) : null;
       const filters = rowFilters(request.filters).filter(({ field }) => field in tests);
       const passes = (record: JournalRecord): boolean =>
         (many === null || many.has(record.device)) &&
+        holds(record) &&
         filters.every((filter) => tests[filter.field]?.(record, filter) ?? true);
       const { page, limit } = request;
       const found = await events.list({
-        ...{ log: logs, tenant, page, limit },
+        log: logs,
+        tenant,
+        page,
+        limit,
         devices: many === null ? scope : null,
         ...receivedOf(filters),
         ...(many === null && filters.length === 0 ? {} : { matches: passes }),
       });
-      const items = await withNames(db, found.items, withProducts);
+      const items = await withNames(db, found.items.filter(holds), withProducts);
       return { ...found, items, truncated: found.truncated || truncated };
     },
   };
@@ -69,11 +83,11 @@ function receivedOf(filters: readonly Filter[]): { received?: ReceivedSpan } {
   return { received: { start, stop: Math.min(...times.map(({ until = 0 }) => until)) } };
 }
 
-async function withNames(
+async function withNames<Row extends JournalRecord>(
   db: Db,
-  records: readonly JournalRecord[],
+  records: readonly Row[],
   withProducts: boolean,
-): Promise<LogRow[]> {
+): Promise<LogRow<Row>[]> {
   const ids = [...new Set(records.map((record) => record.device))];
   const names = await deviceNames(db, ids);
   const products = withProducts ? await productNames(db, ids) : null;
@@ -87,8 +101,8 @@ async function withNames(
 
 /** A filter on a text of the record. */
 export const textTest =
-  (read: (record: JournalRecord) => string) =>
-  (record: JournalRecord, { like, value }: Filter): boolean => {
+  <Row extends JournalRecord>(read: (record: Row) => string) =>
+  (record: Row, { like, value }: Filter): boolean => {
     const text = read(record);
     return like ? containsText(text, String(value)) : text === value;
   };

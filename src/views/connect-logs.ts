@@ -1,7 +1,8 @@
-import { recordKinds } from "../../store/journal/record.js";
+import type { ConnectionRecord } from "../../store/journal/record.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
+import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
-import { label, labelB } from "./labels.js";
 
 /** 0 gone, 1 come, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
 export const connectStatuses: Readonly<Record<number, number>> = {
@@ -11,7 +12,11 @@ export const connectStatuses: Readonly<Record<number, number>> = {
 };
 
 /** Of the caller's tenant, whose name every row carries. */
-export function connectLogListed(tenantID: string, row: LogRow, { stamp, variant }: ViewContext) {
+export function connectLogListed(
+  tenantID: string,
+  row: LogRow<ConnectionRecord>,
+  { stamp, variant }: ViewContext,
+) {
   const { record, deviceID, deviceName } = row;
   const status = connectStatuses[record.kind] ?? null;
   return {
@@ -19,7 +24,7 @@ export function connectLogListed(tenantID: string, row: LogRow, { stamp, variant
     deviceID,
     deviceName,
     IP: record.ip,
-    keepAlive: record.messageID,
+    keepAlive: record.keepAlive,
     tenantID,
     ...(variant === "A"
       ? { connectStatus: status, connectStatusLabel: label("connectStatus", status) }

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { JournalRecord } from "../../store/journal/record.js";
+import { isRefused, type JournalRecord, type MessageRecord } from "../../store/journal/record.js";
 import { containsText } from "../http/text-search.js";
 import type { ViewContext } from "./context.js";
 
@@ -15,15 +15,17 @@ export function payloadContains(payload: Uint8Array, like: boolean, value: strin
   return like ? containsText(text, value) : text === value;
 }
 
+export type EventRow = LogRow<MessageRecord>;
+
 /** A journal record with what the metadata says of its device; null where that is gone. */
-export interface LogRow {
-  readonly record: JournalRecord;
+export interface LogRow<Row extends JournalRecord> {
+  readonly record: Row;
   readonly deviceID: string | null;
   readonly deviceName: string | null;
   readonly productName: string | null;
 }
 
-function shown({ record }: LogRow, { stamp }: ViewContext) {
+function shown({ record }: EventRow, { stamp }: ViewContext) {
   const at = stamp(Math.floor(record.receivedAt / 1000));
   return {
     IP: record.ip,
@@ -33,22 +35,22 @@ function shown({ record }: LogRow, { stamp }: ViewContext) {
     createAt: at,
     updateAt: null,
     // Beyond the interface, and there only where it says something: a policy has refused the message.
-    ...(record.flag ? { refused: true as const } : {}),
+    ...(isRefused(record) ? { refused: true as const } : {}),
   };
 }
 
-export function eventListed(row: LogRow, context: ViewContext) {
+export function eventListed(row: EventRow, context: ViewContext) {
   const { deviceID, deviceName } = row;
   return { id: row.record.id, deviceID, deviceName, ...shown(row, context) };
 }
 
 /** Account-wide, Variant B names the product too. */
-export function accountEventListed(row: LogRow, context: ViewContext) {
+export function accountEventListed(row: EventRow, context: ViewContext) {
   const listed = eventListed(row, context);
   return context.variant === "A" ? listed : { ...listed, productName: row.productName };
 }
 
-export function gatewayEventListed(row: LogRow, context: ViewContext) {
+export function gatewayEventListed(row: EventRow, context: ViewContext) {
   const { deviceID, deviceName: gatewayName } = row;
   return { id: row.record.id, deviceID, gatewayName, ...shown(row, context) };
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { isDamage } from "../files/database-faults.js";
+import { peekRecord } from "../journal/frame.js";
 import { walkSegment } from "../journal/reader.js";
-import { peekRecord } from "../journal/record.js";
 import { journalDamage } from "../journal/recover.js";
 import type { Segment } from "../journal/segment.js";
 import { forgetSegment, indexedSegments, openEventIndexFile, storeSegmentIndex } from "./event-index.js";

@@ -1,4 +1,5 @@
-import { type RecordPeek, recordKinds } from "../journal/record.js";
+import type { RecordPeek } from "../journal/frame.js";
+import { recordKinds } from "../journal/record-kinds.js";
 
 /** The logs that the journal serves: uplink messages, connections coming and going, and connections refused. */
 export const logs = { events: 1, connects: 2, denials: 3 } as const;

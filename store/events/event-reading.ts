@@ -1,5 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { decodeRecord, isIntact, type JournalRecord, recordSize } from "../journal/record.js";
+import { isIntact, recordSize } from "../journal/frame.js";
+import type { JournalRecord } from "../journal/record.js";
+import { decodeRecord } from "../journal/record-codecs.js";
 import { recordBytesLimit } from "../journal/scan.js";
 import type { Segment } from "../journal/segment.js";
 import { createTopicFinder } from "../journal/topics.js";

@@ -1,15 +1,15 @@
 import { nextTurn } from "../lib/turns.js";
 import {
-  decodeRecord,
-  encodeRecord,
-  type JournalInput,
+  decodeFrame,
+  encodeFrame,
+  type FrameInput,
+  frameBytesMax,
   peekRecord,
   type RecordPeek,
-  recordBytesMax,
-  recordKinds,
   resealRecords,
   topicBackOf,
-} from "./record.js";
+} from "./frame.js";
+import { recordKinds } from "./record-kinds.js";
 import type { SharedTopics } from "./shared-topics.js";
 
 const bufferBytes = 1024 * 1024;
@@ -39,7 +39,7 @@ export interface Batch {
   readonly lastID: number;
   readonly bytes: number;
   /** Adds a record, whose id is the one behind `lastID`. Returns its bytes. */
-  add(input: JournalInput, receivedAt: number, stamp: number, done: Done | undefined): number;
+  add(frame: FrameInput, receivedAt: number, stamp: number, done: Done | undefined): number;
   /** The bytes, in buffers. */
   views(): Buffer[];
   /** Sums anew for another salt, and lets entries refer to topics that the segment holds; `bytes` may become fewer. */
@@ -88,17 +88,17 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
   }
 
   /** Returns its bytes. */
-  function write(input: JournalInput, id: number, receivedAt: number, stamp: number): number {
-    const buffer = room(recordBytesMax(input));
+  function write(frame: FrameInput, id: number, receivedAt: number, stamp: number): number {
+    const buffer = room(frameBytesMax(frame));
     const begin = used;
-    const back = isShared(input) ? backOf(input, fullBytes + begin) : 0;
-    used = encodeRecord(buffer, begin, input, id, receivedAt, stamp, salt, back);
+    const back = isShared(frame) ? backOf(frame, fullBytes + begin) : 0;
+    used = encodeFrame(buffer, begin, frame, id, receivedAt, stamp, salt, back);
     bytes += used - begin;
     return used - begin;
   }
 
   /** How far before `at`, in the batch, its envelope's topic stands; 0: it is the first, and holds it from now on. */
-  function backOf({ connection: envelope, topic }: JournalInput, at: number): number {
+  function backOf({ connection: envelope, text: topic }: FrameInput, at: number): number {
     const known = topics.get(envelope);
     if (known !== undefined && known !== topic) return 0;
     topics.set(envelope, topic);
@@ -134,10 +134,10 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
       for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
         // Not behind other work in slices: everybody's acknowledgements wait for this.
         if (++records % rebuiltPerTurn === 0) await nextTurn();
-        const record = decodeRecord(view, at);
+        const frame = decodeFrame(view, at);
         const refers = topicBackOf(view, at) > 0;
-        const topic = refers ? (topics.get(record.connection) ?? "") : record.topic;
-        write({ ...record, topic }, record.id, record.receivedAt, record.stamp);
+        const text = refers ? (topics.get(frame.connection) ?? "") : frame.text;
+        write({ ...frame, text }, frame.id, frame.receivedAt, frame.stamp);
       }
       await nextTurn();
     }
@@ -167,8 +167,8 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     get bytes() {
       return bytes;
     },
-    add: (input, receivedAt, stamp, done) => {
-      const written = write(input, firstID + dones.length, receivedAt, stamp);
+    add: (frame, receivedAt, stamp, done) => {
+      const written = write(frame, firstID + dones.length, receivedAt, stamp);
       dones.push(done);
       return written;
     },
@@ -205,6 +205,6 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
   };
 }
 
-function isShared({ kind, topic }: JournalInput): boolean {
-  return kind === recordKinds.entry && topic.length >= sharedLengthMin;
+function isShared({ kind, text }: FrameInput): boolean {
+  return kind === recordKinds.entry && text.length >= sharedLengthMin;
 }

@@ -3,8 +3,10 @@ import type { Damage } from "../files/damage.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { nextTurn } from "../lib/turns.js";
 import { type Batch, createBatches } from "./batch.js";
+import { frameBytesMax, type RecordPeek } from "./frame.js";
 import { type JournalReader, openJournalReader } from "./reader.js";
-import { type JournalInput, type RecordPeek, recordBytesMax } from "./record.js";
+import type { JournalInput } from "./record.js";
+import { frameOf } from "./record-codecs.js";
 import { journalDamage, recover } from "./recover.js";
 import { recordBytesLimit } from "./scan.js";
 import { type Segment, unlinkSegment } from "./segment.js";
@@ -96,18 +98,19 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const commitTimes: ((seconds: number, records: number) => void)[] = [];
 
   function append(input: JournalInput, done?: (id: number) => void): number {
-    if (recordBytesMax(input) > recordBytesLimit) {
+    const frame = frameOf(input);
+    if (frameBytesMax(frame) > recordBytesLimit) {
       throw new StoreError(
         "LIMIT",
         `cannot journal the message: it is larger than ${recordBytesLimit} bytes`,
       );
     }
     const id = nextID++;
-    const receivedAt = input.receivedAt ?? options.now() * 1000;
-    if (input.receivedAt === undefined) lastReceivedAt = receivedAt;
-    const stamp = input.stamp ?? stamps.next(receivedAt);
+    const receivedAt = frame.receivedAt ?? options.now() * 1000;
+    if (frame.receivedAt === undefined) lastReceivedAt = receivedAt;
+    const stamp = frame.stamp ?? stamps.next(receivedAt);
     pending ??= createBatch(id, segments.at(-1)?.salt || unknownSalt);
-    pendingBytes += pending.add(input, receivedAt, stamp, done);
+    pendingBytes += pending.add(frame, receivedAt, stamp, done);
     // Appends of this turn of the loop join the commit.
     if (committing === null && !closed) committing = nextTurn().then(commitAll);
     return id;

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { peekRecord } from "./record.js";
+import { peekRecord } from "./frame.js";
 import { type Segment, segmentHeadBytes } from "./segment.js";
 import { createTopicFinder, type Topics } from "./topics.js";
 import { createSegmentWalk, type SegmentDamage, type SegmentWalk, walkBufferBytes } from "./walk.js";

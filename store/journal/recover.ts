@@ -2,7 +2,6 @@ import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Damage } from "../files/damage.js";
 import { asError, StoreError } from "../lib/errors.js";
-import { walkSegment } from "./reader.js";
 import {
   isIntact,
   peekRecord,
@@ -10,7 +9,8 @@ import {
   recordHeadBytes,
   recordSize,
   sharesTopicOf,
-} from "./record.js";
+} from "./frame.js";
+import { walkSegment } from "./reader.js";
 import { cutTail, listSegments, newestFormat, type Segment } from "./segment.js";
 import { createSharedTopics, type SharedTopics } from "./shared-topics.js";
 import { createStamps, type Stamps } from "./stamps.js";

@@ -1,4 +1,4 @@
-import { isGenuineHead, isIntact, peekRecord, prefixBytes, recordHeadBytes } from "./record.js";
+import { isGenuineHead, isIntact, peekRecord, prefixBytes, recordHeadBytes } from "./frame.js";
 
 /** No record is larger: 256 KiB payload, 64 KiB topic, and room. */
 export const recordBytesLimit = 768 * 1024;

@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, rename, stat, unlink } from "node:fs/pr
 import { basename, join } from "node:path";
 import { crc32c } from "../lib/crc32c.js";
 import { StoreError } from "../lib/errors.js";
-import { isIntact, peekRecord, recordSize } from "./record.js";
+import { isIntact, peekRecord, recordSize } from "./frame.js";
 import { recordBytesLimit } from "./scan.js";
 
 /** One file of the journal. `bytes` is its durable length: nothing behind it is ever read. */

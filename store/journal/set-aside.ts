@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { decodeRecord, encodeRecord, type JournalRecord, recordBytesMax } from "./record.js";
+import type { JournalRecord } from "./record.js";
+import { decodeRecord, encodedRecord, frameOf } from "./record-codecs.js";
 
 /** Who works on the records of the journal. */
 export const followers = ["series", "alerts", "sessions"] as const;
@@ -22,7 +23,7 @@ export interface Aside {
 }
 
 /** Records that were set aside, a file each: they stay when the journal lets go of them. */
-interface SetAside {
+export interface SetAside {
   has(follower: Follower, id: number): boolean;
   /** By journal id and follower. */
   all(): readonly Aside[];
@@ -57,7 +58,7 @@ export async function openSetAside(dir: string): Promise<SetAside> {
     all: () => [...found.values()].sort((a, b) => a.id - b.id || (a.follower < b.follower ? -1 : 1)),
     add: async (follower, record, reason, now) => {
       const { id, device, receivedAt } = record;
-      const topic = record.topic.slice(0, charactersShown);
+      const topic = frameOf(record).text.slice(0, charactersShown);
       const aside: Aside = { follower, id, device, topic, receivedAt, reason, asideAt: now };
       const saved: Saved = { ...aside, record: encodedRecord(record).toString("base64") };
       await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -74,13 +75,6 @@ export async function openSetAside(dir: string): Promise<SetAside> {
       found.delete(key(aside.follower, aside.id));
     },
   };
-}
-
-/** The record alone in a buffer, in the form of a segment of format 1, without a salt. */
-export function encodedRecord(record: JournalRecord): Buffer {
-  const buffer = Buffer.alloc(recordBytesMax(record));
-  const end = encodeRecord(buffer, 0, record, record.id, record.receivedAt, record.stamp, 0);
-  return buffer.subarray(0, end);
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {

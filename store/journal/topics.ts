@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { isIntact, prefixBytes, recordHeadBytes, recordSize, topicBackOf, topicOf } from "./record.js";
+import { isIntact, prefixBytes, recordHeadBytes, recordSize, topicBackOf, topicOf } from "./frame.js";
 import { recordBytesLimit } from "./scan.js";
 
 /** The topics of records that do not hold theirs themselves, by their offsets in a buffer. */

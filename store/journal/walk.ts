@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { peekRecord } from "./record.js";
+import { peekRecord } from "./frame.js";
 import { recordBytesLimit, scanRecords } from "./scan.js";
 import { type Segment, segmentHeadBytes } from "./segment.js";
 

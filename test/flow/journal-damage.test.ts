@@ -1,7 +1,9 @@
 /** The process on a journal that was damaged while it was down: it starts, says what is lost, and goes on. */
 import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { decodeRecord, recordKinds, recordSize } from "../../store/journal/record.js";
+import { recordSize } from "../../store/journal/frame.js";
+import { decodeRecord } from "../../store/journal/record-codecs.js";
+import { recordKinds } from "../../store/journal/record-kinds.js";
 import { segmentHeadBytes } from "../../store/journal/segment.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
@@ -32,8 +34,9 @@ async function uplinks(
     const at: [number, number, number][] = [];
     for (let from = segmentHeadBytes; from < bytes.length; ) {
       const to = from + recordSize(bytes, from, bytes.length);
-      const { kind, payload } = decodeRecord(bytes, from);
-      if (kind === recordKinds.uplink) at.push([JSON.parse(String(payload)).n as number, from, to]);
+      const record = decodeRecord(bytes, from);
+      if (record.kind === recordKinds.uplink)
+        at.push([JSON.parse(String(record.payload)).n as number, from, to]);
       from = to;
     }
     if (at.length > 0) return { path: join(folder, name), bytes, at };

@@ -2,10 +2,11 @@
 
 import { runTrial } from "../../src/service/trial/trial.js";
 import type { JournalRecord } from "../../store/journal/record.js";
-import { encodedRecord, type Follower } from "../../store/journal/set-aside.js";
+import { encodedRecord } from "../../store/journal/record-codecs.js";
+import type { Follower } from "../../store/journal/set-aside.js";
 import { earliestTime } from "../../store/lib/time-range.js";
 import { openConsumerWorld } from "../ingest/consumers/support.js";
-import { journalInput } from "../store/journal/support.js";
+import { journalRecord } from "../store/journal/support.js";
 import { poisons } from "./poison.js";
 
 const world = await openConsumerWorld();
@@ -13,8 +14,7 @@ const { device, tenant } = world;
 
 function record(payload: string): JournalRecord {
   const now = Date.now() * 1000;
-  const input = journalInput({ device, tenant, payload: Buffer.from(payload) });
-  return { ...input, id: 5, receivedAt: now, stamp: now };
+  return journalRecord(5, now, { device, tenant, payload: Buffer.from(payload) });
 }
 
 async function verdictOn(follower: Follower, payload: string, bounds?: { heap?: number; time?: number }) {

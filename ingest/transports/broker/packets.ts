@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import type { MessageProperties } from "../../messages/message.js";
+import type { MessageProperties } from "../../../store/journal/message.js";
 import { payloadBytesMax } from "../../uplinks/accept.js";
 import { messageProperties, readProperties } from "../mqtt/codec/properties.js";
 import { malformed, protocolError, type Reader, Violation } from "../mqtt/codec/reader.js";

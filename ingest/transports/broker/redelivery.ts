@@ -1,5 +1,5 @@
 /** Messages of the broker that come again: recognised among what this run and the one before have taken. */
-import { recordKinds } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
@@ -160,8 +160,8 @@ export async function takenByEarlierRun(
   const seen = new Set<number>();
   let last: number | null = null;
   for await (const record of history(device, recordsMax)) {
-    if (record.id > lastID || record.session !== session || record.connection !== 0) continue;
-    if (record.kind !== recordKinds.uplink || record.qos !== 1) continue;
+    if (record.id > lastID || record.kind !== recordKinds.uplink || record.qos !== 1) continue;
+    if (record.session !== session || record.connection !== 0) continue;
     last ??= record.receivedAt;
     if (last - record.receivedAt > windowMicros || seen.size >= receiveMaximum) return taken;
     if (!seen.has(record.messageID)) taken.add(messageKey(record));

@@ -1,6 +1,9 @@
 import { devicesOf } from "../../../ingest/sessions/record-devices.js";
+import { peekRecord } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { decodeRecord, type JournalRecord, peekRecord, recordKinds } from "../../../store/journal/record.js";
+import type { JournalRecord } from "../../../store/journal/record.js";
+import { copyRecord, decodeRecord } from "../../../store/journal/record-codecs.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import type { SavedRows, SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 
 /** What the replay of one record into the sessions meets: all that is held for the devices that it changes. */
@@ -37,8 +40,10 @@ function savedOf(
 ): SavedRows {
   const isTheirs = (row: { readonly device: number }): boolean => devices.has(row.device);
   return {
-    ...{ sessions: sessions.filter(isTheirs), messages: messages.filter(isTheirs) },
-    ...{ retained: retained.filter(isTheirs), wills: wills.filter(isTheirs) },
+    sessions: sessions.filter(isTheirs),
+    messages: messages.filter(isTheirs),
+    retained: retained.filter(isTheirs),
+    wills: wills.filter(isTheirs),
   };
 }
 
@@ -57,16 +62,10 @@ async function recordsOf(
       // Only a message to several devices names others than its own.
       if (peeked.kind !== recordKinds.downlinks && !devices.has(peeked.device)) continue;
       const record = decodeRecord(batch.buffer, at, batch.topics);
-      if (readable(record).some((device) => devices.has(device))) found.push(copyOf(record));
+      if (readable(record).some((device) => devices.has(device))) found.push(copyRecord(record));
     }
     if (reader.lastID >= endID) break;
   }
   await reader.close();
   return found;
-}
-
-/** The reader's buffer is filled again. */
-function copyOf(record: JournalRecord): JournalRecord {
-  const { extra, payload } = record;
-  return { ...record, extra: extra && Uint8Array.from(extra), payload: Uint8Array.from(payload) };
 }

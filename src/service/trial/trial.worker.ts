@@ -7,8 +7,8 @@ import { unnarrowed } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { zone } from "../../../query/zone.js";
+import { peekRecord } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { peekRecord } from "../../../store/journal/record.js";
 import { systemClock } from "../../../store/lib/clock.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import type { Db, SqlValue } from "../../../store/metadata/db/db.js";
@@ -99,7 +99,12 @@ const vault = { seal: () => new Uint8Array(0), open: () => "" };
 const directory = createDirectory({ db, vault }, 100);
 const meter = createMeter();
 const common = {
-  ...{ journal, directory, db, meter, ...systemClock, narrow: unnarrowed },
+  journal,
+  directory,
+  db,
+  meter,
+  ...systemClock,
+  narrow: unnarrowed,
   rules: () => ({ local, earliest: start.earliest, oldest: start.oldest }),
   onFailed: () => undefined,
   onTrouble: () => undefined,
@@ -120,7 +125,10 @@ const trials = {
   alerts: async () =>
     follow(
       await startAlertsConsumer({
-        ...{ ...common, node: start.node, offlineGraceMs: 60_000, onCarried: () => undefined },
+        ...common,
+        node: start.node,
+        offlineGraceMs: 60_000,
+        onCarried: () => undefined,
         plans: createWatchPlans(db, createConditions()),
       }),
     ),

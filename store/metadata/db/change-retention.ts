@@ -45,12 +45,12 @@ export function createChangeRetention(
   db: Db,
   { days, rowsOfTenantMax, bytesOfTenantMax, followed, isClosing }: ChangeRetentionOptions,
 ): (now: number) => Promise<void> {
-  /** Of each tenant its rows up to `counted`, in blocks; rows that are gone meanwhile are dropped when they matter. */
+  /** Of each tenant its rows up to `counted`; those that are gone meanwhile are dropped when they matter. */
   const tenants = new Map<number, Block[]>();
   let counted: number | null = null;
   const youngMs = db.shared ? followedMs : 0;
 
-  /** Counts the rows that have come since. */
+  /** Counts the rows that were written since. */
   async function count(end: number): Promise<void> {
     if (counted === null) {
       const first = await db.first<{ id: number | null }>("select min(id) id from change");
@@ -65,42 +65,14 @@ export function createChangeRetention(
           from change where id > ? and id <= ? group by tenant`,
         [counted, through],
       );
-      for (const { tenant, n, bytes } of rows) add(tenant, { through, rows: n, bytes: bytes + n * rowBytes });
+      for (const { tenant, n, bytes } of rows) {
+        const blocks = tenants.get(tenant) ?? [];
+        tenants.set(tenant, blocks);
+        addBlock(blocks, { through, rows: n, bytes: bytes + n * rowBytes });
+      }
       counted = through;
       await breathe();
     }
-  }
-
-  function add(tenant: number, block: Block): void {
-    const blocks = tenants.get(tenant) ?? [];
-    tenants.set(tenant, blocks);
-    const last = blocks.at(-1);
-    if (last === undefined || last.rows + block.rows > countedAtOnce) blocks.push(block);
-    else {
-      last.through = block.through;
-      last.rows += block.rows;
-      last.bytes += block.bytes;
-    }
-  }
-
-  /** The id up to which a tenant has more than its bounds behind; null where it has not. */
-  async function boundary(tenant: number, blocks: Block[]): Promise<number | null> {
-    let rows = blocks.reduce((sum, block) => sum + block.rows, -rowsOfTenantMax);
-    let bytes = blocks.reduce((sum, block) => sum + block.bytes, -bytesOfTenantMax);
-    if (rows <= 0 && bytes <= 0) return null;
-    const oldest = await db.first<{ id: number | null }>("select min(id) id from change where tenant = ?", [
-      tenant,
-    ]);
-    let through: number | null = null;
-    const isGone = (block: Block): boolean => block.through < (oldest?.id ?? Number.POSITIVE_INFINITY);
-    for (const block of [...blocks]) {
-      rows -= block.rows;
-      bytes -= block.bytes;
-      if (isGone(block)) blocks.shift();
-      else if (rows < 0 && bytes < 0) break;
-      else through = block.through;
-    }
-    return through;
   }
 
   /** Of each bound the delete of the first rows beyond it. */
@@ -116,7 +88,13 @@ export function createChangeRetention(
     const breathe = createBreather();
     for (const [tenant, blocks] of tenants) {
       await breathe();
-      const through = await boundary(tenant, blocks);
+      const sums = sumsOf(blocks);
+      if (sums.rows <= rowsOfTenantMax && sums.bytes <= bytesOfTenantMax) continue;
+      const oldest = await db.first<{ id: number | null }>("select min(id) id from change where tenant = ?", [
+        tenant,
+      ]);
+      dropGone(blocks, oldest?.id ?? Number.POSITIVE_INFINITY);
+      const through = boundary(blocks, rowsOfTenantMax, bytesOfTenantMax);
       if (through === null) continue;
       found.push({
         sql: `delete from change where id in
@@ -144,4 +122,40 @@ export function createChangeRetention(
       left = more;
     }
   };
+}
+
+/** Adds to the last block what it has room for. */
+function addBlock(blocks: Block[], block: Block): void {
+  const last = blocks.at(-1);
+  if (last === undefined || last.rows + block.rows > countedAtOnce) blocks.push(block);
+  else {
+    last.through = block.through;
+    last.rows += block.rows;
+    last.bytes += block.bytes;
+  }
+}
+
+const sumsOf = (blocks: readonly Block[]): { readonly rows: number; readonly bytes: number } => ({
+  rows: blocks.reduce((sum, block) => sum + block.rows, 0),
+  bytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
+});
+
+/** Forgets the blocks whose rows lie before the oldest one that is there. */
+function dropGone(blocks: Block[], oldestID: number): void {
+  while (blocks[0] !== undefined && blocks[0].through < oldestID) blocks.shift();
+}
+
+/** The id up to which rows are to go, so that those after it are within both bounds; null where all are. */
+function boundary(blocks: readonly Block[], rowsMax: number, bytesMax: number): number | null {
+  const sums = sumsOf(blocks);
+  let rows = sums.rows - rowsMax;
+  let bytes = sums.bytes - bytesMax;
+  let through: number | null = null;
+  for (const block of blocks) {
+    rows -= block.rows;
+    bytes -= block.bytes;
+    if (rows < 0 && bytes < 0) break;
+    through = block.through;
+  }
+  return through;
 }

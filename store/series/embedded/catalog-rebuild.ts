@@ -3,14 +3,14 @@ import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { CATALOG_FORMAT, CATALOG_SCHEMA, PART_FORMAT, removalsOf } from "./catalog-schema.js";
-import { isBlank, storedSeries, storedTimes } from "./files.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
 import { closeFile } from "./open-files.js";
-import type { Times } from "./parts.js";
+import { isBlank, storedSeries, storedTimes } from "./part-file.js";
 import { type FoundFile, isKnown, placeFiles } from "./spans.js";
 import { inTransaction, openFile } from "./sqlite.js";
+import type { Times } from "./stored-part.js";
 
 const partFile = /^points-(\d{4,})-(\d{2})(?:\.(\d+))?\.db$/;
 

@@ -65,3 +65,9 @@ export function newerFormat(name: string, version: number, known: number): Store
     `cannot open series store: ${name} has format ${version}, this version reads up to ${known}`,
   );
 }
+
+/**
+ * As a double: a part, or a limit of retention, may begin where whole microseconds are no longer safe integers,
+ * which the client refuses to give. Such edges are whole milliseconds, exact in a double.
+ */
+export const edge = (column: string): string => `cast(${column} as real)`;

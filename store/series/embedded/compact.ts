@@ -1,13 +1,21 @@
 import type { Client } from "@libsql/client/sqlite3";
 import type { Clock } from "../../lib/clock.js";
 import type { Catalog } from "./catalog.js";
+import {
+  type ChunkFault,
+  deleteChunks,
+  insertChunks,
+  listChunks,
+  listTexts,
+  loadChunks,
+  newChunk,
+} from "./chunk-rows.js";
 import { chunksToCompact, cutIntoChunks } from "./chunks.js";
 import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
-import { type ChunkFault, deleteChunks, insertChunks, listChunks, listTexts, loadChunks } from "./files.js";
-import { newChunk } from "./flush.js";
 import type { Mender } from "./mender.js";
-import type { Parts, StoredPart } from "./parts.js";
+import type { Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
+import type { StoredPart } from "./stored-part.js";
 
 const LOOSE_FLUSHES_MAX = 32;
 const IDLE_MS = 10 * 60_000;

@@ -1,9 +1,10 @@
-import type { Client } from "@libsql/client/sqlite3";
+/** The points of a series in files, merged with those in memory. */
+
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Part } from "./catalog-schema.js";
-import type { Verified } from "./checksums.js";
+import { listChunks, listTexts, loadChunks, type StoredChunk, type Verifying } from "./chunk-rows.js";
 import { overlapGroups } from "./chunks.js";
 import {
   clipRun,
@@ -16,29 +17,17 @@ import {
   mergeAll,
   mergeKnown,
   mergeRuns,
+  NO_TIME_ABOVE,
+  NO_TIME_BELOW,
   ownRun,
   type Run,
 } from "./columns.js";
-import {
-  type ChunkFault,
-  listChunks,
-  listTexts,
-  loadChunks,
-  type StoredChunk,
-  type Verifying,
-} from "./files.js";
 import { checkLeft, type Left } from "./leaving.js";
+import type { SeriesInFiles } from "./protocol.js";
+import type { ReaderFiles } from "./reader-files.js";
 import { textRuns } from "./text-runs.js";
 
-/** The files of points as a reader meets them. */
-export interface PartFiles {
-  open(part: Part): Promise<Client>;
-  /** Told of what is left out of an answer: a chunk of the part, or (null) all that could not be read of it. */
-  onFault(part: Part, fault: ChunkFault | null, what: string): void;
-  /** Chunks of a part that need not be verified again. */
-  verified?(part: Part): Verified;
-}
-
+/** What of a series is read from files. */
 interface FileRange {
   readonly id: number;
   readonly text: boolean;
@@ -49,6 +38,13 @@ interface FileRange {
   readonly left: Left | null;
 }
 
+/** Of [start, stop) what is not being removed. */
+export const rangeInFiles = (
+  { id, text, parts, left, floor }: SeriesInFiles,
+  start = NO_TIME_BELOW,
+  stop = NO_TIME_ABOVE,
+): FileRange => ({ id, text, parts, left, start: Math.max(start, floor), stop });
+
 /** Chunks with so many points together are fetched by one statement. */
 const FETCH_POINTS_MAX = 64 << 10;
 
@@ -56,7 +52,7 @@ const FETCH_POINTS_MAX = 64 << 10;
  * A series' points in files as runs that share no time, ascending, or from the newest run back; each run
  * ascending in itself. Only what the consumer asks for is read.
  */
-async function* fetchRuns(files: PartFiles, range: FileRange, newestFirst: boolean): AsyncGenerator<Run> {
+async function* fetchRuns(files: ReaderFiles, range: FileRange, newestFirst: boolean): AsyncGenerator<Run> {
   const { parts } = range;
   for (const part of newestFirst ? parts.toReversed() : parts) {
     try {
@@ -70,7 +66,7 @@ async function* fetchRuns(files: PartFiles, range: FileRange, newestFirst: boole
 }
 
 async function* runsOf(
-  { open, onFault, verified }: PartFiles,
+  { open, onFault, verified }: ReaderFiles,
   part: Part,
   { id, text, start, stop, left }: FileRange,
   newestFirst: boolean,
@@ -126,7 +122,7 @@ function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> 
 
 /** The range's points of files and memory as one run; memory wins where both hold a time. */
 export async function fetchMerged(
-  source: PartFiles,
+  source: ReaderFiles,
   range: FileRange,
   memory: Run | null,
   limits: Limits,
@@ -155,7 +151,7 @@ export async function fetchMerged(
   return ownRun(limitRun(memory === null ? files : mergeKnown(files, memory, newestFirst), limits));
 }
 
-/** Behind the end of what memory says of texts, the files' are not asked for. */
+/** The range without what lies beyond the end of what memory says of texts: the files are not asked for it. */
 function knownPart(range: FileRange, memory: Run | null, newestFirst: boolean): FileRange {
   if (memory?.cut !== true) return range;
   return newestFirst
@@ -165,7 +161,7 @@ function knownPart(range: FileRange, memory: Run | null, newestFirst: boolean): 
 
 /** The same points in ascending runs, merged only where memory and a run overlap. */
 export async function* fetchOverlaid(
-  files: PartFiles,
+  files: ReaderFiles,
   range: FileRange,
   memory: Run | null,
 ): AsyncGenerator<Run> {

@@ -5,7 +5,7 @@ import type { Progress } from "./progress.js";
 import type { WriteArgs } from "./protocol.js";
 import type { Registry } from "./registry.js";
 
-interface Intake {
+export interface Intake {
   /** Answers once the points are in the memtable: while it is full and being flushed, that means waiting. */
   write(args: WriteArgs): Promise<null>;
   /** Lets waiting batches in as far as there is room. */

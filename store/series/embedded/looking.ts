@@ -1,6 +1,7 @@
-import { storedSeries } from "./files.js";
 import { createHeld } from "./held.js";
-import type { Parts, StoredPart } from "./parts.js";
+import { storedSeries } from "./part-file.js";
+import type { Parts } from "./parts.js";
+import type { StoredPart } from "./stored-part.js";
 
 /** Looks through parts of which it is not known what they hold: those of an older format, of a backup, of a kill. */
 interface Looking {

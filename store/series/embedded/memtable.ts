@@ -1,3 +1,5 @@
+/** The newest points, held in memory until they are written to files. */
+
 import { textsWithin } from "../../lib/text-bytes.js";
 import { type Limits, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
 
@@ -35,7 +37,7 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
   let texts: string[] = [];
   let heads = new Int32Array(FIRST_POINTS).fill(NONE);
   let counts = new Int32Array(FIRST_POINTS);
-  // 1 where times came in any other order than strictly ascending
+  /** 1 where times came in any other order than strictly ascending. */
   let mixed = new Uint8Array(FIRST_POINTS);
   let textSlots = new Uint8Array(FIRST_POINTS);
   let used: number[] = [];
@@ -103,49 +105,15 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
     return found.subarray(at);
   }
 
-  function sortedLaterWins(indices: Int32Array): Int32Array {
-    indices.sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0) || a - b);
-    let n = 0;
-    for (let i = 0; i < indices.length; i++) {
-      const index = indices[i] ?? 0;
-      const next = indices[i + 1];
-      if (next === undefined || times[next] !== times[index]) indices[n++] = index;
-    }
-    return indices.subarray(0, n);
-  }
-
-  function limited(indices: Int32Array, range: MemtableRange): Int32Array {
-    if (range.newest !== undefined) return indices.subarray(Math.max(0, indices.length - range.newest));
-    return range.oldest === undefined ? indices : indices.subarray(0, range.oldest);
-  }
-
-  /** Of texts as many as the range's bytes allow. */
-  function withinBytes(indices: Int32Array, { newest, oldest, bytesMax }: MemtableRange): Int32Array {
-    if (bytesMax === undefined || (newest ?? oldest) === undefined) return indices;
-    const from = newest !== undefined ? "newest" : "oldest";
-    const textAt = (i: number): string => texts[values[indices[i] ?? 0] ?? 0] ?? "";
-    const held = textsWithin(indices.length, textAt, from, bytesMax);
-    return from === "newest" ? indices.subarray(indices.length - held) : indices.subarray(0, held);
-  }
-
   function read(slot: number, range: MemtableRange): Run | null {
     const found = collect(slot, range);
     if (found.length === 0) return null;
-    const counted = limited(mixed[slot] === 0 ? found : sortedLaterWins(found), range);
-    const indices = textSlots[slot] === 0 ? counted : withinBytes(counted, range);
-    const columns = { times: new Float64Array(indices.length), values: new Float64Array(indices.length) };
-    for (let i = 0; i < indices.length; i++) {
-      const index = indices[i] ?? 0;
-      columns.times[i] = times[index] ?? 0;
-      columns.values[i] = values[index] ?? 0;
-    }
-    if (textSlots[slot] === 0) return columns;
+    const counted = limited(mixed[slot] === 0 ? found : sortedLaterWins(found, times), range);
+    if (textSlots[slot] === 0) return { times: picked(times, counted), values: picked(values, counted) };
+    const textAt = (index: number): string => texts[values[index] ?? 0] ?? "";
+    const indices = withinBytes(counted, range, textAt);
     const cut = indices.length < counted.length ? { cut: true } : {};
-    return {
-      ...cut,
-      times: columns.times,
-      values: Array.from(columns.values, (index) => texts[index] ?? ""),
-    };
+    return { ...cut, times: picked(times, indices), values: Array.from(indices, textAt) };
   }
 
   function clear(): void {
@@ -176,4 +144,39 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
 function enlarged<T extends Float64Array | Int32Array | Uint8Array>(from: T, to: T): T {
   to.set(from);
   return to;
+}
+
+/** Indices of points by time; of those with equal times the one that was written last. */
+function sortedLaterWins(indices: Int32Array, times: Float64Array): Int32Array {
+  indices.sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0) || a - b);
+  let n = 0;
+  for (let i = 0; i < indices.length; i++) {
+    const index = indices[i] ?? 0;
+    const next = indices[i + 1];
+    if (next === undefined || times[next] !== times[index]) indices[n++] = index;
+  }
+  return indices.subarray(0, n);
+}
+
+function limited(indices: Int32Array, range: MemtableRange): Int32Array {
+  if (range.newest !== undefined) return indices.subarray(Math.max(0, indices.length - range.newest));
+  return range.oldest === undefined ? indices : indices.subarray(0, range.oldest);
+}
+
+/** Of texts as many as the range's bytes allow. */
+function withinBytes(
+  indices: Int32Array,
+  { newest, oldest, bytesMax }: MemtableRange,
+  textAt: (index: number) => string,
+): Int32Array {
+  if (bytesMax === undefined || (newest ?? oldest) === undefined) return indices;
+  const from = newest !== undefined ? "newest" : "oldest";
+  const count = textsWithin(indices.length, (i) => textAt(indices[i] ?? 0), from, bytesMax);
+  return from === "newest" ? indices.subarray(indices.length - count) : indices.subarray(0, count);
+}
+
+function picked(column: Float64Array, indices: Int32Array): Float64Array {
+  const own = new Float64Array(indices.length);
+  for (let i = 0; i < indices.length; i++) own[i] = column[indices[i] ?? 0] ?? 0;
+  return own;
 }

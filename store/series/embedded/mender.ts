@@ -1,17 +1,15 @@
 import { existsSync, statSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import type { Damage } from "../../files/damage.js";
 import { isDamage } from "../../files/database-faults.js";
 import { putAside } from "../../files/database-file.js";
 import type { Catalog, GapRow } from "./catalog.js";
-import { type ChunkFault, loadChunks, openPartFile, setChunkAside } from "./files.js";
+import { type ChunkFault, loadChunks, setChunkAside } from "./chunk-rows.js";
 import type { Gap } from "./gaps.js";
-import { closeFile } from "./open-files.js";
-import type { Parts, StoredPart } from "./parts.js";
-import { type Salvaged, salvage } from "./salvage.js";
-import { openFile } from "./sqlite.js";
+import type { Parts } from "./parts.js";
+import { salvageFile } from "./salvage.js";
+import { lostWith, type StoredPart } from "./stored-part.js";
 
 /** Takes damaged chunks and files out of the way, tells of them, and notes what has to be written again. */
 export interface Mender {
@@ -24,8 +22,6 @@ export interface Mender {
   /** Moves what can be read of a part into a new file. */
   move(part: StoredPart, fault: string): Promise<void>;
 }
-
-const nothing: Salvaged = { chunks: 0, bytes: 0 };
 
 export function createMender(deps: {
   dir: string;
@@ -59,11 +55,9 @@ export function createMender(deps: {
     if (faults.length + found.length === 0) return;
     const name = await catalog.nameOf(series);
     const of =
-      name === undefined
-        ? `series ${series}`
-        : `series ${name.tenant}/${name.productID}/${name.deviceID}/${name.field}`;
-    const span = `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;
-    const what = `chunk ${id} of ${of}, ${span}: ${fault}; its points are left out`;
+      name === undefined ? series : `${name.tenant}/${name.productID}/${name.deviceID}/${name.field}`;
+    const span = spanText(start, stop);
+    const what = `chunk ${id} of series ${of}, ${span}: ${fault}; its points are left out`;
     onDamage({ part: "series", file: join(dir, part.path), what, lostBytes: size });
     await withGap({ start, stop: stop + 1, series }, () =>
       parts.use(part, (client) => setChunkAside(client, id)),
@@ -75,42 +69,20 @@ export function createMender(deps: {
     const old = part.path;
     const sizeBefore = existsSync(join(dir, old)) ? statSync(join(dir, old)).size : 0;
     const path = parts.nextName(old);
-    const saved = await copySound(part, path);
-    const { start, stop } = parts.lost(part);
+    const saved = await salvageFile(
+      join(dir, old),
+      parts.connected(part) ?? null,
+      join(dir, path),
+      catalog.isText,
+    );
+    const { start, stop } = lostWith(part);
     await withGap({ start, stop, series: 0 }, () => parts.replace(part, path));
     const aside = existsSync(join(dir, old)) ? await putAside(join(dir, old)) : null;
     const where = aside === null ? "" : `; put aside as ${aside}`;
-    const span = `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;
+    const span = spanText(start, stop);
     const what = `${fault}${where}; ${saved.chunks} sound chunks now lie in ${path}, its other points of ${span} are left out`;
     const lostBytes = Math.max(0, sizeBefore - saved.bytes);
     onDamage({ part: "series", file: join(dir, old), what, lostBytes });
-  }
-
-  /** Into a file of another name, which takes its place once it is whole. */
-  async function copySound(part: StoredPart, path: string): Promise<Salvaged> {
-    try {
-      return await copyInto(await openPartFile(join(dir, path), true), part);
-    } catch (error) {
-      // It is tried again, into another one.
-      for (const suffix of ["", "-wal", "-shm"]) await rm(join(dir, path + suffix), { force: true });
-      throw error;
-    }
-  }
-
-  async function copyInto(to: Client, part: StoredPart): Promise<Salvaged> {
-    try {
-      const open = parts.connected(part);
-      if (open !== undefined) return await salvage(open, to, catalog.isText);
-      const from = await openDamaged(join(dir, part.path));
-      if (from === null) return nothing;
-      try {
-        return await salvage(from, to, catalog.isText);
-      } finally {
-        await closeFile(from);
-      }
-    } finally {
-      await closeFile(to);
-    }
   }
 
   async function step(): Promise<boolean> {
@@ -169,13 +141,6 @@ async function chunkBytes(client: Client, id: number): Promise<number> {
   }
 }
 
-/** Null where nothing can be read at all. */
-async function openDamaged(path: string): Promise<Client | null> {
-  if (!existsSync(path)) return null;
-  try {
-    return await openFile(path, { query_only: 1 });
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return null;
-  }
-}
+/** Of microseconds. */
+const spanText = (start: number, stop: number): string =>
+  `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;

@@ -1,21 +1,21 @@
+/** The embedded series store: one thread that writes, some that read, and what they are asked. */
+
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type Transferable, Worker } from "node:worker_threads";
+import type { Transferable } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
-import { StoreError } from "../../lib/errors.js";
-import { threadLimits } from "../../lib/thread-limits.js";
+import type { StoreError } from "../../lib/errors.js";
 import { createQuerySlots } from "../query-slots.js";
 import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "../series.js";
 import { packBatch, packColumns } from "./batch.js";
-import { type Caller, createCaller } from "./calls.js";
 import type { Part } from "./catalog-schema.js";
-import { asStoreError } from "./failures.js";
 import type { Gap } from "./gaps.js";
 import { createHandles } from "./handles.js";
 import { isStorable, nameOfDevice, type RemovedScope } from "./names.js";
-import type { WriterCalls, WriterEvent, WriterOptions } from "./protocol.js";
+import type { WriteArgs, WriterCalls } from "./protocol.js";
 import { createQuestions, placesPerReader } from "./questions.js";
 import { createReaders } from "./readers.js";
+import { startWriter } from "./writer-thread.js";
 
 export interface LibsqlSeriesOptions {
   /** Made if missing; used by one process at a time. */
@@ -54,7 +54,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   await mkdir(dir, { recursive: true });
   const handles = createHandles();
   const readers = createReaders({
-    ...{ dir, threads: readersMax },
+    dir,
+    threads: readersMax,
     onFault: ({ path, chunk, fault }) => {
       ask("suspect", { path, chunk, fault }).catch(() => undefined);
     },
@@ -102,15 +103,13 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
 
   async function write(points: readonly Point[], through: number): Promise<RefusedPoint[]> {
     const { args, refused } = packBatch(points, through, handles);
-    const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
-    await ask("write", args, { transfer: buffers });
+    await ask("write", args, { transfer: buffersOf(args) });
     return refused;
   }
 
   async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
     const { args, refused } = packColumns(batch, handles);
-    const buffers = [args.handles, args.times, args.values].map((column) => column.buffer as ArrayBuffer);
-    await ask("write", args, { transfer: [...new Set(buffers)] });
+    await ask("write", args, { transfer: buffersOf(args) });
     return refused;
   }
 
@@ -176,54 +175,7 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
   };
 }
 
-interface WriterEvents {
-  readonly onParts: (parts: readonly Part[]) => void;
-  readonly onDamage: (damage: Damage) => void;
-  readonly onGap: (gap: Gap) => void;
-  readonly onFailure: (error: StoreError) => void;
-}
-
-async function startWriter(
-  options: WriterOptions,
-  listeners: WriterEvents,
-): Promise<{ caller: Caller<WriterCalls>; stop(): Promise<unknown> }> {
-  const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
-    workerData: options,
-    resourceLimits: threadLimits,
-  });
-  return new Promise((resolve, reject) => {
-    let stopped = false;
-    let ready = false;
-    const caller = createCaller<WriterCalls>(worker, (message) => {
-      const event = message as WriterEvent;
-      if (event.event === "parts") return listeners.onParts(event.parts);
-      if (event.event === "damage") return listeners.onDamage(event.damage);
-      if (event.event === "gap") return listeners.onGap(event.gap);
-      if (event.event === "ended") {
-        // The thread ends itself.
-        return fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
-      }
-      if (event.event === "failed") {
-        fail(new StoreError(event.code, event.message));
-        return void worker.terminate();
-      }
-      ready = true;
-      resolve({ caller, stop });
-    });
-    const fail = (cause: unknown) => {
-      if (stopped) return;
-      stopped = true;
-      const error = asStoreError(cause, ready ? "go on: the series writer stopped" : "open series store");
-      caller.fail(error);
-      if (ready) listeners.onFailure(error);
-      else reject(error);
-    };
-    function stop(): Promise<unknown> {
-      stopped = true;
-      caller.fail(new StoreError("UNAVAILABLE", "cannot use series store: it is closed"));
-      return worker.terminate();
-    }
-    worker.on("error", fail);
-    worker.on("exit", (code) => fail(new Error(`exit code ${code}`)));
-  });
-}
+/** The buffers of a batch's columns, which may share them. */
+const buffersOf = ({ handles, times, values }: WriteArgs): ArrayBuffer[] => [
+  ...new Set([handles, times, values].map((column) => column.buffer as ArrayBuffer)),
+];

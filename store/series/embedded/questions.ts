@@ -81,27 +81,6 @@ export function createQuestions(
     });
   }
 
-  async function* scan(
-    series: SeriesRef,
-    { start, ...end }: Pick<ReadRange, "start" | "stop" | "bytesMax">,
-    pointsMax: number,
-  ): AsyncGenerator<Columns> {
-    for (let from = start; ; ) {
-      const piece = await read(series, {
-        ...(from === undefined ? {} : { start: from }),
-        ...end,
-        oldest: pointsMax,
-      });
-      const last = piece.times.at(-1);
-      if (last === undefined) return;
-      // Whoever takes a piece may move its memory to another thread.
-      const isLast = piece.times.length < pointsMax && !(piece.kind === "text" && piece.cut);
-      yield piece;
-      if (isLast) return;
-      from = last + 1;
-    }
-  }
-
   async function aggregate(
     { series, edges, aggregate: name }: AggregateQuery,
     arithmetic: Arithmetic | null,
@@ -176,7 +155,7 @@ export function createQuestions(
       }
       return answers;
     },
-    scan,
+    scan: (series, range, pointsMax) => readInPieces(read, series, range, pointsMax),
     aggregate: async (query) => {
       const answer = await aggregate(query, null);
       if (answer === null) throw new StoreError("CORRUPT", "cannot aggregate: values without arithmetic");
@@ -186,6 +165,29 @@ export function createQuestions(
     extremes,
     latest,
   };
+}
+
+/** By reads of the oldest points from where the piece before has ended. */
+async function* readInPieces(
+  read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
+  series: SeriesRef,
+  { start, ...end }: Pick<ReadRange, "start" | "stop" | "bytesMax">,
+  pointsMax: number,
+): AsyncGenerator<Columns> {
+  for (let from = start; ; ) {
+    const piece = await read(series, {
+      ...(from === undefined ? {} : { start: from }),
+      ...end,
+      oldest: pointsMax,
+    });
+    const last = piece.times.at(-1);
+    if (last === undefined) return;
+    // Whoever takes a piece may move its memory to another thread.
+    const isLast = piece.times.length < pointsMax && !(piece.kind === "text" && piece.cut);
+    yield piece;
+    if (isLast) return;
+    from = last + 1;
+  }
 }
 
 const buffersOf = (run: Run | null): ArrayBuffer[] => {

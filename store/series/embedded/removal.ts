@@ -1,11 +1,18 @@
 import type { Row, Transaction } from "@libsql/client/sqlite3";
 import type { Catalog } from "./catalog.js";
-import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
-import { type ChunkFault, deleteChunks } from "./files.js";
-import { trimChunk } from "./flush.js";
+import {
+  type ChunkFault,
+  deleteChunks,
+  insertChunks,
+  loadChunks,
+  newChunk,
+  type StoredChunk,
+} from "./chunk-rows.js";
+import { clipRun, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
 import type { Mender } from "./mender.js";
-import type { Parts, StoredPart } from "./parts.js";
+import type { Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
+import type { StoredPart } from "./stored-part.js";
 
 interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */
@@ -93,4 +100,23 @@ export function createRemoval({
   }
 
   return { sweepStep, trimStep };
+}
+
+/**
+ * Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. A damaged one stays
+ * and is told of.
+ */
+async function trimChunk(
+  tx: Transaction,
+  chunk: StoredChunk & { readonly series: number; readonly text: boolean },
+  time: number,
+  onFault: (fault: ChunkFault) => void,
+): Promise<void> {
+  const [stored] = await loadChunks(tx, chunk.series, [chunk], chunk.text, { onFault });
+  if (stored === undefined) return;
+  const left = clipRun(stored.run, time, Number.MAX_SAFE_INTEGER);
+  await deleteChunks(tx, [chunk.id]);
+  if (left.times.length > 0) {
+    await insertChunks(tx, [{ ...newChunk({ series: chunk.series, run: left }), id: chunk.id }]);
+  }
 }

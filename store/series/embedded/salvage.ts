@@ -1,11 +1,17 @@
+/** What can still be read of a damaged file of points is copied into a new one. */
+
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import type { Client, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { createBreather } from "../../lib/turns.js";
 import { chunkSum } from "./checksums.js";
-import { insertChunks, type NewChunk } from "./files.js";
-import { inTransaction } from "./sqlite.js";
+import { insertChunks, type NewChunk } from "./chunk-rows.js";
+import { closeFile } from "./open-files.js";
+import { openPartFile } from "./part-file.js";
+import { inTransaction, openFile } from "./sqlite.js";
 
-export interface Salvaged {
+interface Salvaged {
   readonly chunks: number;
   readonly bytes: number;
 }
@@ -14,10 +20,41 @@ const CHUNKS_AT_ONCE_MAX = 32;
 const ID_MAX = 2 ** 50;
 
 /**
+ * Copies what is sound of a file of points into a new one, which takes its place once it is whole.
+ * @param open the connection to the damaged file where there is one: the file may be gone
+ */
+export async function salvageFile(
+  path: string,
+  open: Client | null,
+  into: string,
+  isText: (series: number) => Promise<boolean>,
+): Promise<Salvaged> {
+  try {
+    const to = await openPartFile(into, true);
+    try {
+      if (open !== null) return await salvage(open, to, isText);
+      const from = await openDamaged(path);
+      if (from === null) return { chunks: 0, bytes: 0 };
+      try {
+        return await salvage(from, to, isText);
+      } finally {
+        await closeFile(from);
+      }
+    } finally {
+      await closeFile(to);
+    }
+  } catch (error) {
+    // It is tried again, into another one.
+    for (const suffix of ["", "-wal", "-shm"]) await rm(into + suffix, { force: true });
+    throw error;
+  }
+}
+
+/**
  * Copies every chunk that can be read and is what was written from a damaged file of points into a new one; ids stay,
  * for they tell which of two chunks wins.
  */
-export async function salvage(
+async function salvage(
   from: Client,
   to: Client,
   isText: (series: number) => Promise<boolean>,
@@ -103,5 +140,16 @@ async function readable<T, F>(read: () => Promise<T>, otherwise: F): Promise<T |
   } catch (error) {
     if (!isDamage(error)) throw error;
     return otherwise;
+  }
+}
+
+/** Null where nothing can be read at all. */
+async function openDamaged(path: string): Promise<Client | null> {
+  if (!existsSync(path)) return null;
+  try {
+    return await openFile(path, { query_only: 1 });
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return null;
   }
 }

@@ -1,6 +1,7 @@
 /** The texts of a part, by bytes: a chunk of them may be long however few they are. */
+
+import type { StoredTexts } from "./chunk-rows.js";
 import { clipRun, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
-import type { StoredTexts } from "./files.js";
 
 interface Loaded {
   readonly id: number;

@@ -1,13 +1,15 @@
 /** The newest points of many series of one device: a few questions for all of them, however many they are. */
 import type { StoreError } from "../../lib/errors.js";
+import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns, Kind, ReadRange, SeriesRef } from "../series.js";
 import type { Questioner } from "./client.js";
 import { mismatch } from "./conflicts.js";
 import { createColumns, type ForeignValue, type RowSink, readFieldRows } from "./csv.js";
 import { fluxFields, fluxLastOfFields } from "./flux.js";
 import { influxName } from "./lines.js";
-import { cut, firstWidth, spanOf, widened } from "./reading.js";
+import { cut, firstWidth, readTexts, spanOf, widened } from "./reading.js";
 import { createTextColumns } from "./text-columns.js";
+import { textsExpected, textsFirst } from "./texts.js";
 
 /** Rows that one question may answer, more or less: fields beyond go into a question of their own. */
 const rowsPerRequestMax = 1_000_000;
@@ -171,3 +173,55 @@ async function ask(
   for (const [search, grown] of growing) columns.set(search, foreign.get(search) ?? grown.columns());
   return { columns, rows };
 }
+
+/** The newest points of each series; of texts a few at first: how many more fit their bytes is known then. */
+export async function newestWithin(
+  client: Questioner,
+  bucket: string,
+  series: readonly SeriesRef[],
+  range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
+  newest: number,
+): Promise<Map<SeriesRef, Columns | StoreError>> {
+  const { bytesMax } = range;
+  const together = async (some: readonly SeriesRef[], points: number) => {
+    const found = await newestOfFields(client, bucket, some, range, points, bytesMax);
+    return some.map((one, i) => [one, found[i] as Columns | StoreError] as const);
+  };
+  if (bytesMax === undefined || newest <= textsFirst) return new Map(await together(series, newest));
+  const bySeries = new Map(
+    await together(
+      series.filter(({ kind }) => kind !== "text"),
+      newest,
+    ),
+  );
+  const texts = series.filter(({ kind }) => kind === "text");
+  const first = await together(texts, textsFirst);
+  const longer: [SeriesRef, Columns][] = [];
+  for (const [one, columns] of first) {
+    bySeries.set(one, columns);
+    if (goesOn(columns, textsFirst)) longer.push([one, columns]);
+  }
+  if (longer.length === 0) return bySeries;
+  // As many of each as the longest of them let expect.
+  const expected = longer.map(([, { times, values }]) => {
+    const bytes = textsBytes(values as readonly string[]);
+    return times.length + textsExpected({ points: times.length, bytes }, bytesMax - bytes);
+  });
+  const points = Math.min(newest, ...expected);
+  for (const [one, columns] of await together(
+    longer.map(([one]) => one),
+    points,
+  )) {
+    const wanted = { from: "newest", points: newest, bytes: bytesMax } as const;
+    const isOpen = points < newest && goesOn(columns, points);
+    bySeries.set(
+      one,
+      isOpen ? await readTexts(client, bucket, one, spanOf(range), wanted, columns) : columns,
+    );
+  }
+  return bySeries;
+}
+
+/** All that was asked for, and neither its bytes nor its points are at an end. */
+const goesOn = (columns: Columns | StoreError, points: number): columns is Columns =>
+  "times" in columns && columns.kind === "text" && !columns.cut && columns.times.length === points;

@@ -25,8 +25,16 @@ suite("edits without end", (test) => {
     },
   });
   const change = (edit: Partial<Change>): Change => ({
-    ...{ id: 1, tenant: 1, userIntID: null, username: null, at: 0 },
-    ...{ action: "update", entity: "", recordID: 0, detail: null, ...edit },
+    id: 1,
+    tenant: 1,
+    userIntID: null,
+    username: null,
+    at: 0,
+    action: "update",
+    entity: "",
+    recordID: 0,
+    detail: null,
+    ...edit,
   });
   const envelope = Buffer.from('{"Telemetry":[{"DeviceID":"child","temp":5}]}');
 

@@ -1,13 +1,13 @@
 /** An envelope of many entries: what it appends, and that it asks for room as it goes. */
 import { openEnvelopes } from "../../../ingest/consumers/envelopes.js";
-import { recordKinds } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";
 import { createDevice } from "../../../store/metadata/devices/devices.js";
 import { createProduct } from "../../../store/metadata/products/products.js";
 import { createTenant } from "../../../store/metadata/users/tenants.js";
-import { keep, openTestJournal, readAll } from "../../store/journal/support.js";
+import { keep, openTestJournal, readAll, readMessages } from "../../store/journal/support.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 
 /** A gateway that carries one device, `child`. */
@@ -16,7 +16,9 @@ async function carrier(db: Db): Promise<{ gateway: number; child: number }> {
   const tenant = (await createTenant(db, 0, "one")).id;
   const actor = { tenant, userIntID: null, username: null };
   const { id: product } = await createProduct(db, actor, 0, {
-    ...{ productName: "p", description: null, cloudProtocol: 1 },
+    productName: "p",
+    description: null,
+    cloudProtocol: 1,
   });
   const make = async (name: string, parentDevice?: number) => {
     const names = { deviceID: name, deviceName: name, deviceUsername: name, token: "t" };
@@ -43,17 +45,17 @@ suite("envelopes", (test) => {
       const payload = envelopeOf(9600);
       const id = await keep(journal, { device: gateway, topic, payload });
       const before = journal.segments.at(-1)?.bytes ?? 0;
-      const [envelope] = await readAll(journal);
+      const [envelope] = await readMessages(journal);
       assert.ok(envelope);
       await envelopes.expand(envelope);
       await envelopes.written();
-      const records = (await readAll(journal, id)).filter(({ kind }) => kind === recordKinds.entry);
+      const records = (await readAll(journal, id)).filter((record) => record.kind === recordKinds.entry);
       assert.equal(
-        records.map(({ messageID, device, topic: of, connection }) => [
-          messageID,
+        records.map(({ ordinal, device, topic: of, envelope: from }) => [
+          ordinal,
           device,
           of === topic,
-          connection,
+          from,
         ]),
         Array.from({ length: 9600 }, (_, n) => [n, child, true, id]),
       );
@@ -80,11 +82,11 @@ suite("envelopes", (test) => {
       };
       const envelopes = await openEnvelopes(db, watched as never, 0, () => undefined);
       const id = await keep(journal, { device: gateway, payload: envelopeOf(3000) });
-      const [envelope] = await readAll(journal);
+      const [envelope] = await readMessages(journal);
       assert.ok(envelope);
       await envelopes.expand(envelope);
       await envelopes.written();
-      const count = (await readAll(journal, id)).filter(({ kind }) => kind === recordKinds.entry).length;
+      const count = (await readAll(journal, id)).filter((record) => record.kind === recordKinds.entry).length;
       assert.is(count, 3000);
       assert.ok(most <= pendingBytesMax + 300, `${most} bytes pending`);
       await journal.close();
@@ -98,7 +100,7 @@ suite("envelopes", (test) => {
       const journal = await openTestJournal(`${dir}/journal`, { pendingBytesMax: 1024 });
       const first = await openEnvelopes(db, journal, 0, () => undefined);
       await keep(journal, { device: gateway, payload: envelopeOf(2000), topic: "a long topic" });
-      const [envelope] = await readAll(journal);
+      const [envelope] = await readMessages(journal);
       assert.ok(envelope);
       const running = first.expand(envelope);
       await until(() => journal.committedID > 20, { what: "some entries" });
@@ -120,9 +122,9 @@ suite("envelopes", (test) => {
       away = false;
       await next.expand(envelope);
       await next.written();
-      const entries = (await readAll(journal)).filter(({ kind }) => kind === recordKinds.entry);
+      const entries = (await readAll(journal)).filter((record) => record.kind === recordKinds.entry);
       assert.equal(
-        entries.map(({ messageID, topic }) => [messageID, topic]),
+        entries.map(({ ordinal, topic }) => [ordinal, topic]),
         Array.from({ length: 2000 }, (_, n) => [n, "a long topic"]),
       );
       await journal.close();

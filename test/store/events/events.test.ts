@@ -2,11 +2,13 @@ import { readdir, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
+import { type EventQuery, scanRowsMax } from "../../../store/events/event-pages.js";
 import { logs } from "../../../store/events/event-postings.js";
-import { type EventLog, type EventQuery, openEventLog, scanRowsMax } from "../../../store/events/events.js";
+import { type EventLog, openEventLog } from "../../../store/events/events.js";
 import type { Damage } from "../../../store/files/damage.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { type JournalInput, type JournalRecord, recordKinds } from "../../../store/journal/record.js";
+import { isMessage, type JournalInput, type JournalRecord } from "../../../store/journal/record.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 import { journalInput, keep, openTestJournal, readAll } from "../journal/support.js";
 
@@ -27,7 +29,8 @@ async function open(dir: string, segmentBytesMax: number, now = Date.now): Promi
     onDamage: (damage) => damages.push(damage),
   });
   const journal = await openTestJournal(join(dir, "journal"), {
-    ...{ segmentBytesMax, now },
+    segmentBytesMax,
+    now,
     onDamage: (damage) => damages.push(damage),
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,
@@ -49,13 +52,15 @@ const logOfKind = new Map<number, number>([
   [recordKinds.disconnect, logs.connects],
 ]);
 
+const isOn = (record: JournalRecord, topic: string): boolean => isMessage(record) && record.topic === topic;
+
 /** What a list should answer, from everything that the journal holds. */
 function oracle(all: readonly JournalRecord[], query: Query): { ids: number[]; count: number } {
   const { log, tenant, devices, topic, page, limit } = query;
   const found = all
     .filter((record) => logOfKind.get(record.kind) === log)
     .filter((record) => (devices === null ? record.tenant === tenant : devices.includes(record.device)))
-    .filter((record) => topic === undefined || record.topic === topic)
+    .filter((record) => topic === undefined || isOn(record, topic))
     .map(({ id }) => id)
     .reverse();
   return { ids: found.slice((page - 1) * limit, page * limit), count: found.length };
@@ -63,7 +68,7 @@ function oracle(all: readonly JournalRecord[], query: Query): { ids: number[]; c
 
 async function check(events: EventLog, all: readonly JournalRecord[], query: Query): Promise<void> {
   const { topic, ...plain } = query;
-  const matches = (record: JournalRecord): boolean => record.topic === topic;
+  const matches = (record: JournalRecord): boolean => isOn(record, topic ?? "");
   const page = await events.list(topic === undefined ? plain : { ...plain, matches });
   assert.equal(
     { ids: page.items.map(({ id }) => id), count: page.count },
@@ -224,7 +229,7 @@ suite("event log", (test) => {
         );
       }
       await journal.waitFor(last - 1);
-      const matches = (record: JournalRecord): boolean => record.topic === "rare";
+      const matches = (record: JournalRecord): boolean => isOn(record, "rare");
       const query = { log: logs.events, tenant: 1, devices: null, page: 1, limit: 10 } as const;
       const cut = await events.list({ ...query, matches });
       assert.equal({ ids: cut.items.map(({ id }) => id), count: cut.count }, { ids: [rows - 9], count: 1 });
@@ -242,7 +247,7 @@ suite("event log", (test) => {
       for (const [i, size] of sizes.entries()) await keep(journal, { payload: Buffer.alloc(size, i) });
       const { items } = await events.list({ log: logs.events, tenant: 1, devices: [7], page: 1, limit: 100 });
       assert.equal(
-        items.map(({ payload }) => [payload.length, payload[0] ?? null]),
+        items.filter(isMessage).map(({ payload }) => [payload.length, payload[0] ?? null]),
         sizes.map((size, i) => [size, size === 0 ? null : i]).reverse(),
       );
       await close();

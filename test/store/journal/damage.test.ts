@@ -13,8 +13,9 @@ import {
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import type { Damage } from "../../../store/files/damage.js";
+import { encodeFrame, frameBytesMax, recordSize } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { decodeRecord, encodeRecord, recordBytesMax, recordSize } from "../../../store/journal/record.js";
+import { decodeRecord, frameOf } from "../../../store/journal/record-codecs.js";
 import { recordBytesLimit, scanRecords } from "../../../store/journal/scan.js";
 import { type Segment, segmentHeadBytes } from "../../../store/journal/segment.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
@@ -163,10 +164,10 @@ suite("damage to the journal", (test) => {
     await withTempDir(async (dir) => {
       // The sender knows everything but the salt: the format, the ids to come, another tenant's id.
       const forge = (id: number, salt: number): Buffer => {
-        const input = journalInput({ tenant: 99, device: 99, payload: Buffer.from("forged") });
-        const buffer = Buffer.alloc(recordBytesMax(input));
+        const input = frameOf(journalInput({ tenant: 99, device: 99, payload: Buffer.from("forged") }));
+        const buffer = Buffer.alloc(frameBytesMax(input));
         const now = 1_700_000_000_000_000;
-        return buffer.subarray(0, encodeRecord(buffer, 0, input, id, now, now, salt));
+        return buffer.subarray(0, encodeFrame(buffer, 0, input, id, now, now, salt));
       };
       const salts = [0, 1, 0xffff_ffff, 0x5449_4445];
       const forged = Buffer.concat(
@@ -200,10 +201,10 @@ suite("damage to the journal", (test) => {
   test("only the salt keeps such a payload out: whoever knew it would get in", async () => {
     await withTempDir(async (dir) => {
       const journal = await openTestJournal(dir);
-      const input = journalInput({ tenant: 99 });
+      const input = frameOf(journalInput({ tenant: 99 }));
       const salt = journal.segments[0]?.salt ?? 0;
-      const forged = Buffer.alloc(recordBytesMax(input));
-      const payload = forged.subarray(0, encodeRecord(forged, 0, input, 2, 1, 1, salt));
+      const forged = Buffer.alloc(frameBytesMax(input));
+      const payload = forged.subarray(0, encodeFrame(forged, 0, input, 2, 1, 1, salt));
       await keep(journal, { payload });
       await journal.close();
       const { path } = journal.segments[0] as Segment;
@@ -478,10 +479,10 @@ suite("segments of the first format", (test) => {
     head.writeDoubleLE(createdAt, 24);
     head.writeUInt32LE(crc32c(head, 0, 60), 60);
     const records = payloads.map((payload, i) => {
-      const input = journalInput({ payload });
-      const buffer = Buffer.alloc(recordBytesMax(input));
+      const input = frameOf(journalInput({ payload }));
+      const buffer = Buffer.alloc(frameBytesMax(input));
       const at = createdAt * 1000 + i;
-      return buffer.subarray(0, encodeRecord(buffer, 0, input, firstID + i, at, at, 0));
+      return buffer.subarray(0, encodeFrame(buffer, 0, input, firstID + i, at, at, 0));
     });
     await mkdir(dir, { recursive: true });
     const path = join(dir, `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}.journal`);
@@ -546,8 +547,8 @@ suite("segments of the first format", (test) => {
   test("are followed by their lengths; what a damaged one hides is named, and no payload is searched", async () => {
     await withTempDir(async (dir) => {
       const inside = Buffer.alloc(400);
-      const input = journalInput({ tenant: 99, payload: Buffer.from("forged") });
-      encodeRecord(inside, 10, input, 3, 1, 1, 0);
+      const input = frameOf(journalInput({ tenant: 99, payload: Buffer.from("forged") }));
+      encodeFrame(inside, 10, input, 3, 1, 1, 0);
       const payloads = [...texts(1), inside, ...texts(3)];
       const path = await writeOld(dir, 1, year, payloads);
       const [, second] = await recordsOf(path);

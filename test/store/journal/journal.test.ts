@@ -1,12 +1,12 @@
 import { copyFile, mkdir, open, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import fc from "fast-check";
+import { recordSize } from "../../../store/journal/frame.js";
 import { idsPerNode, type Journal } from "../../../store/journal/journal.js";
-import { recordSize } from "../../../store/journal/record.js";
 import { recordBytesLimit } from "../../../store/journal/scan.js";
 import { segmentHeadBytes } from "../../../store/journal/segment.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
-import { journalInput, keep, openTestJournal, readAll, textOf } from "./support.js";
+import { journalInput, keep, openTestJournal, readAll, readMessages, textOf } from "./support.js";
 
 /** Appends these payloads, one commit, and closes. */
 async function written(dir: string, payloads: readonly string[]): Promise<void> {
@@ -104,7 +104,7 @@ suite("journal", (test) => {
             model.push(...ids.map((id, i) => ({ id, payload: [...(run[i] as Uint8Array)] })));
             if (ids.length > 0) await journal.waitFor((ids.at(-1) as number) - 1);
             assert.equal(done, ids, "acknowledged in order, once");
-            const found = (await readAll(journal, from)).map(({ id, payload }) => ({
+            const found = (await readMessages(journal, from)).map(({ id, payload }) => ({
               id,
               payload: [...payload],
             }));

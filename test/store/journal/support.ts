@@ -1,30 +1,121 @@
 /** Journal records and journals for tests. */
 import { type Journal, type JournalOptions, openJournal } from "../../../store/journal/journal.js";
 import {
-  decodeRecord,
+  isMessage,
   type JournalInput,
   type JournalRecord,
-  recordKinds,
+  type MessageRecord,
 } from "../../../store/journal/record.js";
+import { copyRecord, decodeRecord } from "../../../store/journal/record-codecs.js";
+import { type RecordKind, recordKinds } from "../../../store/journal/record-kinds.js";
 
-export function journalInput(fields: Partial<JournalInput> = {}): JournalInput {
-  return {
+type InputOf<Kind extends RecordKind> = Extract<JournalInput, { readonly kind: Kind }>;
+
+const inSession = { tenant: 1, device: 7, connection: 3, session: 0xdeadbeef, ip: "127.0.0.1" };
+const nothing = Buffer.alloc(0);
+
+const examples: { readonly [Kind in RecordKind]: InputOf<Kind> } = {
+  [recordKinds.uplink]: {
+    ...inSession,
     kind: recordKinds.uplink,
-    tenant: 1,
-    device: 7,
-    connection: 3,
-    session: 0xdeadbeef,
     messageID: 12,
     qos: 1,
     dup: false,
     retain: false,
-    flag: false,
-    ip: "127.0.0.1",
+    refused: false,
     topic: "data",
-    extra: null,
+    details: null,
     payload: Buffer.from('{"temp":21.5}'),
-    ...fields,
-  };
+  },
+  [recordKinds.connect]: {
+    ...inSession,
+    kind: recordKinds.connect,
+    clientID: "client",
+    keepAlive: 60,
+    cleanStart: false,
+    details: null,
+    payload: nothing,
+  },
+  [recordKinds.disconnect]: {
+    ...inSession,
+    kind: recordKinds.disconnect,
+    keepAlive: 60,
+    orderly: false,
+    reason: "",
+    details: null,
+  },
+  [recordKinds.denial]: { ...inSession, kind: recordKinds.denial, clientID: "client", keepAlive: 60 },
+  [recordKinds.subscribe]: {
+    ...inSession,
+    kind: recordKinds.subscribe,
+    filter: "down",
+    qos: 1,
+    noLocal: false,
+    retainAsPublished: false,
+    details: null,
+  },
+  [recordKinds.unsubscribe]: { ...inSession, kind: recordKinds.unsubscribe, filter: "down" },
+  [recordKinds.platform]: { ...inSession, kind: recordKinds.platform, details: null },
+  [recordKinds.release]: { ...inSession, kind: recordKinds.release, messageID: 12 },
+  [recordKinds.received]: { ...inSession, kind: recordKinds.received, messageID: 12 },
+  [recordKinds.delivered]: { ...inSession, kind: recordKinds.delivered, messageID: 12, acknowledged: true },
+  [recordKinds.downlink]: {
+    kind: recordKinds.downlink,
+    tenant: 1,
+    device: 7,
+    qos: 1,
+    topic: "down",
+    details: null,
+    payload: Buffer.from("go"),
+  },
+  [recordKinds.downlinks]: {
+    kind: recordKinds.downlinks,
+    tenant: 1,
+    device: 0,
+    qos: 1,
+    topic: "down",
+    details: null,
+    payload: Buffer.from("go"),
+  },
+  [recordKinds.entry]: {
+    kind: recordKinds.entry,
+    tenant: 1,
+    device: 7,
+    ip: "127.0.0.1",
+    envelope: 3,
+    ordinal: 0,
+    topic: "data",
+    payload: Buffer.from("{}"),
+    receivedAt: 1,
+    stamp: 1,
+  },
+  [recordKinds.expanded]: {
+    kind: recordKinds.expanded,
+    tenant: 1,
+    device: 7,
+    ip: "127.0.0.1",
+    envelope: 3,
+    refusedEntries: 0,
+    topic: "data",
+    receivedAt: 1,
+    stamp: 1,
+  },
+};
+
+/** A record of a kind, an uplink where none is named, that says what is given. */
+export function journalInput<Kind extends RecordKind = typeof recordKinds.uplink>(
+  fields: { readonly kind?: Kind } & Partial<InputOf<Kind>> = {},
+): InputOf<Kind> {
+  return { ...examples[fields.kind ?? recordKinds.uplink], ...fields } as InputOf<Kind>;
+}
+
+/** As journalInput, as it is read. */
+export function journalRecord<Kind extends RecordKind = typeof recordKinds.uplink>(
+  id: number,
+  receivedAt: number,
+  fields: { readonly kind?: Kind } & Partial<InputOf<Kind>> = {},
+): JournalRecord<InputOf<Kind>> {
+  return { ...journalInput<Kind>(fields), id, receivedAt, stamp: receivedAt } as JournalRecord<InputOf<Kind>>;
 }
 
 const mebi = 2 ** 20;
@@ -43,8 +134,11 @@ export function openTestJournal(dir: string, options: Partial<JournalOptions> = 
 }
 
 /** Appends and resolves with the id once it is on disk. */
-export function keep(journal: Journal, fields: Partial<JournalInput> = {}): Promise<number> {
-  return new Promise((resolve) => journal.append(journalInput(fields), resolve));
+export function keep<Kind extends RecordKind = typeof recordKinds.uplink>(
+  journal: Journal,
+  fields: { readonly kind?: Kind } & Partial<InputOf<Kind>> = {},
+): Promise<number> {
+  return new Promise((resolve) => journal.append(journalInput<Kind>(fields), resolve));
 }
 
 /** Everything that a reader hands out behind `afterID`, payloads copied. */
@@ -54,8 +148,7 @@ export async function readAll(journal: Journal, afterID = 0): Promise<JournalRec
   try {
     for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
       for (const at of batch.offsets) {
-        const record = decodeRecord(batch.buffer, at, batch.topics);
-        records.push({ ...record, payload: Buffer.from(record.payload) });
+        records.push(copyRecord(decodeRecord(batch.buffer, at, batch.topics)));
       }
     }
   } finally {
@@ -64,5 +157,11 @@ export async function readAll(journal: Journal, afterID = 0): Promise<JournalRec
   return records;
 }
 
-export const textOf = (record: { readonly payload: Uint8Array }): string =>
-  Buffer.from(record.payload).toString("utf8");
+/** The messages of devices among them. */
+export async function readMessages(journal: Journal, afterID = 0): Promise<MessageRecord[]> {
+  return (await readAll(journal, afterID)).filter(isMessage);
+}
+
+/** A payload as text. */
+export const textOf = (record: JournalRecord | { readonly payload: Uint8Array }): string =>
+  "payload" in record ? Buffer.from(record.payload).toString("utf8") : "";

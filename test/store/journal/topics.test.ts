@@ -5,27 +5,24 @@ import fc from "fast-check";
 import { readAt } from "../../../store/events/event-reading.js";
 import type { Damage } from "../../../store/files/damage.js";
 import { createBatches } from "../../../store/journal/batch.js";
-import {
-  decodeRecord,
-  type JournalInput,
-  type JournalRecord,
-  peekRecord,
-  recordKinds,
-  recordSize,
-  topicBackOf,
-} from "../../../store/journal/record.js";
+import { decodeFrame, peekRecord, recordSize, topicBackOf } from "../../../store/journal/frame.js";
+import { type Entry, isMessage, type JournalRecord } from "../../../store/journal/record.js";
+import { frameOf } from "../../../store/journal/record-codecs.js";
+import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { segmentHeadBytes } from "../../../store/journal/segment.js";
 import { createSharedTopics } from "../../../store/journal/shared-topics.js";
 import { createTopicFinder } from "../../../store/journal/topics.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
-import { journalInput, keep, openTestJournal, readAll } from "./support.js";
+import { journalInput, keep, openTestJournal, readMessages } from "./support.js";
 
 const topicOfEnvelope = (envelope: number): string => `site/${envelope}/telemetry/é`;
 
-const entry = (envelope: number, payload: string, fields: Partial<JournalInput> = {}): JournalInput =>
+const entry = (envelope: number, payload: string, fields: Partial<Entry> = {}): Entry =>
   journalInput({
-    ...{ kind: recordKinds.entry, connection: envelope, topic: topicOfEnvelope(envelope) },
+    kind: recordKinds.entry,
+    envelope,
+    topic: topicOfEnvelope(envelope),
     payload: Buffer.from(payload),
     ...fields,
   });
@@ -68,7 +65,7 @@ suite("topics of entries", (test) => {
                 }
                 await journal.waitFor(last - 1);
               }
-              const read = (await readAll(journal, from)).map(({ id, topic }) => [id, topic]);
+              const read = (await readMessages(journal, from)).map(({ id, topic }) => [id, topic]);
               assert.equal(
                 read,
                 expected.filter(([id]) => id > from),
@@ -88,7 +85,10 @@ suite("topics of entries", (test) => {
                 for await (const some of readAt(segment, offsets.toReversed(), damage))
                   newestFirst.push(...some);
                 assert.equal(
-                  newestFirst.toReversed().map(({ id, topic }) => [id, topic]),
+                  newestFirst
+                    .filter(isMessage)
+                    .toReversed()
+                    .map(({ id, topic }) => [id, topic]),
                   offsets.map((at) => expected.find(([id]) => id === peekRecord(bytes, at).id)),
                 );
                 for (let envelope = 0; envelope <= 3; envelope++) {
@@ -96,7 +96,7 @@ suite("topics of entries", (test) => {
                   const holds = offsets.some(
                     (at) =>
                       peekRecord(bytes, at).kind === recordKinds.entry &&
-                      decodeRecord(bytes, at).connection === envelope,
+                      decodeFrame(bytes, at).connection === envelope,
                   );
                   assert.is(found, holds ? 1 : 0, `envelope ${envelope}`);
                 }
@@ -115,12 +115,12 @@ suite("topics of entries", (test) => {
       const topic = "t".repeat(1000);
       for (let i = 0; i < 9600; i += 1200) {
         let last = 0;
-        for (let n = 0; n < 1200; n++) last = journal.append(entry(1, "{}", { topic, messageID: i + n }));
+        for (let n = 0; n < 1200; n++) last = journal.append(entry(1, "{}", { topic, ordinal: i + n }));
         await journal.waitFor(last - 1);
       }
       const [segment] = journal.segments;
       assert.ok((segment?.bytes ?? 0) < 9600 * 100, `${segment?.bytes} bytes`);
-      const records = await readAll(journal);
+      const records = await readMessages(journal);
       assert.equal([records.length, new Set(records.map((record) => record.topic)).size], [9600, 1]);
       await journal.close();
     }));
@@ -133,7 +133,7 @@ suite("topics of entries", (test) => {
         const batch = createBatches()(1, 9);
         const expected = envelopes.map((envelope) => {
           const input = envelope < 0 ? journalInput() : entry(envelope, "{}");
-          batch.add(input, 1, 1, undefined);
+          batch.add(frameOf(input), 1, 1, undefined);
           return input.topic;
         });
         for (const [i, earlier] of places.entries()) {
@@ -141,7 +141,7 @@ suite("topics of entries", (test) => {
           // What the segment holds already: an entry of each of these envelopes.
           const before = createBatches()(1, salt);
           const topics = createSharedTopics();
-          for (const envelope of earlier) before.add(entry(envelope, "{}"), 1, 1, undefined);
+          for (const envelope of earlier) before.add(frameOf(entry(envelope, "{}")), 1, 1, undefined);
           for (const [envelope, at] of before.holders) topics.add(envelope, segmentHeadBytes + at);
           const position = segmentHeadBytes + before.bytes;
           await batch.fit({ salt, position, topics });
@@ -151,7 +151,7 @@ suite("topics of entries", (test) => {
           for (let at = position; at < file.length; at += recordSize(file, at, file.length)) offsets.push(at);
           const found = await createTopicFinder(salt).find({} as never, file, 0, offsets);
           assert.equal(
-            offsets.map((at) => decodeRecord(file, at, found).topic),
+            offsets.map((at) => decodeFrame(file, at, found).text),
             expected,
           );
           for (const envelope of earlier) {
@@ -165,7 +165,7 @@ suite("topics of entries", (test) => {
 
   test("a large batch is written anew in turns", async () => {
     const batch = createBatches()(1, 9);
-    for (let i = 0; i < 20_000; i++) batch.add(entry(1, `{"n":${i}}`), 1, 1, undefined);
+    for (let i = 0; i < 20_000; i++) batch.add(frameOf(entry(1, `{"n":${i}}`)), 1, 1, undefined);
     const topics = createSharedTopics();
     topics.add(1, segmentHeadBytes);
     let turns = 0;
@@ -193,7 +193,7 @@ suite("topics of entries", (test) => {
       await writeFile(path, bytes);
       const damages: Damage[] = [];
       const again = await openTestJournal(dir, { onDamage: (damage) => damages.push(damage) });
-      const read = await readAll(again);
+      const read = await readMessages(again);
       assert.equal(
         read.map(({ id, topic, payload }) => [id, topic, String(payload)]),
         [
@@ -227,7 +227,7 @@ suite("topics of entries", (test) => {
       const again = await openTestJournal(dir);
       for (let i = 0; i < 2; i++) await keep(again, entry(2, "{}"));
       assert.equal(
-        (await readAll(again)).map(({ id, topic }) => [id, topic]),
+        (await readMessages(again)).map(({ id, topic }) => [id, topic]),
         [0, 1, 2, 2, 2].map((envelope, i) => [i + 1, topicOfEnvelope(envelope)]),
       );
       await again.close();

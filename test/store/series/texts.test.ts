@@ -1,7 +1,7 @@
 import { textBytes, textsBytes } from "../../../store/lib/text-bytes.js";
+import type { StoredTexts } from "../../../store/series/embedded/chunk-rows.js";
 import { chunksToCompact } from "../../../store/series/embedded/chunks.js";
 import type { Run } from "../../../store/series/embedded/columns.js";
-import type { StoredTexts } from "../../../store/series/embedded/files.js";
 import { createMemtable } from "../../../store/series/embedded/memtable.js";
 import { textRuns } from "../../../store/series/embedded/text-runs.js";
 import { createTextColumns } from "../../../store/series/influx/text-columns.js";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { endsWithConnection, neverExpires, type Will } from "../../../messages/message.js";
+import { endsWithConnection, neverExpires, type Will } from "../../../../store/journal/message.js";
 import { isTopicName } from "../../../messages/topics.js";
 import type { ConnectRequest, Qos, Terms, Version } from "./packets.js";
 import { messageProperties, type Properties, readProperties } from "./properties.js";

@@ -1,4 +1,4 @@
-import type { Subscription } from "../../../messages/message.js";
+import type { Subscription } from "../../../../store/journal/message.js";
 import { payloadBytesMax } from "../../../uplinks/accept.js";
 import type {
   AckPacket,

@@ -1,4 +1,4 @@
-import type { MessageProperties, Subscription, Will } from "../../../messages/message.js";
+import type { MessageProperties, Subscription, Will } from "../../../../store/journal/message.js";
 
 /** MQTT 3.1, 3.1.1 and 5 by their protocol levels. */
 export type Version = 3 | 4 | 5;

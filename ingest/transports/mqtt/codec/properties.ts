@@ -1,4 +1,4 @@
-import type { MessageProperties } from "../../../messages/message.js";
+import type { MessageProperties } from "../../../../store/journal/message.js";
 import { malformed, protocolError, type Reader } from "./reader.js";
 
 /** Properties of one packet in bytes: those of a message are kept and handed on with it, if they are no longer. */

@@ -1,5 +1,5 @@
 import mqttPacket, { type IPublishPacket } from "mqtt-packet";
-import type { MessageProperties } from "../../../messages/message.js";
+import type { MessageProperties } from "../../../../store/journal/message.js";
 import type { Terms } from "./packets.js";
 
 /** A message as it goes to one client. */

@@ -1,9 +1,9 @@
+import type { PlatformSubscription } from "../../../../store/journal/message.js";
 import { asError } from "../../../../store/lib/errors.js";
 import { addressBlock } from "../../../access/address-block.js";
 import { type ClientCertificate, isEntitled, isValidAt } from "../../../access/credentials.js";
 import type { Limits } from "../../../access/limits.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
-import type { PlatformSubscription } from "../../../messages/platform-subscriptions.js";
 import { isWithin } from "../../../messages/topics.js";
 import { count, type EndReason } from "../../../meter.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";

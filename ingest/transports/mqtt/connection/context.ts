@@ -1,9 +1,9 @@
+import type { PlatformSubscription } from "../../../../store/journal/message.js";
 import type { ClientCertificate, Denied } from "../../../access/credentials.js";
 import type { Denials } from "../../../access/denials.js";
 import type { Limits } from "../../../access/limits.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import type { Presence } from "../../../directory/presence.js";
-import type { PlatformSubscription } from "../../../messages/platform-subscriptions.js";
 import type { EndReason } from "../../../meter.js";
 import type { Connections } from "../../../sessions/connections.js";
 import type { InboundContext } from "./inbound.js";

@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
+import type { PlatformSubscription } from "../../../../store/journal/message.js";
+import { endsWithConnection, type Subscription } from "../../../../store/journal/message.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
 import type { Limiter } from "../../../access/limits.js";
-import { endsWithConnection, type Subscription } from "../../../messages/message.js";
-import type { PlatformSubscription } from "../../../messages/platform-subscriptions.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { count, type EndReason } from "../../../meter.js";
 import { mayReceive, maySubscribe } from "../../../policies.js";

@@ -1,0 +1,95 @@
+/** A page of a list over the sources of its segments, newest first. */
+
+import type { JournalRecord } from "../journal/record.js";
+import { contentBytes, copyRecord } from "../journal/record-codecs.js";
+import { createSlice } from "../lib/turns.js";
+import { createPageBudget } from "../metadata/db/page-bytes.js";
+import type { Log } from "./event-postings.js";
+import { type ReceivedSpan, reaching, type Source } from "./event-source.js";
+
+export interface EventQuery {
+  /** One log, or several merged by id. */
+  readonly log: Log | readonly Log[];
+  readonly tenant: number;
+  /** Record ids; null means every device of the tenant. */
+  readonly devices: readonly number[] | null;
+  readonly page: number;
+  readonly limit: number;
+  /** Only what was received in [start, stop), microseconds, is looked for: `matches` must say so, too. */
+  readonly received?: ReceivedSpan;
+  /** Looked at record by record: such a list is bounded by `scanRowsMax`. */
+  readonly matches?: (record: JournalRecord) => boolean;
+}
+
+export interface EventPage {
+  readonly items: JournalRecord[];
+  readonly count: number;
+  readonly truncated: boolean;
+}
+
+/** Rows that a filter on topic or IP may look at before it says so. */
+export const scanRowsMax = 100_000;
+
+/** Offsets fetched at once from the index. */
+const readRows = 1000;
+
+export function pageOf(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
+  return query.matches === undefined
+    ? listPlain(sources, query)
+    : listMatching(sources, query, query.matches);
+}
+
+async function listPlain(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
+  const count = sources.reduce((sum, source) => sum + source.count, 0);
+  const page = createPageBudget();
+  const items: JournalRecord[] = [];
+  let toSkip = (query.page - 1) * query.limit;
+  for (const source of sources) {
+    if (items.length >= query.limit || page.full) break;
+    if (toSkip >= source.count) {
+      toSkip -= source.count;
+      continue;
+    }
+    const offsets = await source.offsets(toSkip, query.limit - items.length);
+    toSkip = 0;
+    for await (const records of source.read(offsets)) {
+      for (const record of records) if (page.fits(contentBytes(record))) items.push(copyRecord(record));
+      if (page.full) break;
+    }
+  }
+  return { items, count, truncated: page.full };
+}
+
+/** Looks at rows newest first, at most `scanRowsMax`; the count is what was found up to there. */
+async function listMatching(
+  sources: readonly Source[],
+  query: EventQuery,
+  matches: (record: JournalRecord) => boolean,
+): Promise<EventPage> {
+  const from = (query.page - 1) * query.limit;
+  const page = createPageBudget();
+  const items: JournalRecord[] = [];
+  let count = 0;
+  let looked = 0;
+  const slice = createSlice();
+  for (const source of query.received === undefined ? sources : reaching(sources, query.received)) {
+    for (let skip = 0; skip < source.count; skip += readRows) {
+      if (looked >= scanRowsMax) return { items, count, truncated: true };
+      const offsets = await source.offsets(skip, Math.min(readRows, scanRowsMax - looked));
+      looked += offsets.length;
+      for await (const records of source.read(offsets)) {
+        for (const record of records) {
+          // A payload may be long, and one page hold a hundred thousand of them.
+          if (slice.isOver()) await slice.next();
+          if (!matches(record)) continue;
+          // Counted on when the page is full.
+          if (count >= from && items.length < query.limit && page.fits(contentBytes(record))) {
+            items.push(copyRecord(record));
+          }
+          count++;
+        }
+      }
+    }
+  }
+  return { items, count, truncated: page.full };
+}

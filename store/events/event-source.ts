@@ -1,0 +1,104 @@
+/** The records of one log in one segment, newest first: found by the index in memory or the file, read from the segment. */
+
+import type { JournalRecord } from "../journal/record.js";
+import type { Segment } from "../journal/segment.js";
+import type { Scope } from "./event-index.js";
+import type { Log, Received, SegmentIndex } from "./event-postings.js";
+
+export interface ReceivedSpan {
+  readonly start: number;
+  readonly stop: number;
+}
+
+export interface Source {
+  readonly segment: Segment;
+  readonly count: number;
+  /** Null where the index does not say. */
+  readonly received: Received | null;
+  offsets(skip: number, count: number): Promise<number[]> | number[];
+  /** The records there, without those that are damaged; some at once, which share their bytes. */
+  read(offsets: readonly number[]): AsyncGenerator<JournalRecord[], void>;
+}
+
+/** By the index of a segment that is still in memory. */
+export function liveSource(
+  segment: Segment,
+  index: SegmentIndex,
+  scope: Scope,
+  owners: readonly number[],
+  wanted: readonly Log[],
+): Omit<Source, "read"> {
+  const count = scope === "device" ? index.countOfDevice : index.countOfTenant;
+  const walk = scope === "device" ? index.ofDevice : index.ofTenant;
+  const chains = wanted.flatMap((log) => owners.map((owner) => [log, owner] as const));
+  return {
+    segment,
+    received: index.received,
+    count: chains.reduce((sum, [log, owner]) => sum + count(log, owner), 0),
+    offsets: (skip, take) => {
+      const [only] = chains;
+      if (chains.length === 1 && only !== undefined) return walk(...only, skip, take);
+      const all = chains.flatMap(([log, owner]) => walk(log, owner, 0, skip + take));
+      return all.sort((a, b) => b - a).slice(skip, skip + take);
+    },
+  };
+}
+
+/** Records asked for at once. */
+const rowsPerRead = 64;
+
+/** One log's records, newest first, read as they are wanted. */
+export async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
+  for (const source of await find()) {
+    for (let skip = 0; skip < source.count; skip += rowsPerRead) {
+      for await (const records of source.read(await source.offsets(skip, rowsPerRead))) yield* records;
+    }
+  }
+}
+
+/** Of segments that hold the time, each asked for its offsets once: a device may have a million records in it. */
+export async function* keptBetween(
+  find: () => Promise<Source[]>,
+  start: number,
+  stop: number,
+): AsyncGenerator<JournalRecord> {
+  for (const source of reaching(await find(), { start, stop })) {
+    for await (const records of source.read(await source.offsets(0, source.count))) {
+      for (const record of records) {
+        if (record.receivedAt >= start && record.receivedAt < stop) yield record;
+      }
+    }
+  }
+}
+
+/** The sources that may hold records received in the span. */
+export function reaching(sources: readonly Source[], { start, stop }: ReceivedSpan): Source[] {
+  return sources.filter(
+    ({ received }) => received === null || (received.oldest < stop && received.newest >= start),
+  );
+}
+
+/** Merges logs by id, newest first. */
+export async function* mergeNewest(
+  lists: readonly AsyncGenerator<JournalRecord>[],
+  recordsMax: number,
+): AsyncGenerator<JournalRecord> {
+  try {
+    const heads = await Promise.all(lists.map((list) => list.next()));
+    for (let count = 0; count < recordsMax; count++) {
+      let newest = -1;
+      for (const [i, head] of heads.entries()) {
+        const best = heads[newest];
+        if (!head.done && (best === undefined || best.done || head.value.id > best.value.id)) newest = i;
+      }
+      const head = heads[newest];
+      const list = lists[newest];
+      if (head === undefined || head.done || list === undefined) return;
+      yield head.value;
+      heads[newest] = await list.next();
+    }
+  } finally {
+    // A list that is left holds a file open.
+    await Promise.all(lists.map((list) => list.return(undefined)));
+  }
+}

@@ -1,0 +1,112 @@
+/** The index file with the thread that writes it; one that is damaged is put aside and made again from the segments. */
+
+import type { Client } from "@libsql/client";
+import type { Damage } from "../files/damage.js";
+import { isDamage } from "../files/database-faults.js";
+import { openOrRemake, putAside } from "../files/database-file.js";
+import { asError, StoreError } from "../lib/errors.js";
+import { indexedSegments, openEventIndexFile } from "./event-index.js";
+import type { IndexRequest } from "./event-index.worker.js";
+import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
+
+export interface RepairedIndex {
+  /**
+   * Asks the file. One that turns out damaged is made again, and who asks comes back for the answer.
+   * @throws StoreError UNAVAILABLE while it is made again
+   */
+  ask<T>(question: (client: Client) => Promise<T>): Promise<T>;
+  /** A request of the thread that writes it. */
+  request(request: IndexRequest): Promise<void>;
+  /** First ids of the segments that the file covers, and their bytes. */
+  readonly indexed: Map<number, number | null>;
+  /** The thread could not do something: a damaged file is made again, anything else is told. */
+  onFailure(error: unknown): void;
+  /** Puts the file aside, which is damaged, and makes it again. */
+  remake(fault: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface EventIndexOptions {
+  /** Of the index file. */
+  readonly path: string;
+  readonly onTrouble: (error: Error) => void;
+  readonly onDamage: (damage: Damage) => void;
+}
+
+interface OpenIndex {
+  readonly client: Client;
+  readonly worker: IndexWorker;
+  readonly indexed: Map<number, number | null>;
+}
+
+const beingMade = "cannot list events: their index is being made again";
+
+/** @param fill writes the segments into a file that was made again */
+export async function openRepairedIndex(
+  { path, onTrouble, onDamage }: EventIndexOptions,
+  fill: () => Promise<void>,
+): Promise<RepairedIndex> {
+  let remaking: Promise<void> | null = null;
+  let closed = false;
+  let index = await openOrRemake(path, open, tell);
+
+  async function open(): Promise<OpenIndex> {
+    const client = await openEventIndexFile(path);
+    try {
+      const indexed = await indexedSegments(client);
+      return { client, worker: startIndexWorker(path, onDamage), indexed };
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  function tell(fault: string, aside: string): void {
+    const what = `${fault}; put aside as ${aside} and made again from the segments`;
+    onDamage({ part: "events", file: path, what, lostBytes: 0 });
+  }
+
+  function remake(fault: string): Promise<void> {
+    remaking ??= replace(fault).finally(() => {
+      remaking = null;
+    });
+    return remaking;
+  }
+
+  async function replace(fault: string): Promise<void> {
+    await index.worker.close();
+    index.client.close();
+    tell(fault, await putAside(path));
+    index = await open();
+    await fill();
+  }
+
+  return {
+    ask: async (question) => {
+      if (remaking !== null) throw new StoreError("UNAVAILABLE", beingMade);
+      try {
+        return await question(index.client);
+      } catch (error) {
+        if (remaking === null && !isDamage(error)) throw error;
+        if (!closed) remake(asError(error).message).catch((failure: unknown) => onTrouble(asError(failure)));
+        throw new StoreError("UNAVAILABLE", beingMade, {}, { cause: error });
+      }
+    },
+    request: (request) => index.worker.ask(request),
+    get indexed() {
+      return index.indexed;
+    },
+    onFailure: (error) => {
+      if (closed || remaking !== null) return;
+      const failing = isDamage(error) ? remake(asError(error).message) : Promise.reject(error);
+      failing.catch((failure: unknown) => onTrouble(asError(failure)));
+    },
+    remake,
+    close: async () => {
+      closed = true;
+      await remaking?.catch(() => undefined);
+      await index.worker.close();
+      index.client.close();
+    },
+  };
+}

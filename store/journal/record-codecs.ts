@@ -1,0 +1,324 @@
+import { decodeFrame, encodeFrame, type Frame, type FrameInput, frameBytesMax } from "./frame.js";
+import type {
+  Connect,
+  Delivered,
+  Denial,
+  Disconnect,
+  Downlink,
+  Downlinks,
+  Entry,
+  Expanded,
+  JournalInput,
+  JournalRecord,
+  Platform,
+  Received,
+  Release,
+  Subscribe,
+  Unsubscribe,
+  Uplink,
+} from "./record.js";
+import { type RecordKind, recordKinds } from "./record-kinds.js";
+
+/** How one kind of record stands in a frame. Literals, field by field: there is one for each message. */
+interface Codec<Input extends JournalInput> {
+  toFrame(record: Input): FrameInput;
+  fromFrame(frame: Frame): JournalRecord<Input>;
+}
+
+const nothing = new Uint8Array(0);
+
+/** What a frame says where its kind does not use the field. */
+const unused = {
+  number: 0,
+  qos: 0,
+  dup: false,
+  retain: false,
+  flag: false,
+  text: "",
+  extra: null,
+  payload: nothing,
+} as const;
+
+const uplink: Codec<Uplink> = {
+  toFrame: (record) => ({
+    kind: record.kind,
+    tenant: record.tenant,
+    device: record.device,
+    connection: record.connection,
+    session: record.session,
+    number: record.messageID,
+    qos: record.qos,
+    dup: record.dup,
+    retain: record.retain,
+    flag: record.refused,
+    ip: record.ip,
+    text: record.topic,
+    extra: record.details,
+    payload: record.payload,
+  }),
+  fromFrame: (frame) => ({
+    kind: recordKinds.uplink,
+    id: frame.id,
+    receivedAt: frame.receivedAt,
+    stamp: frame.stamp,
+    tenant: frame.tenant,
+    device: frame.device,
+    connection: frame.connection,
+    session: frame.session,
+    messageID: frame.number,
+    qos: frame.qos,
+    dup: frame.dup,
+    retain: frame.retain,
+    refused: frame.flag,
+    ip: frame.ip,
+    topic: frame.text,
+    details: frame.extra,
+    payload: frame.payload,
+  }),
+};
+
+const entry: Codec<Entry> = {
+  toFrame: (record) => ({
+    ...unused,
+    kind: record.kind,
+    tenant: record.tenant,
+    device: record.device,
+    connection: record.envelope,
+    session: 0,
+    number: record.ordinal,
+    ip: record.ip,
+    text: record.topic,
+    payload: record.payload,
+    receivedAt: record.receivedAt,
+    stamp: record.stamp,
+  }),
+  fromFrame: (frame) => ({
+    kind: recordKinds.entry,
+    id: frame.id,
+    receivedAt: frame.receivedAt,
+    stamp: frame.stamp,
+    tenant: frame.tenant,
+    device: frame.device,
+    envelope: frame.connection,
+    ordinal: frame.number,
+    ip: frame.ip,
+    topic: frame.text,
+    payload: frame.payload,
+  }),
+};
+
+const expanded: Codec<Expanded> = {
+  toFrame: ({ envelope, refusedEntries, topic, ...record }) => ({
+    ...unused,
+    ...record,
+    connection: envelope,
+    session: 0,
+    number: refusedEntries,
+    text: topic,
+  }),
+  fromFrame: (frame) => ({
+    ...storedOf(frame),
+    kind: recordKinds.expanded,
+    envelope: frame.connection,
+    refusedEntries: frame.number,
+    topic: frame.text,
+  }),
+};
+
+const connect: Codec<Connect> = {
+  toFrame: ({ clientID, keepAlive, cleanStart, details, payload, ...record }) => ({
+    ...unused,
+    ...record,
+    connection: 0,
+    number: keepAlive,
+    flag: cleanStart,
+    text: clientID,
+    extra: details,
+    payload,
+  }),
+  fromFrame: (frame) => ({
+    ...storedOf(frame),
+    kind: recordKinds.connect,
+    session: frame.session,
+    clientID: frame.text,
+    keepAlive: frame.number,
+    cleanStart: frame.flag,
+    details: frame.extra,
+    payload: frame.payload,
+  }),
+};
+
+const disconnect: Codec<Disconnect> = {
+  toFrame: ({ keepAlive, orderly, reason, details, ...record }) => ({
+    ...unused,
+    ...record,
+    number: keepAlive,
+    flag: orderly,
+    text: reason,
+    extra: details,
+  }),
+  fromFrame: (frame) => ({
+    ...inSession(frame),
+    kind: recordKinds.disconnect,
+    keepAlive: frame.number,
+    orderly: frame.flag,
+    reason: frame.text,
+    details: frame.extra,
+  }),
+};
+
+const denial: Codec<Denial> = {
+  toFrame: ({ clientID, keepAlive, ...record }) => ({
+    ...unused,
+    ...record,
+    connection: 0,
+    number: keepAlive,
+    text: clientID,
+  }),
+  fromFrame: (frame) => ({
+    ...storedOf(frame),
+    kind: recordKinds.denial,
+    session: frame.session,
+    clientID: frame.text,
+    keepAlive: frame.number,
+  }),
+};
+
+const subscribe: Codec<Subscribe> = {
+  toFrame: ({ filter, noLocal, retainAsPublished, details, ...record }) => ({
+    ...unused,
+    ...record,
+    flag: noLocal,
+    retain: retainAsPublished,
+    text: filter,
+    extra: details,
+  }),
+  fromFrame: (frame) => ({
+    ...inSession(frame),
+    kind: recordKinds.subscribe,
+    filter: frame.text,
+    qos: frame.qos as Subscribe["qos"],
+    noLocal: frame.flag,
+    retainAsPublished: frame.retain,
+    details: frame.extra,
+  }),
+};
+
+const unsubscribe: Codec<Unsubscribe> = {
+  toFrame: ({ filter, ...record }) => ({ ...unused, ...record, text: filter }),
+  fromFrame: (frame) => ({ ...inSession(frame), kind: recordKinds.unsubscribe, filter: frame.text }),
+};
+
+const platform: Codec<Platform> = {
+  toFrame: ({ details, ...record }) => ({ ...unused, ...record, extra: details }),
+  fromFrame: (frame) => ({ ...inSession(frame), kind: recordKinds.platform, details: frame.extra }),
+};
+
+const release: Codec<Release> = {
+  toFrame: ({ messageID, ...record }) => ({ ...unused, ...record, number: messageID }),
+  fromFrame: (frame) => ({ ...inSession(frame), kind: recordKinds.release, messageID: frame.number }),
+};
+
+const received: Codec<Received> = {
+  toFrame: ({ messageID, ...record }) => ({ ...unused, ...record, number: messageID }),
+  fromFrame: (frame) => ({ ...inSession(frame), kind: recordKinds.received, messageID: frame.number }),
+};
+
+const delivered: Codec<Delivered> = {
+  toFrame: ({ messageID, acknowledged, ...record }) => ({
+    ...unused,
+    ...record,
+    number: messageID,
+    flag: acknowledged,
+  }),
+  fromFrame: (frame) => ({
+    ...inSession(frame),
+    kind: recordKinds.delivered,
+    messageID: frame.number,
+    acknowledged: frame.flag,
+  }),
+};
+
+const downlink: Codec<Downlink> = {
+  toFrame: ofDownlink,
+  fromFrame: (frame) => ({ ...messageOf(frame), kind: recordKinds.downlink, details: frame.extra }),
+};
+
+const downlinks: Codec<Downlinks> = {
+  toFrame: ofDownlink,
+  fromFrame: (frame) => ({ ...messageOf(frame), kind: recordKinds.downlinks, details: frame.extra }),
+};
+
+function ofDownlink({ topic, details, ...record }: Downlink | Downlinks): FrameInput {
+  return { ...unused, ...record, connection: 0, session: 0, ip: "", text: topic, extra: details };
+}
+
+function messageOf(frame: Frame) {
+  const { ip: _, ...stored } = storedOf(frame);
+  return { ...stored, qos: frame.qos, topic: frame.text, payload: frame.payload };
+}
+
+function storedOf({ id, receivedAt, stamp, tenant, device, ip }: Frame) {
+  return { id, receivedAt, stamp, tenant, device, ip };
+}
+
+function inSession(frame: Frame) {
+  return { ...storedOf(frame), connection: frame.connection, session: frame.session };
+}
+
+const codecs: { readonly [Kind in RecordKind]: Codec<Extract<JournalInput, { kind: Kind }>> } = {
+  [recordKinds.uplink]: uplink,
+  [recordKinds.connect]: connect,
+  [recordKinds.disconnect]: disconnect,
+  [recordKinds.release]: release,
+  [recordKinds.denial]: denial,
+  [recordKinds.subscribe]: subscribe,
+  [recordKinds.unsubscribe]: unsubscribe,
+  [recordKinds.downlink]: downlink,
+  [recordKinds.received]: received,
+  [recordKinds.delivered]: delivered,
+  [recordKinds.platform]: platform,
+  [recordKinds.downlinks]: downlinks,
+  [recordKinds.entry]: entry,
+  [recordKinds.expanded]: expanded,
+};
+
+const codecOf = (kind: RecordKind): Codec<JournalInput> => codecs[kind] as unknown as Codec<JournalInput>;
+
+export function frameOf(record: JournalInput): FrameInput {
+  return codecOf(record.kind).toFrame(record);
+}
+
+/** The record at `at`; its payload and details are views of `buffer`. `topics`: see decodeFrame. */
+export function decodeRecord(
+  buffer: Buffer,
+  at: number,
+  topics?: ReadonlyMap<number, string>,
+): JournalRecord {
+  const frame = decodeFrame(buffer, at, topics);
+  return codecOf(frame.kind).fromFrame(frame);
+}
+
+/** The record alone in a buffer, in the form of a segment of format 1, without a salt. */
+export function encodedRecord(record: JournalRecord): Buffer {
+  const frame = frameOf(record);
+  const buffer = Buffer.alloc(frameBytesMax(frame));
+  const end = encodeFrame(buffer, 0, frame, record.id, record.receivedAt, record.stamp, 0);
+  return buffer.subarray(0, end);
+}
+
+/** The record with bytes of its own: it must not hold on to all that lay beside it, nor change with a buffer. */
+export function copyRecord(record: JournalRecord): JournalRecord {
+  const details = "details" in record && record.details !== null ? Buffer.from(record.details) : null;
+  return {
+    ...record,
+    ...("details" in record ? { details } : {}),
+    ...("payload" in record ? { payload: Buffer.from(record.payload) } : {}),
+  } as JournalRecord;
+}
+
+/** Bytes of its text, details and payload. */
+export function contentBytes(record: JournalRecord): number {
+  const { text, extra, payload } = frameOf(record);
+  return text.length + (extra?.length ?? 0) + payload.length;
+}

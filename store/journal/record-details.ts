@@ -1,0 +1,188 @@
+import type { MessageProperties, PlatformSubscription, Subscription, Will } from "./message.js";
+import { readProperties, type WrittenProperties, writeProperties } from "./properties.js";
+
+/**
+ * What some kinds of records say beside their fixed fields, as JSON text; its members are short, for there are many
+ * records. It is decoded by who needs it: nearly nobody does, and what cannot be read costs that one alone.
+ */
+export type Encoded<Details> = Uint8Array & { readonly [decoded]?: Details };
+declare const decoded: unique symbol;
+
+export interface UplinkDetails {
+  readonly properties: MessageProperties | null;
+  /** It is the will of the record's connection. */
+  readonly isWill: boolean;
+}
+
+export interface DownlinkDetails {
+  readonly properties: MessageProperties | null;
+  /** Of a command: record id of its control log. */
+  readonly receipt: number | null;
+}
+
+export interface DownlinksDetails {
+  readonly properties: MessageProperties | null;
+  readonly to: readonly Recipient[];
+}
+
+interface Recipient {
+  readonly device: number;
+  /** Record id of its control log. */
+  readonly receipt: number | null;
+}
+
+export interface ConnectDetails {
+  readonly deviceID: string;
+  /** Session expiry, seconds. */
+  readonly expiry: number;
+  readonly will: Will | null;
+}
+
+export interface DisconnectDetails {
+  /** Session expiry that DISCONNECT brought, seconds; null: none. */
+  readonly expiry: number | null;
+  /** When it was, where the record is written later, microseconds since 1970. */
+  readonly endedAt: number | null;
+}
+
+export type SubscribeDetails = Pick<Subscription, "retainHandling" | "identifier">;
+
+interface WrittenMessage {
+  readonly p?: WrittenProperties;
+  readonly will?: true;
+  /** Receipt. */
+  readonly c?: number;
+}
+
+interface WrittenDownlinks {
+  readonly p?: WrittenProperties;
+  readonly to: readonly (readonly [device: number, receipt: number | null])[];
+}
+
+interface WrittenConnect {
+  readonly d: string;
+  readonly e: number;
+  readonly w?: {
+    readonly t: string;
+    readonly q: 0 | 1 | 2;
+    readonly r: boolean;
+    readonly d: number;
+    readonly p?: WrittenProperties;
+  };
+}
+
+interface WrittenSubscribe {
+  readonly h: 0 | 1 | 2;
+  readonly i: number | null;
+}
+
+const plainUplink: UplinkDetails = { properties: null, isWill: false };
+const plainDownlink: DownlinkDetails = { properties: null, receipt: null };
+const plainDownlinks: DownlinksDetails = { properties: null, to: [] };
+const plainDisconnect: DisconnectDetails = { expiry: null, endedAt: null };
+const plainSubscribe: SubscribeDetails = { retainHandling: 0, identifier: null };
+
+/** Null where there is nothing to say: nearly always. */
+export function encodeUplinkDetails({ properties, isWill }: UplinkDetails): Encoded<UplinkDetails> | null {
+  if (properties === null && !isWill) return null;
+  return encode({ ...ofProperties(properties), ...(isWill ? { will: true } : {}) } satisfies WrittenMessage);
+}
+
+export function decodeUplinkDetails(details: Encoded<UplinkDetails> | null): UplinkDetails {
+  if (details === null) return plainUplink;
+  const { p, will } = decode<WrittenMessage>(details);
+  return { properties: readMaybe(p), isWill: will === true };
+}
+
+export function encodeDownlinkDetails({
+  properties,
+  receipt,
+}: DownlinkDetails): Encoded<DownlinkDetails> | null {
+  if (properties === null && receipt === null) return null;
+  return encode({
+    ...ofProperties(properties),
+    ...(receipt === null ? {} : { c: receipt }),
+  } satisfies WrittenMessage);
+}
+
+export function decodeDownlinkDetails(details: Encoded<DownlinkDetails> | null): DownlinkDetails {
+  if (details === null) return plainDownlink;
+  const { p, c: receipt = null } = decode<WrittenMessage>(details);
+  return { properties: readMaybe(p), receipt };
+}
+
+export function encodeDownlinksDetails({ properties, to }: DownlinksDetails): Encoded<DownlinksDetails> {
+  const recipients = to.map(({ device, receipt }) => [device, receipt] as const);
+  return encode({ ...ofProperties(properties), to: recipients } satisfies WrittenDownlinks);
+}
+
+export function decodeDownlinksDetails(details: Encoded<DownlinksDetails> | null): DownlinksDetails {
+  if (details === null) return plainDownlinks;
+  const { p, to } = decode<WrittenDownlinks>(details);
+  return { properties: readMaybe(p), to: to.map(([device, receipt]) => ({ device, receipt })) };
+}
+
+/** The will's payload is not among them: it is the record's own. */
+export function encodeConnectDetails({ deviceID, expiry, will }: ConnectDetails): Encoded<ConnectDetails> {
+  const said: WrittenConnect = { d: deviceID, e: expiry };
+  if (will === null) return encode(said);
+  const { topic: t, qos: q, retain: r, delay: d } = will;
+  return encode({ ...said, w: { t, q, r, d, ...ofProperties(will.properties) } } satisfies WrittenConnect);
+}
+
+/** `payload` is the record's: the will's. */
+export function decodeConnectDetails(details: Encoded<ConnectDetails>, payload: Uint8Array): ConnectDetails {
+  const { d: deviceID, e: expiry, w } = decode<WrittenConnect>(details);
+  if (w === undefined) return { deviceID, expiry, will: null };
+  const { t: topic, q: qos, r: retain, d: delay } = w;
+  const will = { topic, payload: Uint8Array.from(payload), qos, retain, delay, properties: readMaybe(w.p) };
+  return { deviceID, expiry, will };
+}
+
+export function encodeDisconnectDetails(details: DisconnectDetails): Encoded<DisconnectDetails> | null {
+  return details.expiry === null && details.endedAt === null ? null : encode(details);
+}
+
+export function decodeDisconnectDetails(details: Encoded<DisconnectDetails> | null): DisconnectDetails {
+  return details === null ? plainDisconnect : decode(details);
+}
+
+export function encodeSubscribeDetails({
+  retainHandling,
+  identifier,
+}: SubscribeDetails): Encoded<SubscribeDetails> | null {
+  if (retainHandling === 0 && identifier === null) return null;
+  return encode({ h: retainHandling, i: identifier } satisfies WrittenSubscribe);
+}
+
+export function decodeSubscribeDetails(details: Encoded<SubscribeDetails> | null): SubscribeDetails {
+  if (details === null) return plainSubscribe;
+  const { h, i } = decode<WrittenSubscribe>(details);
+  return { retainHandling: h, identifier: i };
+}
+
+type Wanted = readonly PlatformSubscription[];
+
+export function encodePlatformDetails(wanted: Wanted): Encoded<Wanted> {
+  return encode(wanted.map(({ topic, qos }) => ({ topic, qos })));
+}
+
+export function decodePlatformDetails(details: Encoded<Wanted> | null): Wanted {
+  return details === null ? [] : decode(details);
+}
+
+function ofProperties(from: MessageProperties | null): { p?: WrittenProperties } {
+  return from === null ? {} : { p: writeProperties(from) };
+}
+
+function readMaybe(from: WrittenProperties | undefined): MessageProperties | null {
+  return from === undefined ? null : readProperties(from);
+}
+
+function encode(value: object): Uint8Array {
+  return Buffer.from(JSON.stringify(value));
+}
+
+function decode<Written>(bytes: Uint8Array): Written {
+  return JSON.parse(Buffer.from(bytes).toString("utf8")) as Written;
+}

@@ -1,0 +1,86 @@
+/** The catalog's table of parts: the files of points, the span of each, and what it is known to hold. */
+
+import type { InValue } from "@libsql/client/sqlite3";
+import type { CatalogClient } from "./catalog-file.js";
+import { edge, newerFormat, PART_FORMAT, type Part } from "./catalog-schema.js";
+import type { Times } from "./stored-part.js";
+
+interface PartState extends Part {
+  readonly loose: number;
+  readonly dropped: boolean;
+  /** Of the file. */
+  readonly format: number;
+  /** The series that it may hold (held.ts) as of the version `file` of its file; null: not known. */
+  readonly held: ArrayBuffer | null;
+  readonly file: string | null;
+  /** First and last time that flushes have brought to their end; null: not known. */
+  readonly flushed: Times | null;
+}
+
+export interface CatalogParts {
+  parts(): Promise<PartState[]>;
+  addPart(part: Part): Promise<void>;
+  /** The part stands for what is left of its span, and a new one for the rest, in one step. */
+  cutPart(part: Part, left: Pick<Part, "start" | "stop">, made: Part): Promise<void>;
+  /** The series that a part may hold, as of a version of its file. */
+  setHeld(part: Part, held: Uint8Array, file: string): Promise<void>;
+  /** The part now lies in another file, or in one that has been brought to this format. */
+  replacePart(part: Part): Promise<void>;
+  removePart(part: Pick<Part, "start" | "path">): Promise<void>;
+  /** Takes back the flushes that a compaction has dealt with. */
+  tighten(start: number, flushes: number): Promise<void>;
+}
+
+/** In place of one that is on its way out, should it begin at the same time. */
+const insertPart = ({ start, stop, path }: Part) => ({
+  sql: "insert or replace into part(start, stop, path, format) values (?, ?, ?, ?)",
+  args: [BigInt(start), BigInt(stop), path, BigInt(PART_FORMAT)],
+});
+
+export function createCatalogParts(client: CatalogClient): CatalogParts {
+  async function run(sql: string, args: InValue[] = []): Promise<void> {
+    await client.execute({ sql, args });
+  }
+
+  return {
+    parts: async () => {
+      const { rows } = await client.execute(
+        `select ${edge("start")}, ${edge("stop")}, path, format, loose, dropped, held, file, low, high
+          from part order by start`,
+      );
+      const newer = rows.find((row) => Number(row[3]) > PART_FORMAT);
+      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), PART_FORMAT);
+      return rows.map((row) => ({
+        start: Number(row[0]),
+        stop: Number(row[1]),
+        path: String(row[2]),
+        loose: Number(row[4]),
+        dropped: row[5] === 1,
+        format: Number(row[3]),
+        held: row[6] as ArrayBuffer | null,
+        file: row[7] as string | null,
+        flushed: row[8] === null ? null : { low: Number(row[8]), high: Number(row[9]) },
+      }));
+    },
+    addPart: async (part) => {
+      await client.execute(insertPart(part));
+    },
+    cutPart: async (part, left, made) => {
+      const sql = "update part set start = ?2, stop = ?3 where start = ?1";
+      const args = [part.start, left.start, left.stop].map(BigInt);
+      await client.batch([{ sql, args }, insertPart(made)], "write");
+    },
+    setHeld: ({ start }, held, file) =>
+      run("update part set held = ?2, file = ?3 where start = ?1", [BigInt(start), held, file]),
+    replacePart: ({ start, path }) =>
+      run("update part set path = ?2, format = ?3 where start = ?1", [
+        BigInt(start),
+        path,
+        BigInt(PART_FORMAT),
+      ]),
+    removePart: ({ start, path }) =>
+      run("delete from part where start = ? and path = ?", [BigInt(start), path]),
+    tighten: (start, flushes) =>
+      run("update part set loose = max(0, loose - ?2) where start = ?1", [BigInt(start), BigInt(flushes)]),
+  };
+}

@@ -1,0 +1,84 @@
+/** What the writer does while nobody asks: one short step after the other, each in its turn at the files. */
+
+import { type Lock, pause } from "../../lib/turns.js";
+
+const idleMs = 30_000;
+/** Housekeeping rests three times as long as it works. */
+const restFactor = 3;
+const restMsMax = 1000;
+
+/** True while there is more to do. */
+export type Step = () => Promise<boolean>;
+
+interface Housekeeping {
+  /** Something new may have to be done. */
+  wake(): void;
+  /** Resolves after `closing`, once the last step has ended. */
+  readonly ended: Promise<void>;
+}
+
+/** One step in its turn, then a rest that leaves the disk and the thread to others; no step once `closing` is aborted. */
+export async function stepThenRest(lock: Lock, closing: AbortSignal, step: Step): Promise<boolean> {
+  let workedMs = 0;
+  const more = await lock(async () => {
+    const began = performance.now();
+    const result = !closing.aborted && (await step());
+    workedMs = performance.now() - began;
+    return result;
+  });
+  if (more) await pause(Math.min(restMsMax, workedMs * restFactor));
+  return more;
+}
+
+/**
+ * @param resume ends what an earlier run, or a failed try, has left half done
+ * @param steps the first that has something to do goes next
+ * @param repair mends what made a step fail; false where it can only be tried again later, as on a full disk
+ */
+export function startHousekeeping({
+  lock,
+  closing,
+  resume,
+  steps,
+  repair,
+}: {
+  lock: Lock;
+  closing: AbortSignal;
+  resume: () => Promise<void>;
+  steps: readonly Step[];
+  repair: (error: unknown) => Promise<boolean>;
+}): Housekeeping {
+  let wake: () => void = () => undefined;
+  closing.addEventListener("abort", () => wake(), { once: true });
+
+  async function idle(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, idleMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (closing.aborted) wake();
+    });
+  }
+
+  async function stepOfAny(): Promise<boolean> {
+    for (const step of steps) if (await stepThenRest(lock, closing, step)) return true;
+    return false;
+  }
+
+  async function work(): Promise<void> {
+    await resume();
+    while (!closing.aborted) if (!(await stepOfAny())) await idle();
+  }
+
+  async function workAlways(): Promise<void> {
+    while (!closing.aborted) {
+      await work().catch(async (error: unknown) => {
+        if (!(await repair(error).catch(() => false))) await idle();
+      });
+    }
+  }
+
+  return { wake: () => wake(), ended: workAlways() };
+}

@@ -1,0 +1,154 @@
+/** Points on their way into the files, gathered by part so that each file is written in few transactions. */
+
+import type { Transaction } from "@libsql/client/sqlite3";
+import { systemClock } from "../../lib/clock.js";
+import { createBreather } from "../../lib/turns.js";
+import {
+  asStored,
+  type ChunkFault,
+  deleteChunks,
+  insertChunks,
+  loadChunks,
+  type NewChunk,
+  newChunk,
+  type Piece,
+} from "./chunk-rows.js";
+import { CHUNK_POINTS_MAX, cutIntoChunks } from "./chunks.js";
+import { mergeRuns, type Run } from "./columns.js";
+import type { Mender } from "./mender.js";
+import type { Parts } from "./parts.js";
+import { inTransaction } from "./sqlite.js";
+import { DamagedPart, type StoredPart } from "./stored-part.js";
+
+interface PartBuffers {
+  add(part: StoredPart, series: number, points: Run): void;
+  /** Writes what is ready for a transaction, and all once that is much together. */
+  writeFull(): Promise<void>;
+  writeAll(): Promise<void>;
+  /** The parts that points were added to. */
+  parts(): StoredPart[];
+}
+
+interface PartBuffer {
+  readonly part: StoredPart;
+  pieces: Piece[];
+  bytes: number;
+}
+
+const TRANSACTION_BYTES_MAX = 4 << 20;
+const BUFFERED_BYTES_MAX = 32 << 20;
+const INSERT_BYTES_MAX = 256 << 10;
+const INSERT_ROWS_MAX = 128;
+const PIECE_BYTES = 512;
+
+/** @param topUp whether chunks of a series that come alone fill its last chunk up */
+export function createPartBuffers(deps: {
+  parts: Pick<Parts, "hold" | "use">;
+  mender: Pick<Mender, "move" | "note">;
+  topUp: boolean;
+}): PartBuffers {
+  const { parts, mender, topUp } = deps;
+  const breathe = createBreather();
+  const buffers = new Map<StoredPart, PartBuffer>();
+
+  async function writeOut(target: PartBuffer): Promise<void> {
+    if (target.pieces.length === 0) return;
+    const { part, pieces } = target;
+    await parts.hold(
+      part,
+      pieces.map(({ series }) => series),
+    );
+    try {
+      await insertInto(target);
+    } catch (error) {
+      if (!(error instanceof DamagedPart)) throw error;
+      // What can be read of the part moves to a new file, and so do these.
+      await mender.move(error.part, error.fault);
+      await insertInto(target);
+    }
+    part.writtenAt = systemClock.monotonic();
+    part.bytes += target.bytes;
+    target.pieces = [];
+    target.bytes = 0;
+    await breathe();
+  }
+
+  function insertInto({ part, pieces }: PartBuffer): Promise<void> {
+    const onFault = (fault: ChunkFault): void => mender.note(part, fault);
+    return parts.use(part, (client) => inTransaction(client, (tx) => insertPieces(tx, pieces, onFault)));
+  }
+
+  async function insertPieces(
+    tx: Transaction,
+    pieces: readonly Piece[],
+    onFault: (fault: ChunkFault) => void,
+  ): Promise<void> {
+    let rows: NewChunk[] = [];
+    let bytes = 0;
+    for (const [i, piece] of pieces.entries()) {
+      const alone = pieces[i - 1]?.series !== piece.series && pieces[i + 1]?.series !== piece.series;
+      const row = newChunk(topUp && alone ? await filledUp(tx, piece, onFault) : piece);
+      rows.push(row);
+      bytes += row.data.length;
+      if (bytes < INSERT_BYTES_MAX && rows.length < INSERT_ROWS_MAX) continue;
+      await insertChunks(tx, rows);
+      rows = [];
+      bytes = 0;
+      await breathe();
+    }
+    await insertChunks(tx, rows);
+  }
+
+  async function writeAll(): Promise<void> {
+    for (const target of buffers.values()) if (target.bytes > 0) await writeOut(target);
+  }
+
+  return {
+    add: (part, series, points) => {
+      const target = buffers.get(part) ?? { part, pieces: [], bytes: 0 };
+      buffers.set(part, target);
+      for (const run of cutIntoChunks(points)) {
+        target.pieces.push({ series, run });
+        target.bytes += bytesOf(run);
+      }
+    },
+    writeFull: async () => {
+      let buffered = 0;
+      for (const target of buffers.values()) {
+        if (target.bytes > TRANSACTION_BYTES_MAX) await writeOut(target);
+        buffered += target.bytes;
+      }
+      if (buffered > BUFFERED_BYTES_MAX) await writeAll();
+    },
+    writeAll,
+    parts: () => [...buffers.keys()],
+  };
+}
+
+/**
+ * The piece together with its series' newest chunk, which it replaces, while both fit one chunk. Only the chunk
+ * of the highest id may move up so: any other would begin to win over chunks written after it.
+ */
+async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFault) => void): Promise<Piece> {
+  if (piece.run.times.length > CHUNK_POINTS_MAX / 2) return piece;
+  const { rows } = await tx.execute({
+    sql: `select id, start, stop, n from chunk where id = (select max(id) from chunk where series = ?1)
+      and n <= ?2 and length(data) <= ?3`,
+    args: [BigInt(piece.series), BigInt(CHUNK_POINTS_MAX / 2), BigInt(INSERT_BYTES_MAX)],
+  });
+  const [row] = rows;
+  if (row === undefined) return piece;
+  const [last] = await loadChunks(tx, piece.series, [asStored(row)], Array.isArray(piece.run.values), {
+    onFault,
+  });
+  if (last === undefined) return piece;
+  await deleteChunks(tx, [last.id]);
+  return { series: piece.series, run: mergeRuns(last.run, piece.run) };
+}
+
+/** What a piece holds on to in memory: with three points a series that is mostly the piece itself. */
+function bytesOf(run: Run): number {
+  const { values } = run;
+  const text = Array.isArray(values) ? values.reduce((total, value) => total + value.length, 0) : 0;
+  return PIECE_BYTES + run.times.length * 16 + text;
+}

@@ -1,0 +1,116 @@
+/** A file of points: how it is made, opened and recognised, and what lies in it. */
+
+import { existsSync, statSync } from "node:fs";
+import type { Client } from "@libsql/client/sqlite3";
+import { headFault } from "../../files/database-file.js";
+import { StoreError } from "../../lib/errors.js";
+import { newerFormat, PART_FORMAT } from "./catalog-schema.js";
+import { closeFile } from "./open-files.js";
+import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
+
+// sum: checksum, tail: of numbers the last value (checksums.ts); both null in chunks of before format 2
+const DDL = [
+  `create table if not exists chunk(
+    id integer primary key autoincrement, series integer not null, start integer not null, stop integer not null,
+    n integer not null, sum integer, tail blob, data blob not null) strict`,
+  "create index if not exists chunk_series on chunk(series, stop, start)",
+];
+/** Rows stay as they are: they gain what they lack when they are next written. */
+const TO_FORMAT_2 = ["alter table chunk add column sum integer", "alter table chunk add column tail blob"];
+
+/** 16 KiB pages: a million points in 33-point chunks take 17.8 MB, in full ones 16.6 MB; smaller pages write slower. */
+const WRITER_PRAGMAS: Pragmas = {
+  page_size: 16384,
+  journal_mode: "wal",
+  synchronous: 2,
+  wal_autocheckpoint: 256,
+  cache_size: -8192,
+};
+const READER_PRAGMAS: Pragmas = { query_only: 1, cache_size: -1024 };
+
+/**
+ * Opens a file of points for writing, brought to this format; made if `isNew`. @throws StoreError CORRUPT when it is
+ * damaged, or empty and not new, UNAVAILABLE for a newer format.
+ */
+export async function openPartFile(path: string, isNew: boolean): Promise<Client> {
+  const client = await openFile(path, WRITER_PRAGMAS);
+  try {
+    const version = await formatOf(client, path);
+    if (version === 0 && !isNew) throw lostFormat(path);
+    if (version < PART_FORMAT) {
+      const steps = version === 0 ? DDL : TO_FORMAT_2;
+      await client.batch([...steps, `pragma user_version = ${PART_FORMAT}`], "write");
+    }
+    return client;
+  } catch (error) {
+    await closeFile(client);
+    throw error;
+  }
+}
+
+/** Whether a file that is there is a sound database without a chunk in it, or has nothing in it at all. */
+export async function isBlank(path: string): Promise<boolean> {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === 0 && !existsSync(`${path}-wal`)) return true;
+  if (size === undefined || size === 0 || (await headFault(path).catch(() => "unreadable")) !== null)
+    return false;
+  try {
+    const client = await openFile(path, { query_only: 1 });
+    try {
+      const isOurs = (await formatOf(client, path)) > 0;
+      const { rows } = await client.execute("select 1 from sqlite_master limit 1");
+      if (rows.length === 0) return true;
+      return isOurs && (await client.execute("select 1 from chunk limit 1")).rows.length === 0;
+    } finally {
+      await closeFile(client);
+    }
+  } catch {
+    // Whatever it is, it is none of ours to write into.
+    return false;
+  }
+}
+
+/** @throws StoreError CORRUPT when it is not there or damaged, UNAVAILABLE for a newer format. */
+export async function openPartFileToRead(path: string): Promise<Client> {
+  // Opening it would make an empty one.
+  if (!existsSync(path)) throw new StoreError("CORRUPT", `cannot open ${path}: it is missing`);
+  const client = await openFile(path, READER_PRAGMAS);
+  try {
+    const version = await whileBusy(() => formatOf(client, path));
+    if (version < PART_FORMAT) throw lostFormat(path);
+    return client;
+  } catch (error) {
+    await closeFile(client);
+    throw error;
+  }
+}
+
+const lostFormat = (path: string): StoreError =>
+  new StoreError("CORRUPT", `cannot open ${path}: it has lost its format`);
+
+async function formatOf(client: Client, path: string): Promise<number> {
+  const version = Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
+  if (version > PART_FORMAT) throw newerFormat(path, version, PART_FORMAT);
+  return version;
+}
+
+/** First and last time that a file holds; null where it is empty. Looks through its index. */
+export async function storedTimes(db: Client): Promise<{ low: number; high: number } | null> {
+  const { rows } = await db.execute("select min(start), max(stop) from chunk where series > 0");
+  const [low = null, high = null] = [rows[0]?.[0], rows[0]?.[1]];
+  return low === null || high === null ? null : { low: Number(low), high: Number(high) };
+}
+
+/**
+ * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Those of which all is put aside
+ * count: it goes with them when they are removed, and their ids are never given again.
+ */
+export async function storedSeries(db: Client, after: number, limit: number): Promise<number[]> {
+  const { rows } = await db.execute({
+    sql: `select * from (select distinct series id from chunk where series > ?1 order by series limit ?2)
+      union select * from (select distinct -series from chunk where series < -?1 order by series desc limit ?2)
+      order by id limit ?2`,
+    args: [BigInt(after), BigInt(limit)],
+  });
+  return rows.map((row) => Number(row[0]));
+}

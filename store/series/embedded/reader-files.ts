@@ -1,0 +1,51 @@
+/** The files of points as a reader thread meets them: opened to be read, a bounded number at once. */
+
+import { join } from "node:path";
+import type { Client } from "@libsql/client/sqlite3";
+import { systemClock } from "../../lib/clock.js";
+import type { Part } from "./catalog-schema.js";
+import { createVerified, type Verified } from "./checksums.js";
+import type { ChunkFault } from "./chunk-rows.js";
+import { createOpenFiles } from "./open-files.js";
+import { openPartFileToRead } from "./part-file.js";
+
+export interface ReaderFiles {
+  open(part: Part): Promise<Client>;
+  /** Told of what is left out of an answer: a chunk of the part, or (null) all that could not be read of it. */
+  onFault(part: Part, fault: ChunkFault | null, what: string): void;
+  /** Chunks of a part that need not be verified again. */
+  verified?(part: Part): Verified;
+}
+
+interface OpenReaderFiles extends ReaderFiles {
+  /** Those of them that are open. */
+  close(paths: readonly string[]): Promise<void>;
+  closeAll(): Promise<void>;
+}
+
+export function createReaderFiles(
+  dir: string,
+  filesMax: number,
+  onFault: ReaderFiles["onFault"],
+): OpenReaderFiles {
+  const verified = new Map<string, Verified>();
+  const opened = createOpenFiles<{ readonly client: Client }>(filesMax, (path) => verified.delete(path));
+
+  return {
+    open: async ({ path }) => {
+      const known = opened.get(path);
+      if (known !== undefined) return known.client;
+      const client = await openPartFileToRead(join(dir, path));
+      await opened.add(path, { client });
+      return client;
+    },
+    onFault,
+    verified: ({ path }) => {
+      const known = verified.get(path) ?? createVerified(systemClock.monotonic);
+      verified.set(path, known);
+      return known;
+    },
+    close: (paths) => opened.close(...paths),
+    closeAll: opened.closeAll,
+  };
+}

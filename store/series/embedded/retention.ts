@@ -1,0 +1,73 @@
+/** Points older than a time are removed: hidden at once, then deleted file by file and chunk by chunk. */
+
+import { StoreError } from "../../lib/errors.js";
+import type { Lock } from "../../lib/turns.js";
+import type { Catalog } from "./catalog.js";
+import type { Part } from "./catalog-schema.js";
+import { NO_TIME_BELOW } from "./columns.js";
+import type { Flusher } from "./flusher.js";
+import { stepThenRest } from "./housekeeping.js";
+import type { Intake } from "./intake.js";
+import type { Parts } from "./parts.js";
+import type { WriterCalls } from "./protocol.js";
+
+interface Retention {
+  /** Older points are being removed: they are neither answered nor written to files. */
+  floor(): number;
+  /** Hides what is older than the time, and takes whole parts off the list. */
+  retire(time: number): Promise<readonly Part[]>;
+  /** Deletes the parts that were retired, and what is older in the part that reaches over the time. */
+  dropOld(args: WriterCalls["dropOld"]["args"]): Promise<null>;
+  /** Ends what an earlier run has begun. */
+  resume(): Promise<void>;
+}
+
+/** @param trimStep deletes some chunks older than `time`; false when done */
+export function createRetention(deps: {
+  floor: number;
+  catalog: Pick<Catalog, "dropBefore" | "clearFloor">;
+  parts: Pick<Parts, "retire" | "unlink">;
+  flusher: Pick<Flusher, "flush">;
+  intake: Pick<Intake, "held">;
+  lock: Lock;
+  closing: AbortSignal;
+  trimStep: (time: number) => Promise<boolean>;
+}): Retention {
+  const { catalog, parts, flusher, intake, lock, closing, trimStep } = deps;
+  let floor = deps.floor;
+
+  async function dropOld({ time, retired }: WriterCalls["dropOld"]["args"]): Promise<null> {
+    for (const part of retired) await lock(() => parts.unlink(part));
+    while (await stepThenRest(lock, closing, () => trimStep(time))) {
+      if (closing.aborted)
+        throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");
+    }
+    await lock(async () => {
+      if (floor !== time) return;
+      await catalog.clearFloor();
+      floor = NO_TIME_BELOW;
+    });
+    return null;
+  }
+
+  return {
+    floor: () => floor,
+    retire: async (time) => {
+      // Most of what is in memory goes to the files while points come in; what is left holds them up for little.
+      await flusher.flush();
+      return intake.held(async () => {
+        await flusher.flush();
+        return lock(async () => {
+          const limit = Math.max(floor, time);
+          await catalog.dropBefore(limit);
+          floor = limit;
+          return parts.retire(limit);
+        });
+      });
+    },
+    dropOld,
+    resume: async () => {
+      if (floor !== NO_TIME_BELOW) await dropOld({ time: floor, retired: [] });
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** A file of points as the writer knows it, and the span of time that it stands for. */
+
+import { StoreError } from "../../lib/errors.js";
+import type { Part } from "./catalog-schema.js";
+import type { Held } from "./held.js";
+import { monthOf } from "./months.js";
+
+export interface StoredPart extends Part {
+  start: number;
+  stop: number;
+  path: string;
+  /** Flushes into it since it was last compacted. */
+  loose: number;
+  /** When this process last wrote points into it (monotonic milliseconds); -Infinity when it has not. */
+  writtenAt: number;
+  /** About the bytes of its file. */
+  bytes: number;
+  /** The series that it may hold; null: not known yet, it may hold any. */
+  held: Held | null;
+  /** What a look through the file has found so far, and what was written meanwhile; null: no look is under way. */
+  looking: Held | null;
+  /** First and last time in its file when that was looked at; null: it was empty, undefined: nobody has looked. */
+  stored: Times | null | undefined;
+  /** First and last time that this process has written, or is about to write; null: it has written nothing. */
+  coming: Times | null;
+  /** First and last time that completed flushes have written; null: nothing, undefined: not known. */
+  flushed: Times | null | undefined;
+  /** Its file as the catalog's record of `held` knows it; null: something is not on record yet. */
+  recorded: string | null;
+}
+
+/** First and last, both included. */
+export interface Times {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A part that takes a time, and from there all before `until`. */
+export interface Standing {
+  readonly part: StoredPart;
+  readonly until: number;
+}
+
+/** The file of a part is damaged: what can be read of it must move before anything is written. */
+export class DamagedPart extends StoreError {
+  constructor(
+    readonly part: StoredPart,
+    readonly fault: string,
+  ) {
+    super("CORRUPT", `cannot use ${part.path}: ${fault}`);
+  }
+}
+
+/** A part of which only span and path are known. */
+export const unknownPart = ({ start, stop, path }: Part): StoredPart => ({
+  start,
+  stop,
+  path,
+  loose: 0,
+  writtenAt: Number.NEGATIVE_INFINITY,
+  bytes: 0,
+  held: null,
+  looking: null,
+  stored: undefined,
+  coming: null,
+  flushed: undefined,
+  recorded: "",
+});
+
+/** From the first of both to the last. */
+export function both(a: Times | null, b: Times | null): Times | null {
+  if (a === null || b === null) return a ?? b;
+  return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
+}
+
+/** Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one. */
+export function partAt(parts: readonly StoredPart[], time: number): number {
+  let low = 0;
+  let high = parts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((parts[middle] as StoredPart).stop <= time) low = middle + 1;
+    else high = middle;
+  }
+  const found = parts[low];
+  return found !== undefined && found.start <= time ? low : -1 - low;
+}
+
+/**
+ * How far the part takes points from `time` on, a time in its span: while it is small all of them, else those of the
+ * months that it holds something of. Null where it must be cut before, or looked at.
+ */
+export function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {
+  if (part.bytes < partBytesMin) return { part, until: part.stop };
+  if (part.stored === undefined) return null;
+  const times = both(part.stored, part.coming);
+  if (times === null) return { part, until: Math.min(part.stop, monthOf(time).stop) };
+  const after = monthOf(times.high).stop;
+  if (time >= after || time < monthOf(times.low).start) return null;
+  return { part, until: Math.min(part.stop, after) };
+}
+
+/** What is lost with the part: as far as it is known, the months of what was flushed into it or is about to be. */
+export function lostWith({ start, stop, path, flushed, coming }: StoredPart): Part {
+  if (flushed === null || flushed === undefined) return { start, stop, path };
+  const times = both(flushed, coming) ?? flushed;
+  const [low, high] = [monthOf(times.low).start, monthOf(times.high).stop];
+  return { start: Math.max(start, low), stop: Math.min(stop, high), path };
+}

@@ -1,0 +1,96 @@
+/** The files of parts as the writer meets them: opened, recognised, named and deleted. */
+
+import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Client } from "@libsql/client/sqlite3";
+import { monthOf } from "./months.js";
+import { createOpenFiles, writerFilesMax } from "./open-files.js";
+import { isBlank, openPartFile } from "./part-file.js";
+
+/** Paths are those of the catalog, within the folder. */
+export interface WriterFiles {
+  /** The connection to a file, opened where it is not. @param isNew its tables are made */
+  open(path: string, isNew?: boolean): Promise<Client>;
+  /** The connection that is open already, to a file that may no longer be there. */
+  opened(path: string): Client | undefined;
+  close(path: string): Promise<void>;
+  closeAll(): Promise<void>;
+  delete(path: string): Promise<void>;
+  /** Why a file cannot be what was written, as far as a look at its folder tells; null when all is well. */
+  missing(path: string): string | null;
+  /** Which file a path names, and as of when; changes with every write that has come to the file itself. */
+  version(path: string): string;
+  /** Null where it is not there. */
+  bytes(path: string): number | null;
+  /** Whether it has a log that was not yet taken over, as after a kill. */
+  needsRecovery(path: string): boolean;
+  /**
+   * A name for a file of the month of `time`: parts that share a month have different ones. A file that a killed cut
+   * has left empty is taken; whatever else lies there stays as it is.
+   */
+  freeName(time: number, isTaken: (path: string) => boolean): Promise<string>;
+  /** Of the next generation: where both are found without a catalog, it is the one that counts. */
+  nextName(old: string, isTaken: (path: string) => boolean): string;
+}
+
+interface Connection {
+  readonly client: Client;
+  /** Which file it was when it was opened. */
+  readonly file: string;
+}
+
+export function createWriterFiles(dir: string): WriterFiles {
+  const connections = createOpenFiles<Connection>(writerFilesMax);
+  const at = (path: string): string => join(dir, path);
+  const isThere = (path: string): boolean => ["", "-wal"].some((suffix) => existsSync(at(path + suffix)));
+
+  return {
+    open: async (path, isNew = false) => {
+      const known = connections.get(path);
+      if (known !== undefined) return known.client;
+      const client = await openPartFile(at(path), isNew);
+      await connections.add(path, { client, file: identity(at(path)) ?? "" });
+      return client;
+    },
+    opened: (path) => connections.peek(path)?.client,
+    close: (path) => connections.close(path),
+    closeAll: connections.closeAll,
+    delete: async (path) => {
+      await connections.close(path);
+      for (const suffix of ["", "-wal", "-shm"]) await rm(at(path + suffix), { force: true });
+    },
+    missing: (path) => {
+      const now = identity(at(path));
+      if (now === null) return "it is missing";
+      const opened = connections.peek(path);
+      return opened === undefined || opened.file === now ? null : "it was replaced while it was in use";
+    },
+    version: (path) => {
+      const found = statSync(at(path), { bigint: true, throwIfNoEntry: false });
+      return found === undefined ? "" : `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}`;
+    },
+    bytes: (path) => statSync(at(path), { throwIfNoEntry: false })?.size ?? null,
+    needsRecovery: (path) => existsSync(`${at(path)}-wal`) && statSync(`${at(path)}-wal`).size > 0,
+    freeName: async (time, isTaken) => {
+      const { name } = monthOf(time);
+      for (let n = 1; ; n++) {
+        const path = n === 1 ? `points-${name}.db` : `points-${name}.${n}.db`;
+        if (!isTaken(path) && (!isThere(path) || (await isBlank(at(path))))) return path;
+      }
+    },
+    nextName: (old, isTaken) => {
+      const [, name, generation = "1"] = /^(points-\d+-\d+)(?:\.(\d+))?\.db$/.exec(old) ?? [];
+      for (let n = Number(generation) + 1; ; n++) {
+        const path = `${name}.${n}.db`;
+        if (!isTaken(path) && !isThere(path)) return path;
+      }
+    },
+  };
+}
+
+/** Which file a path names; null where there is none. */
+function identity(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
+}

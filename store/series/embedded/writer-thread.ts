@@ -1,0 +1,66 @@
+/** The writer's thread, as the thread that asks it sees it: started, told of, ended. */
+
+import { Worker } from "node:worker_threads";
+import type { Damage } from "../../files/damage.js";
+import { StoreError } from "../../lib/errors.js";
+import { threadLimits } from "../../lib/thread-limits.js";
+import { type Caller, createCaller } from "./calls.js";
+import type { Part } from "./catalog-schema.js";
+import { asStoreError } from "./failures.js";
+import type { Gap } from "./gaps.js";
+import type { WriterCalls, WriterEvent, WriterOptions } from "./protocol.js";
+
+interface WriterThread {
+  readonly caller: Caller<WriterCalls>;
+  stop(): Promise<unknown>;
+}
+
+interface WriterEvents {
+  readonly onParts: (parts: readonly Part[]) => void;
+  readonly onDamage: (damage: Damage) => void;
+  readonly onGap: (gap: Gap) => void;
+  readonly onFailure: (error: StoreError) => void;
+}
+
+/** Resolves once it has opened the store. @throws StoreError CORRUPT, UNAVAILABLE when it could not */
+export async function startWriter(options: WriterOptions, listeners: WriterEvents): Promise<WriterThread> {
+  const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
+    workerData: options,
+    resourceLimits: threadLimits,
+  });
+  return new Promise((resolve, reject) => {
+    let stopped = false;
+    let ready = false;
+    const caller = createCaller<WriterCalls>(worker, (message) => {
+      const event = message as WriterEvent;
+      if (event.event === "parts") return listeners.onParts(event.parts);
+      if (event.event === "damage") return listeners.onDamage(event.damage);
+      if (event.event === "gap") return listeners.onGap(event.gap);
+      if (event.event === "ended") {
+        // The thread ends itself.
+        return fail(new StoreError("CORRUPT", `cannot read the series catalog: ${event.message}`));
+      }
+      if (event.event === "failed") {
+        fail(new StoreError(event.code, event.message));
+        return void worker.terminate();
+      }
+      ready = true;
+      resolve({ caller, stop });
+    });
+    const fail = (cause: unknown) => {
+      if (stopped) return;
+      stopped = true;
+      const error = asStoreError(cause, ready ? "go on: the series writer stopped" : "open series store");
+      caller.fail(error);
+      if (ready) listeners.onFailure(error);
+      else reject(error);
+    };
+    function stop(): Promise<unknown> {
+      stopped = true;
+      caller.fail(new StoreError("UNAVAILABLE", "cannot use series store: it is closed"));
+      return worker.terminate();
+    }
+    worker.on("error", fail);
+    worker.on("exit", (code) => fail(new Error(`exit code ${code}`)));
+  });
+}
