@@ -23,7 +23,7 @@ export interface RecordEffectsOptions {
 }
 
 /** `missing`: something must be read first; `full`: written first; `heavy`: it takes more than a turn. */
-export type Applied = "applied" | "missing" | "full" | "heavy" | "busy";
+type Applied = "applied" | "missing" | "full" | "heavy" | "busy";
 
 export interface RecordEffects {
   /** Applies the record in this turn of the loop, where that is possible. `rules`: if they have been read for it. */

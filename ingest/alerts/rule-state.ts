@@ -11,7 +11,7 @@ export interface PointState {
   previous: number;
 }
 
-export type AlertEffect =
+type AlertEffect =
   | {
       readonly kind: "raise";
       readonly trigger: Omit<Trigger, "tenant" | "deviceIntID" | "alertDetail">;
