@@ -8,8 +8,8 @@ import { type Converter, converters, takesNumbers } from "../decode/values.js";
 /** A series of one device with the record id of its data point. */
 export interface PointSeries extends SeriesRef {
   readonly dataPointIntID: number;
-  /** Its values are places: texts of JSON arrays. */
-  readonly isPlace: boolean;
+  /** Its values are locations: texts of JSON arrays. */
+  readonly isLocation: boolean;
 }
 
 /** One data point as the decoder uses it. */

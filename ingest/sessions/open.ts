@@ -39,9 +39,9 @@ export interface ReplayGuard {
 }
 
 /**
- * Rebuilds the sessions from their saved form and the journal behind it; from all that the journal keeps, where
- * the saved form cannot be read. A record that cannot be replayed is passed
- * over, and told to the guard; one that has ended starts is not replayed.
+ * Rebuilds the sessions from their snapshot and the journal after it, or from all that the journal keeps if the snapshot
+ * cannot be read. A record that cannot be replayed is passed over, and the guard is told; one that has ended starts is
+ * not replayed.
  */
 export async function openSessions(
   store: SessionStore,

@@ -44,7 +44,7 @@ export function createPendingReceipts(): PendingReceipts {
   };
 }
 
-/** Takes up what the saved form of the sessions holds. */
+/** Takes up what the snapshot of the sessions holds. */
 export function takeUpReceipts(held: PendingReceipts, spaces: Pick<SessionRegistry, "all">): void {
   const found = new Map<number, { readonly copies: Copies; count: number }>();
   for (const { sessions } of spaces.all()) {

@@ -38,7 +38,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/access/admission": [3, "limit: connectionsMax"],
   "ingest/directory/access-feed": [6, "yields"],
   "ingest/directory/carried-devices": [1, "taken"],
-  "ingest/consumers/carriers": [1, "taken"],
+  "ingest/consumers/parents": [1, "taken"],
   "ingest/consumers/envelopes": [7, "yields"],
   "ingest/consumers/lanes": [4, "awaits"],
   "ingest/alerts/offline": [1, "awaits"],
