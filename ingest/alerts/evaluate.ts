@@ -76,7 +76,7 @@ export async function evaluateInSlices(
 
 /** Work that is too long for one turn, in the unit of a formula's weight: most of a millisecond. */
 const heavyFrom = 20_000;
-/** Of one message: some 0.3 s. Behind it rules and fences are looked at once more, at its last time. */
+/** Of one message: some 0.3 s. Beyond that, rules and fences are looked at once more, at its last time. */
 const messageWeightMax = 10_000_000;
 
 /** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */

@@ -36,7 +36,7 @@ interface HeldBack {
  * last of each cause are only counted.
  */
 export const alertEventsMax = { ofCause: 10, ofMessage: 500 } as const;
-/** Characters of contents and details that one message may write. Alerts that it leaves behind beyond have no detail. */
+/** Characters of contents and details that one message may write. Alerts beyond that have no detail. */
 export const lengthMax = 2 * 1024 * 1024;
 const noDetail = "{}";
 

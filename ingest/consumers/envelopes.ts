@@ -14,7 +14,7 @@ import { createParents } from "./parents.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
- * behind them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
+ * after them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
  * come, so that no entry is written twice.
  */
 export interface Envelopes {
@@ -38,7 +38,7 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
-/** Entries behind it are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
+/** Later entries are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
 const entriesMax = 65_536;
 /** What a record can say. */
 const refusedMax = 0xffff;

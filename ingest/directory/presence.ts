@@ -38,7 +38,7 @@ export function createPresence(db: Db, node: number): Presence {
     for (const one of carried.take(device)) if (!isThere(one)) gone(one);
   }
 
-  /** One write, behind the one under way: a device's changes are written in their order. */
+  /** One write, after the one under way: a device's changes are written in their order. */
   function next(): Promise<void> {
     const written = writing.then(writeSome);
     writing = written.catch(() => undefined);

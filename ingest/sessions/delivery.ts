@@ -72,7 +72,7 @@ export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetain
 const lookedAtOnce = 64;
 
 /**
- * What is retained when it is asked for, but for what has come behind `last`: the subscription has brought that. Null,
+ * What is retained when it is asked for, but for what has come after `last`: the subscription has brought that. Null,
  * again and again, where nothing has been found for a while.
  */
 function* retainedFor(

@@ -21,7 +21,7 @@ export interface SavedSessions {
   readonly spaces: SessionRegistry;
   /** Commands of earlier runs. */
   readonly held: PendingReceipts;
-  /** The journal id that the saved state stands for: what is behind it is still needed. */
+  /** The journal id that the saved state stands for: what comes after it is still needed. */
   readonly savedID: number;
   /**
    * Writes what has changed, with the journal id it stands for, once `stored` has resolved: what the records up to

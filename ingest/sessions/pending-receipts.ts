@@ -3,7 +3,7 @@ import type { SessionRegistry } from "./session-registry.js";
 import type { Settled } from "./state.js";
 
 /**
- * Commands of earlier runs that sessions still held at the last save, or were given behind it: what has become of
+ * Commands of earlier runs that sessions still held at the last save, or were given after it: what has become of
  * each, and what will.
  */
 export interface PendingReceipts {

@@ -81,7 +81,7 @@ class WindowedDeliveries implements Deliveries {
   readonly #options: DeliveryOptions;
   /** Sent on this connection and not settled. */
   #inFlight: ReadonlySet<number> = emptySet;
-  /** Packet ids behind the window, those from `#next` on; null: none. */
+  /** Packet ids after the window, those from `#next` on; null: none. */
   #waiting: number[] | null = null;
   #next = 0;
   /** Retained messages of one subscription after the other; null: none. */

@@ -48,7 +48,7 @@ export function createHandshakeSemaphore<T>(
     if (queue?.size === 0) waiting.delete(address);
   }
 
-  /** One of the first address whose share has room, which goes behind the others. False where there is none. */
+  /** One of the first address whose share has room, which is then called after the others. False if there is none. */
   function letNextIn(): boolean {
     for (const [address, queue] of waiting) {
       const [one] = queue;
@@ -62,7 +62,7 @@ export function createHandshakeSemaphore<T>(
 
   return {
     enter: (one, address) => {
-      // Who comes later waits behind those of its own address.
+      // Who comes later waits for those of its own address.
       if (!waiting.has(address) && letIn(one, address)) return true;
       wait(one, address);
       return false;

@@ -29,7 +29,7 @@ interface Handshake {
   readonly incoming: IncomingSocket;
 }
 
-/** `next` takes each socket, its incoming with the address of its client, from the first byte behind the header. */
+/** `next` takes each socket from the first byte after the header, with the address of its client. */
 export function createProxyLayer(
   { proxies, protocol, meter, monotonic }: ProxyLayerDeps,
   next: (socket: Socket, incoming: IncomingSocket) => void,
