@@ -28,7 +28,6 @@ const directions: Readonly<Record<string, readonly string[]>> = {
 /** Rooms that know each other's types. */
 const mutualRooms: readonly string[] = [
   "ingest/decode → ingest/directory",
-  "store/metadata → store/metadata/db",
 ];
 
 /** Library that touches the world → where it may be imported. */

@@ -45,7 +45,11 @@ export function toPointEntry(point: DataPoint): PointEntry {
   if (convert === undefined) throw new Error(`no converter for pointDataType ${pointDataType}`);
   const checked = withEnum(convert, point.enum ?? []);
   return {
-    ...{ id, dataPointID, pointDataType, binarySize, field },
+    id,
+    dataPointID,
+    pointDataType,
+    binarySize,
+    field,
     reportable: point.dataTransType !== 2,
     createdAt: point.createAt * 1000,
     convert: checked,

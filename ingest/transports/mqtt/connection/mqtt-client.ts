@@ -79,7 +79,10 @@ export class MqttClient {
     this.#state = state;
     this.#inbound = new Inbound(context, writeBuffer, owner, state);
     this.#deliveries = createDeliveries(state, {
-      ...{ writeBuffer, meter, now, encoder: createPublishEncoder(request) },
+      writeBuffer,
+      meter,
+      now,
+      encoder: createPublishEncoder(request),
       records: {
         delivered: (messageID, acknowledged) =>
           records.delivered(owner.origin, state, messageID, acknowledged),
@@ -280,8 +283,13 @@ export class MqttClient {
   #tellTime({ identifier }: Subscription): void {
     const now = this.#context.now();
     this.#deliveries.deliver({
-      ...{ topic: "$time", payload: clock(now), qos: 0, retain: false, properties: null },
-      ...{ identifiers: identifier === null ? [] : [identifier], at: now * 1000 },
+      topic: "$time",
+      payload: clock(now),
+      qos: 0,
+      retain: false,
+      properties: null,
+      identifiers: identifier === null ? [] : [identifier],
+      at: now * 1000,
     });
   }
 
