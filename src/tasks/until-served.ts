@@ -5,7 +5,7 @@ import { retryDelays } from "../../store/lib/retry-delays.js";
 const longestMs = 10_000;
 
 /**
- * Tries until the store can do it, first again after so many milliseconds; the work must bear being done twice.
+ * Retries until the store is available, the first time after `firstMs`; the work must be safe to repeat.
  * @throws what else it throws, or the abort
  */
 export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> {
