@@ -107,7 +107,7 @@ export interface Meter {
   readonly messagesRefused: Map<MessageRefusal, number>;
   readonly policyRefused: Map<PolicyRefusal, number>;
   /** Beginnings and ends of alerts beyond those that one message may bring about. */
-  transitionsCounted: number;
+  alertEventsCounted: number;
   /** Details of alerts beyond those that one message may bring about. */
   detailsLeftOut: number;
   /** Messages that waited for their limit. */
@@ -141,7 +141,7 @@ export function createMeter(): Meter {
     dropped: new Map(),
     messagesRefused: new Map(),
     policyRefused: new Map(),
-    transitionsCounted: 0,
+    alertEventsCounted: 0,
     detailsLeftOut: 0,
     slowedDown: 0,
     brokerMessages: 0,

@@ -85,7 +85,7 @@ async function evaluation(condition: string, seconds: number): Promise<number> {
     field,
     kind: "number" as const,
     dataPointIntID: id,
-    isPlace: false,
+    isLocation: false,
   }));
   let id = 0;
   const run = (): void => {

@@ -21,9 +21,9 @@ export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.split("::");
   const before = groupsOf(head);
-  const behind = groupsOf(tail ?? "");
-  const zeros = new Array<string>(groupsMax - before.length - behind.length).fill("0");
-  return `${[...before, ...zeros, ...behind].slice(0, prefixGroups).join(":")}::/64`;
+  const after = groupsOf(tail ?? "");
+  const zeros = new Array<string>(groupsMax - before.length - after.length).fill("0");
+  return `${[...before, ...zeros, ...after].slice(0, prefixGroups).join(":")}::/64`;
 }
 
 /** The dotted form at the end of one is two groups, which are beyond the prefix whatever they hold. */

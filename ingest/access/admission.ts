@@ -6,8 +6,8 @@ import { addressBlock } from "./address-block.js";
  * comes takes the place of the one that came first from the address with the most connections, of those that have shown
  * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
  * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of the
- * places; beyond it they give way until a sixteenth of the places is the strangers', those of the tenant with the most
- * of them first.
+ * places; beyond it they give way until a sixteenth of the places is left for unauthenticated connections; those of the tenant
+ * with the most of them give way first.
  *
  * The longest queue gives way first: Suter, Lakshman, Stiliadis and Choudhury, "Buffer management schemes for
  * supporting TCP in gigabit routers with per-flow queueing", IEEE JSAC 17(6), 1999.
@@ -38,20 +38,20 @@ const looksMax = 16;
 
 /** @param max places, 1 or more */
 export function createAdmission<Guest extends Admitted>(max: number): Admission<Guest> {
-  const strangers = createCrowds<string, Guest>();
+  const unauthenticated = createCrowds<string, Guest>();
   const proven = new Map<Guest, number>();
   const tenants = createShares<number>(max);
   /** Callers for whom their tenant's share had no room, by tenant. */
   const beyond = createCrowds<number, Guest>();
   const beyondOf = new Map<Guest, number>();
 
-  /** Places that strangers may take of callers beyond their share: of fewer, a flood would displace whoever comes beside it. */
+  /** Places that unauthenticated connections may take of callers beyond their share: of fewer, a flood would displace whoever comes beside it. */
   const reserve = Math.max(1, max >> 4);
 
-  const open = (): number => strangers.size + proven.size + beyond.size;
+  const open = (): number => unauthenticated.size + proven.size + beyond.size;
 
-  function removeStranger(guest: Guest): boolean {
-    return strangers.remove(guest, addressBlock(guest.address));
+  function removeUnauthenticated(guest: Guest): boolean {
+    return unauthenticated.remove(guest, addressBlock(guest.address));
   }
 
   function removeBeyond(guest: Guest): boolean {
@@ -60,8 +60,9 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   }
 
   function victim(): Guest | null {
-    const crowd = strangers.largest();
-    if (crowd !== undefined && (beyond.size === 0 || strangers.size >= reserve)) return firstIdle(crowd);
+    const crowd = unauthenticated.largest();
+    if (crowd !== undefined && (beyond.size === 0 || unauthenticated.size >= reserve))
+      return firstIdle(crowd);
     for (let callers = beyond.largest(); callers !== undefined; callers = beyond.largest()) {
       const guest = firstIdle(callers);
       const tenant = beyondOf.get(guest);
@@ -76,7 +77,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   function makeRoom(): boolean {
     const guest = victim();
     if (guest === null) return false;
-    if (!removeBeyond(guest)) removeStranger(guest);
+    if (!removeBeyond(guest)) removeUnauthenticated(guest);
     guest.giveWay();
     return true;
   }
@@ -84,13 +85,13 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   return {
     enter: (guest) => {
       if (open() >= max && !makeRoom()) return false;
-      strangers.add(guest, addressBlock(guest.address));
+      unauthenticated.add(guest, addressBlock(guest.address));
       return true;
     },
     prove: (guest, tenant) => {
       if (proven.has(guest)) return;
       // One that has given way meanwhile is nobody's.
-      if (!removeBeyond(guest) && !removeStranger(guest)) return;
+      if (!removeBeyond(guest) && !removeUnauthenticated(guest)) return;
       if (tenants.take(tenant, 1)) proven.set(guest, tenant);
       else {
         beyondOf.set(guest, tenant);
@@ -98,14 +99,14 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
       }
     },
     move: (guest, address) => {
-      const moves = removeStranger(guest);
+      const moves = removeUnauthenticated(guest);
       guest.address = address;
-      if (moves) strangers.add(guest, addressBlock(address));
+      if (moves) unauthenticated.add(guest, addressBlock(address));
     },
     leave: (guest) => {
       const tenant = proven.get(guest);
       if (tenant === undefined) {
-        if (!removeBeyond(guest)) removeStranger(guest);
+        if (!removeBeyond(guest)) removeUnauthenticated(guest);
       } else if (proven.delete(guest)) tenants.give(tenant, 1);
     },
     get counts() {

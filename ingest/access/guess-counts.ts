@@ -1,17 +1,17 @@
-/** Places for the counts of failed attempts, a fixed number of them: what is counted, and how often, is in no list that grows. */
+/** Slots for the counts of failed attempts, a fixed number of them: what is counted, and how often, is in no list that grows. */
 interface GuessCounts {
-  /** The place of a name in a set; -1 where it has none. */
+  /** The slot of a name in a set; -1 where it has none. */
   find(set: number, name: NameHash): number;
-  /** Its place, or a new one in that set; -1 where every other one is in use. */
+  /** Its slot, or a new one in that set; -1 where every other one is in use. */
   claim(set: number, name: NameHash, now: number): number;
   /** Counts a failed attempt, which lasts for `waitMs`. */
-  fail(place: number, now: number, waitMs: number): void;
+  fail(slot: number, now: number, waitMs: number): void;
   /** Takes one back. */
-  undo(place: number): void;
-  free(place: number): void;
-  failures(place: number): number;
+  undo(slot: number): void;
+  free(slot: number): void;
+  failures(slot: number): number;
   /** When its wait ends; milliseconds, monotonic. */
-  waitsUntil(place: number): number;
+  waitsUntil(slot: number): number;
 }
 
 /** 64 bits of a keyed hash of a name. */
@@ -20,21 +20,21 @@ export interface NameHash {
   readonly low: number;
 }
 
-/** Places of a set: as many names whose hashes meet there. */
+/** Slots of a set: as many names whose hashes meet there. */
 const ways = 8;
 /** A count is not given up for another's before it has rested for so long. */
 const keptMs = 300_000;
 const failuresMax = 65_535;
 
-/** @param sets each of 8 places of 26 bytes */
+/** @param sets each of 8 slots of 26 bytes */
 export function createGuessCounts(sets: number): GuessCounts {
-  const places = sets * ways;
-  const high = new Uint32Array(places);
-  const low = new Uint32Array(places);
-  const failures = new Uint16Array(places);
-  const waitsUntil = new Float64Array(places);
-  /** Of the last attempt; never for a place that nobody has. */
-  const failedAt = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
+  const slots = sets * ways;
+  const high = new Uint32Array(slots);
+  const low = new Uint32Array(slots);
+  const failures = new Uint16Array(slots);
+  const waitsUntil = new Float64Array(slots);
+  /** Of the last attempt; never for a slot that nobody has. */
+  const failedAt = new Float64Array(slots).fill(Number.NEGATIVE_INFINITY);
 
   function find(set: number, name: NameHash): number {
     for (let at = set * ways; at < (set + 1) * ways; at++) {

@@ -1,6 +1,6 @@
 import type { DeviceEntry } from "../directory/entries.js";
-import type { BackOff } from "./back-off.js";
 import type { Denied } from "./credentials.js";
+import type { GuessBackOff } from "./guess-back-off.js";
 import type { Proven } from "./proven.js";
 
 /** More than the sessions that one device may open at once from one address. */
@@ -8,7 +8,7 @@ export const freeFailures = 10;
 
 /** What slows guessing down. */
 export interface GuessGuard {
-  readonly backOff: BackOff;
+  readonly backOff: GuessBackOff;
   /** User names with the tokens that were right. */
   readonly proven: Proven;
 }

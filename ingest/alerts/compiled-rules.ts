@@ -30,7 +30,7 @@ export interface PointRules {
   readonly fault: string | null;
   readonly upper: number | null;
   readonly lower: number | null;
-  readonly place: "longitude" | "latitude" | "both" | null;
+  readonly location: "longitude" | "latitude" | "both" | null;
   /** Columns of the device that take its value. */
   readonly columns: readonly ReportedColumn[];
   /** Rules whose condition names it. */
@@ -65,7 +65,7 @@ interface Condition {
 /** Compiles a saved condition, and remembers it for a while. @throws StoreError INVALID for one that this version does not take */
 export type CompileCondition = (text: string) => Condition;
 
-export interface WatchPlans {
+export interface CompiledRulesCache {
   /** From memory only. */
   peek(productIntID: number): CompiledRules | undefined;
   /** As it is now; while its product is edited all the time, it is not in memory afterwards. */
@@ -78,7 +78,7 @@ const plansMax = 10_000;
 const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
 
 /** Plans are kept until the metadata that they come from changes. */
-export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans {
+export function createCompiledRulesCache(db: Db, compile: CompileCondition): CompiledRulesCache {
   const plans = createRemembered<
     number,
     { readonly plan: CompiledRules; readonly records: readonly string[] }
@@ -110,7 +110,7 @@ export function createWatchPlans(db: Db, compile: CompileCondition): WatchPlans 
 }
 
 const faultType = 4;
-const placeType = 6;
+const locationType = 6;
 /** Bits and times have no limits. */
 const unlimited: ReadonlySet<number> = new Set([19, 24]);
 const coordinates: Readonly<Record<number, "longitude" | "latitude">> = { 1: "longitude", 2: "latitude" };
@@ -137,7 +137,7 @@ export async function planOf(
       fault: point.pointDataType === faultType ? point.faultValue : null,
       upper: isLimited ? point.upperLimit : null,
       lower: isLimited ? point.lowerLimit : null,
-      place: placeOf(point),
+      location: locationOf(point),
       columns: columnsOf.get(point.id) ?? [],
       rules: rulesOf.get(point.id) ?? [],
     };
@@ -148,7 +148,7 @@ export async function planOf(
     points: new Map(used.map((point) => [point.id, point])),
     causes,
     weight: Math.max(0, ...used.map(weightOf)),
-    moves: used.some(({ place }) => place !== null),
+    moves: used.some(({ location: place }) => place !== null),
   };
 }
 
@@ -181,13 +181,13 @@ function causesOf({ fault, upper, lower, causes }: PointRules): string[] {
   );
 }
 
-function placeOf(point: DataPoint): PointRules["place"] {
-  if (point.pointDataType === placeType) return "both";
+function locationOf(point: DataPoint): PointRules["location"] {
+  if (point.pointDataType === locationType) return "both";
   if (point.isLocationType !== 1 || kindOf(point.pointDataType) !== "number") return null;
   return coordinates[point.locationType ?? 0] ?? null;
 }
 
-function isOfUse({ fault, upper, lower, place, columns, rules }: PointRules): boolean {
+function isOfUse({ fault, upper, lower, location: place, columns, rules }: PointRules): boolean {
   return [fault, upper, lower, place].some((one) => one !== null) || columns.length + rules.length > 0;
 }
 

@@ -76,7 +76,7 @@ export async function evaluateInSlices(
 
 /** Work that is too long for one turn, in the unit of a formula's weight: most of a millisecond. */
 const heavyFrom = 20_000;
-/** Of one message: some 0.3 s. Behind it rules and fences are looked at once more, at its last time. */
+/** Of one message: some 0.3 s. Beyond that, rules and fences are looked at once more, at its last time. */
 const messageWeightMax = 10_000_000;
 
 /** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
@@ -158,7 +158,7 @@ function evaluateInstant(
     checkFault(state, message, watch, point);
     if (message.isDiscarded) continue;
     checkLimits(state, message, watch, point);
-    if (watch.place !== null && move(state, watch.place, point)) run.moved = true;
+    if (watch.location !== null && move(state, watch.location, point)) run.moved = true;
     for (const column of watch.columns) report(state, column, String(point.value));
     for (const rule of watch.rules) touch(run, rule);
   }
@@ -251,8 +251,12 @@ function exceed(
   raise(state, { cause, alertName, alertContent, alertSeverity: severities.limit, startTime }, message);
 }
 
-/** True when the device now stands on a place of the earth. */
-function move(state: DeviceState, part: NonNullable<PointRules["place"]>, { value }: DecodedPoint): boolean {
+/** True if the device now has a location on the earth. */
+function move(
+  state: DeviceState,
+  part: NonNullable<PointRules["location"]>,
+  { value }: DecodedPoint,
+): boolean {
   if (part === "both")
     [state.longitude = Number.NaN, state.latitude = Number.NaN] = JSON.parse(String(value)) as number[];
   else state[part] = value as number;
@@ -331,11 +335,11 @@ const toMillis = (micros: number): number => Math.floor(micros / 1000);
 
 const detailValuesMax = 200;
 const valueCharactersMax = 1024;
-/** Of texts and places together: a message may begin many alerts, and each keeps it. */
+/** Of texts and locations together: a message may begin many alerts, and each keeps it. */
 const detailCharactersMax = 8192;
 
-const shownText = (text: string, isPlace: boolean): unknown =>
-  isPlace ? JSON.parse(text) : text.slice(0, valueCharactersMax);
+const shownText = (text: string, isLocation: boolean): unknown =>
+  isLocation ? JSON.parse(text) : text.slice(0, valueCharactersMax);
 
 /** A message's values by dataPointID, as JSON made once and when it is asked for; of several of one, the last. */
 export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
@@ -358,7 +362,7 @@ function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Recor
       characters -= Math.min(value.length, valueCharactersMax);
       if (characters < 0) break;
     }
-    detail[dataPointID] = typeof value === "string" ? shownText(value, series.isPlace) : value;
+    detail[dataPointID] = typeof value === "string" ? shownText(value, series.isLocation) : value;
   }
   return detail;
 }

@@ -3,14 +3,14 @@
 /** [longitude, latitude] */
 export type LngLat = readonly [number, number];
 
-export type Fence = (place: LngLat) => boolean;
+export type Fence = (location: LngLat) => boolean;
 
 const earthRadius = 6_371_008.8;
 const radians = Math.PI / 180;
 
 /** Within `radius` metres of the centre along the surface (haversine); the edge belongs to it. */
 export function circle(center: LngLat, radius: number): Fence {
-  return (place) => distance(center, place) <= radius;
+  return (location) => distance(center, location) <= radius;
 }
 
 export function distance([lngA, latA]: LngLat, [lngB, latB]: LngLat): number {
@@ -72,7 +72,7 @@ function closed(ring: LngLat[]): LngLat[] {
   return ring;
 }
 
-/** Counts the edges east of the place. */
+/** Counts the edges east of the location. */
 function isInside(ring: readonly LngLat[], lng: number, lat: number): boolean {
   let inside = false;
   let [fromLng, fromLat] = ring.at(-1) ?? [Number.NaN, Number.NaN];

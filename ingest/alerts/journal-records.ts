@@ -13,14 +13,14 @@ import type { DeviceEntry } from "../directory/entries.js";
 import { type DecodedRecord, decodeAlone, setAsideRecord } from "../followers/decoded.js";
 import { liesInRecord } from "../followers/failures.js";
 import { isDecodable } from "../followers/records.js";
-import type { CompiledRules, WatchPlans } from "./compiled-rules.js";
+import type { CompiledRules, CompiledRulesCache } from "./compiled-rules.js";
 import type { DeviceStates } from "./device-states.js";
 import { concernsDevice, countMessage, countRefused, type RecordEffects } from "./record-effects.js";
 import type { DeviceState } from "./rule-state.js";
 
 export interface JournalRecordsOptions {
   readonly directory: Directory;
-  readonly plans: WatchPlans;
+  readonly plans: CompiledRulesCache;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   readonly onTrouble: (error: Error | null) => void;
 }

@@ -8,7 +8,7 @@ import type { DecodedRecord } from "../followers/decoded.js";
 import type { OnFailed } from "../followers/failures.js";
 import { ownMap } from "../messages/shared-empty.js";
 import { count, type Meter } from "../meter.js";
-import type { CompiledRules, WatchPlans } from "./compiled-rules.js";
+import type { CompiledRules, CompiledRulesCache } from "./compiled-rules.js";
 import type { DeviceStates } from "./device-states.js";
 import { detailOf, evaluate, evaluateInSlices, isHeavy, type Observation } from "./evaluate.js";
 import { scopesOf } from "./fences.js";
@@ -18,12 +18,12 @@ import type { DeviceState, LeftOut } from "./rule-state.js";
 
 export interface RecordEffectsOptions {
   readonly meter: Meter;
-  readonly plans: WatchPlans;
+  readonly plans: CompiledRulesCache;
   readonly onFailed: OnFailed;
 }
 
 /** `missing`: something must be read first; `full`: written first; `heavy`: it takes more than a turn. */
-export type Applied = "applied" | "missing" | "full" | "heavy" | "busy";
+type Applied = "applied" | "missing" | "full" | "heavy" | "busy";
 
 export interface RecordEffects {
   /** Applies the record in this turn of the loop, where that is possible. `rules`: if they have been read for it. */
@@ -68,8 +68,8 @@ export function createRecordEffects(
     onFailed({ follower: "alerts", id, device, error: asError(error) });
   }
 
-  function countLeftOut({ transitions, details }: LeftOut): void {
-    meter.transitionsCounted += transitions;
+  function countLeftOut({ alertEvents, details }: LeftOut): void {
+    meter.alertEventsCounted += alertEvents;
     meter.detailsLeftOut += details;
   }
 

@@ -11,7 +11,7 @@ export interface PointState {
   previous: number;
 }
 
-export type AlertEffect =
+type AlertEffect =
   | {
       readonly kind: "raise";
       readonly trigger: Omit<Trigger, "tenant" | "deviceIntID" | "alertDetail">;
@@ -35,20 +35,20 @@ interface HeldBack {
  * Beginnings and ends of alerts that one message may bring about, of one cause and in all; those between them and the
  * last of each cause are only counted.
  */
-export const transitionsMax = { ofCause: 10, ofMessage: 500 } as const;
-/** Characters of contents and details that one message may write. Alerts that it leaves behind beyond have no detail. */
+export const alertEventsMax = { ofCause: 10, ofMessage: 500 } as const;
+/** Characters of contents and details that one message may write. Alerts beyond that have no detail. */
 export const lengthMax = 2 * 1024 * 1024;
 const noDetail = "{}";
 
 /** What of a message is only counted. */
 export interface LeftOut {
   /** Beginnings and ends of alerts. */
-  readonly transitions: number;
+  readonly alertEvents: number;
   /** Of alerts that are there all the same. */
   readonly details: number;
 }
 
-export const nothingLeft: LeftOut = { transitions: 0, details: 0 };
+export const nothingLeft: LeftOut = { alertEvents: 0, details: 0 };
 
 /** What the alerts consumer knows of a device, and what it has not written yet. */
 export interface DeviceState {
@@ -78,10 +78,10 @@ export interface DeviceState {
   effectsLength: number;
   raising: ReadonlyMap<string, Raise>;
   /** Beginnings and ends that the present message has brought about, by cause; empty between messages. */
-  transitions: ReadonlyMap<string, number>;
+  alertEvents: ReadonlyMap<string, number>;
   heldBack: ReadonlyMap<string, HeldBack>;
   /** What the present message has brought about, in all; zero between messages. */
-  readonly ofMessage: { transitions: number; heldBack: number; length: number; details: number };
+  readonly ofMessage: { alertEvents: number; heldBack: number; length: number; details: number };
   columns: ReadonlyMap<ReportedColumn, number | string>;
   /** What the columns held when they were last set from here. */
   reported: ReadonlyMap<ReportedColumn, number | string>;
@@ -140,9 +140,9 @@ export function newState(
     effects: [],
     effectsLength: 0,
     raising: emptyMap,
-    transitions: emptyMap,
+    alertEvents: emptyMap,
     heldBack: emptyMap,
-    ofMessage: { transitions: 0, heldBack: 0, length: 0, details: 0 },
+    ofMessage: { alertEvents: 0, heldBack: 0, length: 0, details: 0 },
     columns: emptyMap,
     reported: emptyMap,
     plan: null,
@@ -243,12 +243,12 @@ function hasRoom({ ofMessage }: DeviceState, length: number): boolean {
 /** Whether the message has brought about as much of the cause, or in all, as it may. */
 function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): boolean {
   const { ofMessage } = state;
-  const count = (state.transitions.get(cause) ?? 0) + 1;
-  state.transitions = ownMap(state.transitions).set(cause, count);
+  const count = (state.alertEvents.get(cause) ?? 0) + 1;
+  state.alertEvents = ownMap(state.alertEvents).set(cause, count);
   // Once it has no room for a detail, it has none for alerts that end again.
-  const isOver = ofMessage.transitions >= transitionsMax.ofMessage || ofMessage.details > 0;
-  if (count <= transitionsMax.ofCause && !isOver) {
-    ofMessage.transitions++;
+  const isOver = ofMessage.alertEvents >= alertEventsMax.ofMessage || ofMessage.details > 0;
+  if (count <= alertEventsMax.ofCause && !isOver) {
+    ofMessage.alertEvents++;
     return false;
   }
   ofMessage.heldBack++;
@@ -258,24 +258,24 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
 }
 
 /**
- * Once everything of a message has been looked at: causes whose transitions were held back are left as their last one
+ * Once everything of a message has been looked at: causes whose alert events were held back are left as their last one
  * found them. Answers what was only counted.
  */
 export function endMessage(state: DeviceState): LeftOut {
   const { ofMessage } = state;
-  if (ofMessage.length === 0 && ofMessage.details === 0 && state.transitions.size === 0) return nothingLeft;
-  let transitions = ofMessage.heldBack;
+  if (ofMessage.length === 0 && ofMessage.details === 0 && state.alertEvents.size === 0) return nothingLeft;
+  let alertEvents = ofMessage.heldBack;
   for (const [cause, { wasActive, last }] of state.heldBack) {
     if (state.active.has(cause) === wasActive) continue;
     take(state, last);
-    transitions--;
+    alertEvents--;
   }
   const { details } = ofMessage;
-  state.transitions = emptyMap;
+  state.alertEvents = emptyMap;
   state.heldBack = emptyMap;
-  ofMessage.transitions = 0;
+  ofMessage.alertEvents = 0;
   ofMessage.heldBack = 0;
   ofMessage.length = 0;
   ofMessage.details = 0;
-  return transitions + details === 0 ? nothingLeft : { transitions, details };
+  return alertEvents + details === 0 ? nothingLeft : { alertEvents: alertEvents, details };
 }

@@ -29,7 +29,7 @@ const lengthPerWrite = 1024 * 1024;
 const valuesPerWrite = 20_000;
 const raisesPerStatement = 500;
 
-/** Index behind the last of the states, from index `from` on, that one transaction should write. */
+/** Where one transaction, which begins at index `from`, should end: the index after its last state. */
 export function endOfWrite(states: readonly DeviceState[], from: number): number {
   let [effects, length, values] = [0, 0, 0];
   for (let at = from; at < states.length; at++) {

@@ -10,11 +10,11 @@ import { envelopeKey } from "../decode/points.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { liesInRecord } from "../followers/failures.js";
 import { payloadBytesMax } from "../uplinks/accept.js";
-import { createCarriers } from "./carriers.js";
+import { createParents } from "./parents.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
- * behind them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
+ * after them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
  * come, so that no entry is written twice.
  */
 export interface Envelopes {
@@ -38,23 +38,23 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
-/** Entries behind it are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
+/** Later entries are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
 const entriesMax = 65_536;
 /** What a record can say. */
 const refusedMax = 0xffff;
 
 /**
  * `afterID`: envelopes up to it have been expanded for certain. `carried` is told of each entry that is written:
- * which device was heard through which carrier, and when, in microseconds.
+ * which device was heard through which parent, and when, in microseconds.
  */
 export async function openEnvelopes(
   db: Db,
   journal: Journal,
   afterID: number,
-  carried: (device: number, carrier: number, receivedAt: number) => void,
+  carried: (device: number, parent: number, receivedAt: number) => void,
 ): Promise<Envelopes> {
   const progress = await readProgress(journal, afterID);
-  const carriers = createCarriers(db);
+  const parents = createParents(db);
   /** In the order of their ids, as the journal is followed. */
   const open = new Set<number>();
   const waiting = new Set<() => void>();
@@ -95,7 +95,7 @@ export async function openEnvelopes(
       progress.delete(envelope.id);
       return;
     }
-    const devices = await carriers.below(envelope.device);
+    const devices = await parents.below(envelope.device);
     progress.set(envelope.id, begun);
     let refused = 0;
     const slice = createSlice();
@@ -135,7 +135,7 @@ export async function openEnvelopes(
     written: async () => {
       while (open.size > 0) await new Promise<void>((resolve) => void waiting.add(resolve));
     },
-    forget: carriers.forget,
+    forget: parents.forget,
     close: () => {
       closed = true;
       wake();

@@ -21,7 +21,7 @@ export interface PointBatch {
 }
 
 interface PointBatchOptions {
-  /** The journal id to begin behind. */
+  /** The journal id to begin after. */
   readonly afterID: number;
   readonly pointsMax: number;
   readonly lingerMs: number;

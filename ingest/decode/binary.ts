@@ -60,16 +60,17 @@ const readPaddedText: Read = (payload, from, bits) => {
   return readText(payload, from, end * 8 - from);
 };
 
-/** Longitude, latitude and, with three numbers, altitude. */
-const places: ReadonlyMap<number, number> = new Map([
+/** By the bytes of a location: the bits of each of its numbers. */
+const bitsOfLocationPart: ReadonlyMap<number, number> = new Map([
   [8, 32],
   [12, 32],
   [16, 64],
   [24, 64],
 ]);
 
-const place: Form = (size) => {
-  const each = places.get(size ?? 16);
+/** Longitude, latitude and, with three numbers, altitude. */
+const location: Form = (size) => {
+  const each = bitsOfLocationPart.get(size ?? 16);
   if (each === undefined) return null;
   return bytes(size ?? 16, (payload, from, bits) =>
     Array.from({ length: bits / each }, (_, i) => readFloat(payload, from + i * each, each)),
@@ -121,7 +122,7 @@ const forms: ReadonlyMap<number, Form> = new Map<number, Form>([
   [3, text],
   [4, text],
   [5, () => bytes(1, (payload, from) => payload[at(from)] !== 0)],
-  [6, place],
+  [6, location],
   [11, fixed(readPaddedText)],
   [12, variable(readText)],
   [13, fixed(readBytes)],

@@ -94,7 +94,7 @@ function toTime(value: unknown, local: LocalTime): Converted {
 
 /** `[longitude, latitude]` or `[longitude, latitude, altitude]` as JSON text; degrees (WGS 84) and metres. */
 function toPlace(value: unknown): Converted {
-  const parts = Array.isArray(value) ? value : placeOf(value);
+  const parts = Array.isArray(value) ? value : locationOf(value);
   if (parts === null || parts.length < 2 || parts.length > 3) return refusedType;
   const numbers = parts.map(toNumber).map((part) => ("value" in part ? Number(part.value) : Number.NaN));
   const [longitude = Number.NaN, latitude = Number.NaN] = numbers;
@@ -103,7 +103,7 @@ function toPlace(value: unknown): Converted {
   return { value: JSON.stringify(numbers) };
 }
 
-function placeOf(value: unknown): unknown[] | null {
+function locationOf(value: unknown): unknown[] | null {
   if (typeof value !== "object" || value === null) return null;
   const { longitude, latitude, altitude } = value as Record<string, unknown>;
   return altitude === undefined || altitude === null

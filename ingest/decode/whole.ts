@@ -83,7 +83,7 @@ function parseExactly(text: string, parsed: unknown): unknown {
   return found.length === 0 ? parsed : unmarked(JSON.parse(marked + text.slice(copied)), mark, found);
 }
 
-/** Where the next string begins and ends, looked for from a place outside of strings. */
+/** Where the next string begins and ends, looked for from an index outside of strings. */
 function nextString(text: string, from: number): { readonly begin: number; readonly end: number } {
   const begin = text.indexOf('"', from);
   if (begin < 0) return { begin: text.length, end: text.length };

@@ -1,36 +1,36 @@
-/** Which devices were heard through a carrier that is there: a gateway, or a parent device. */
+/** Which devices were heard through a parent that is there: its gateway or its parent device. */
 interface CarriedDevices {
-  /** Through which carrier the device was heard last. */
-  carrierOf(device: number): number | undefined;
-  put(device: number, carrier: number): void;
-  /** Forgets the carrier; answers the devices that were heard through it last. */
-  take(carrier: number): readonly number[];
+  /** Through which parent the device was heard last. */
+  parentOf(device: number): number | undefined;
+  put(device: number, parent: number): void;
+  /** Forgets the parent; answers the devices that were heard through it last. */
+  take(parent: number): readonly number[];
 }
 
 export function createCarriedDevices(): CarriedDevices {
-  const carriers = new Map<number, number>();
+  const parents = new Map<number, number>();
   const carried = new Map<number, Set<number>>();
 
   function leave(device: number): void {
-    const carrier = carriers.get(device);
-    const others = carrier === undefined ? undefined : carried.get(carrier);
+    const parent = parents.get(device);
+    const others = parent === undefined ? undefined : carried.get(parent);
     others?.delete(device);
-    if (carrier !== undefined && others?.size === 0) carried.delete(carrier);
-    carriers.delete(device);
+    if (parent !== undefined && others?.size === 0) carried.delete(parent);
+    parents.delete(device);
   }
 
   return {
-    carrierOf: (device) => carriers.get(device),
-    put: (device, carrier) => {
-      if (carriers.get(device) === carrier) return;
+    parentOf: (device) => parents.get(device),
+    put: (device, parent) => {
+      if (parents.get(device) === parent) return;
       leave(device);
-      carriers.set(device, carrier);
-      carried.set(carrier, (carried.get(carrier) ?? new Set()).add(device));
+      parents.set(device, parent);
+      carried.set(parent, (carried.get(parent) ?? new Set()).add(device));
     },
-    take: (carrier) => {
-      const devices = [...(carried.get(carrier) ?? [])];
-      for (const device of devices) carriers.delete(device);
-      carried.delete(carrier);
+    take: (parent) => {
+      const devices = [...(carried.get(parent) ?? [])];
+      for (const device of devices) parents.delete(device);
+      carried.delete(parent);
       return devices;
     },
   };

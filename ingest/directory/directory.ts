@@ -46,7 +46,11 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const deviceListeners: ((id: number, entry: DeviceEntry | undefined) => void)[] = [];
   const subscriptionListeners: ((entry: DeviceEntry) => void)[] = [];
   const applyInTurn = createFeed({
-    ...{ db: store.db, cache, products, loader, versions },
+    db: store.db,
+    cache,
+    products,
+    loader,
+    versions,
     onDevice: (id, entry) => {
       for (const listener of deviceListeners) listener(id, entry);
     },

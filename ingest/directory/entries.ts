@@ -55,7 +55,7 @@ export interface Loaded {
   readonly certificates: BoundCertificates;
 }
 
-const placeType = 6;
+const locationType = 6;
 
 export const noAccess: DeviceAccess = { rules: [], subscriptions: [] };
 
@@ -83,7 +83,7 @@ export function toEntry({ device, product, certificates }: Loaded): DeviceEntry 
           field: point.field,
           kind: point.kind,
           dataPointIntID: point.id,
-          isPlace: point.pointDataType === placeType,
+          isLocation: point.pointDataType === locationType,
         };
         series.set(point.id, found);
       }

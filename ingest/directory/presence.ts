@@ -7,10 +7,10 @@ export interface Presence {
   connected(device: number, ip: string, keepAlive: number, at: number): void;
   disconnected(device: number): void;
   /**
-   * A message of the device has come through its carrier: it is there until the carrier goes. One that is no longer
+   * A message of the device has come through its parent: it is there until the parent goes. One that is no longer
    * there brings nobody back: the message may be old.
    */
-  carried(device: number, carrier: number, at: number): void;
+  carried(device: number, parent: number, at: number): void;
   /** Writes what has changed. @throws what the metadata throw; it is tried again with the next save */
   save(): Promise<void>;
   /** Writes what has changed so far, for who is about to read it; what cannot be written is not waited for. */
@@ -30,15 +30,15 @@ export function createPresence(db: Db, node: number): Presence {
   /** The last write; never rejects. */
   let writing: Promise<void> = Promise.resolve();
   const isThere = (device: number): boolean =>
-    connections.has(device) || carried.carrierOf(device) !== undefined;
+    connections.has(device) || carried.parentOf(device) !== undefined;
 
-  /** With its connection, or with its carrier; whoever it carries goes too, unless connected otherwise. */
+  /** With its connection, or with its parent; whoever it carries goes too, unless connected otherwise. */
   function gone(device: number): void {
     changes.set(device, { ...offline, id: device });
     for (const one of carried.take(device)) if (!isThere(one)) gone(one);
   }
 
-  /** One write, behind the one under way: a device's changes are written in their order. */
+  /** One write, after the one under way: a device's changes are written in their order. */
   function next(): Promise<void> {
     const written = writing.then(writeSome);
     writing = written.catch(() => undefined);
@@ -73,10 +73,10 @@ export function createPresence(db: Db, node: number): Presence {
       if (isThere(device)) changes.set(device, { ...offline, id: device, deviceStatus: 1 });
       else gone(device);
     },
-    carried: (device, carrier, at) => {
-      if (device === carrier || !isThere(carrier)) return;
+    carried: (device, parent, at) => {
+      if (device === parent || !isThere(parent)) return;
       const wasThere = isThere(device);
-      carried.put(device, carrier);
+      carried.put(device, parent);
       if (!wasThere) changes.set(device, { ...offline, id: device, deviceStatus: 1, connectedAt: at });
     },
     save: async () => {

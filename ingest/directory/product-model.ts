@@ -8,8 +8,8 @@ import { type Converter, converters, takesNumbers } from "../decode/values.js";
 /** A series of one device with the record id of its data point. */
 export interface PointSeries extends SeriesRef {
   readonly dataPointIntID: number;
-  /** Its values are places: texts of JSON arrays. */
-  readonly isPlace: boolean;
+  /** Its values are locations: texts of JSON arrays. */
+  readonly isLocation: boolean;
 }
 
 /** One data point as the decoder uses it. */
@@ -45,7 +45,11 @@ export function toPointEntry(point: DataPoint): PointEntry {
   if (convert === undefined) throw new Error(`no converter for pointDataType ${pointDataType}`);
   const checked = withEnum(convert, point.enum ?? []);
   return {
-    ...{ id, dataPointID, pointDataType, binarySize, field },
+    id,
+    dataPointID,
+    pointDataType,
+    binarySize,
+    field,
     reportable: point.dataTransType !== 2,
     createdAt: point.createAt * 1000,
     convert: checked,

@@ -25,7 +25,7 @@ export interface RecordConsumer {
 
 /**
  * Hands the reader's records to the consumer, in order and in slices, until the consumer ends it or the signal is
- * aborted; then closes the reader. A follower resumes with a new reader behind the last record that it has taken.
+ * aborted; then closes the reader. A follower resumes with a new reader after the last record that it has taken.
  */
 export async function followJournal(
   reader: JournalReader,

@@ -4,7 +4,7 @@ import type { Span, Work, WorkMark } from "../../store/journal/work-mark.js";
 /**
  * Finds the record that ends one start after the other. While a follower works off what it has found in the journal,
  * its mark says which records are in work. A start that finds such a mark works these off in small groups, then one
- * by one, each settled before the next is begun. What two starts have ended in alone is tried elsewhere first, and
+ * by one, each settled before the next is begun. What two starts have ended in alone is tried in a thread of its own first, and
  * passed over only where that ends the trial too. A start that finds no mark loses nothing by all this.
  */
 export interface Narrowing {
@@ -12,7 +12,7 @@ export interface Narrowing {
   pass(id: number, settledID: number): boolean;
   /** For one that `pass` holds back: false where it is set aside. `rest` settles everything before it. */
   enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean>;
-  /** Everything up to there is settled. Behind what the start has found nothing is noted any more. */
+  /** Everything up to there is settled. After what the start has found nothing is noted any more. */
   settled(id: number): void;
   /** Whether it still has to do with what an earlier start has ended in. */
   readonly isNarrow: boolean;

@@ -2,7 +2,7 @@ import type { Point } from "../../store/series/series.js";
 
 /** A point that has been stored. */
 export interface LiveEvent {
-  /** Ascends over the events of a run; 0 where it is not of one. */
+  /** Ascends over the events of a run; 0 if it is not of one. */
   readonly number: number;
   readonly field: string;
   /** Microseconds since 1970. */
@@ -32,25 +32,25 @@ export function bytesOfEvent({ value }: LiveEvent): number {
 }
 
 /**
- * The newest events of one device. Its readers share it: each goes by a place, which counts the events since the log
+ * The newest events of one device. Its readers share it: each goes by a position, which counts the events since the log
  * began, so that what waits for a reader is held once, however many there are.
  */
 export interface LiveLog {
   /** Held. */
   readonly bytes: number;
-  /** The place of the oldest event that is held. */
+  /** The position of the oldest event that is held. */
   readonly begin: number;
-  /** The place of the next event. */
+  /** The position of the next event. */
   readonly end: number;
   append(event: LiveEvent): void;
   /** Drops the oldest until at most so many bytes are held; returns the bytes that are free now. */
   shrink(bytesMax: number): number;
   /** Drops all and passes over the next event, which is not held; returns the bytes that are free now. */
   skip(number: number): number;
-  /** The events from a place on, together at most so many bytes, and at least one where there is one. */
-  from(place: number, bytesMax: number): readonly LiveEvent[];
-  /** The place behind an event, by its number; null where it is not known what came behind it. */
-  placeBehind(number: number): number | null;
+  /** The events from a position on, together at most so many bytes, and at least one if there is one. */
+  from(position: number, bytesMax: number): readonly LiveEvent[];
+  /** The position after an event, by its number; null if it is not known what came after it. */
+  positionAfter(number: number): number | null;
 }
 
 /** @param number of the last event before the log begins */
@@ -58,8 +58,8 @@ export function createLiveLog(number: number): LiveLog {
   let events: LiveEvent[] = [];
   let begin = 0;
   let bytes = 0;
-  /** The number behind which every event of the device is held. */
-  let knownBehind = number;
+  /** The number after which every event of the device is held. */
+  let knownAfter = number;
   return {
     get bytes() {
       return bytes;
@@ -81,7 +81,7 @@ export function createLiveLog(number: number): LiveLog {
         const event = events[dropped];
         if (event === undefined) break;
         bytes -= bytesOfEvent(event);
-        knownBehind = event.number;
+        knownAfter = event.number;
       }
       begin += dropped;
       if (dropped > 0) events = events.slice(dropped);
@@ -92,11 +92,11 @@ export function createLiveLog(number: number): LiveLog {
       begin += events.length + 1;
       events = [];
       bytes = 0;
-      knownBehind = number;
+      knownAfter = number;
       return freed;
     },
-    from: (place, bytesMax) => {
-      const first = place - begin;
+    from: (position, bytesMax) => {
+      const first = position - begin;
       let stop = first;
       for (let room = bytesMax; stop < events.length; stop++) {
         room -= bytesOfEvent(events[stop] as LiveEvent);
@@ -104,8 +104,8 @@ export function createLiveLog(number: number): LiveLog {
       }
       return events.slice(first, stop);
     },
-    placeBehind: (last) => {
-      if (last < knownBehind) return null;
+    positionAfter: (last) => {
+      if (last < knownAfter) return null;
       let low = 0;
       let high = events.length;
       while (low < high) {

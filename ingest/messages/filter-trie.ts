@@ -158,7 +158,7 @@ function levelsOf(topic: string): Levels {
   return { topic, ends };
 }
 
-/** `level`: the topic's next one by its number; behind the last where there is none. */
+/** `level`: the topic's next one by its number; past the last if there is none. */
 function walk<Value>(node: Node<Value>, of: Levels, level: number, found: Value[]): void {
   const { topic, ends } = of;
   // A leading wildcard does not cover `$…` [MQTT-4.7.2-1].

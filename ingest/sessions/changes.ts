@@ -1,6 +1,6 @@
 import type { SessionState } from "./state.js";
 
-/** What the saved form of the state lacks. Marks only: what is written is the state of the moment of saving. */
+/** What the snapshot of the state lacks. Marks only: what is written is the state of the moment of saving. */
 export interface Changes {
   session(state: SessionState): void;
   message(state: SessionState, messageID: number): void;

@@ -6,7 +6,7 @@ import { routeTo } from "./routing.js";
 import { isExpired, type Message, type SessionState, type Settled, type Space } from "./state.js";
 
 /** Messages on their way to the sessions of one space. */
-interface Delivery {
+export interface Delivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(space: Space, published: Published, settled?: Settled): Reached;
   /**
@@ -24,7 +24,7 @@ interface Wanted {
   readonly at: number;
 }
 
-export function createDelivery(holdings: Pick<MessageQueues, "queue" | "lastRetained">): Delivery {
+export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetained">): Delivery {
   function send(space: Space, published: Published, settled?: Settled): Reached {
     let sent = 0;
     let awaited = 0;
@@ -46,7 +46,7 @@ export function createDelivery(holdings: Pick<MessageQueues, "queue" | "lastReta
       } else {
         kept ??= ownBytes(published.payload);
         const message: Message = { ...envelope, payload: kept, qos, identifiers, at };
-        if (holdings.queue(state, message, receipt, settled)) awaited++;
+        if (queues.queue(state, message, receipt, settled)) awaited++;
       }
     }
     return { sent, awaited };
@@ -59,10 +59,10 @@ export function createDelivery(holdings: Pick<MessageQueues, "queue" | "lastReta
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
     if (subscription.qos > 0) {
       for (const message of retainedFor(space, wanted, Number.POSITIVE_INFINITY)) {
-        if (message !== null && message.qos > 0 && !isExpired(message, at)) holdings.queue(state, message);
+        if (message !== null && message.qos > 0 && !isExpired(message, at)) queues.queue(state, message);
       }
     }
-    link?.handOver(atQos0(retainedFor(space, wanted, holdings.lastRetained)));
+    link?.handOver(atQos0(retainedFor(space, wanted, queues.lastRetained)));
   }
 
   return { send, handOver };
@@ -72,7 +72,7 @@ export function createDelivery(holdings: Pick<MessageQueues, "queue" | "lastReta
 const lookedAtOnce = 64;
 
 /**
- * What is retained when it is asked for, but for what has come behind `last`: the subscription has brought that. Null,
+ * What is retained when it is asked for, but for what has come after `last`: the subscription has brought that. Null,
  * again and again, where nothing has been found for a while.
  */
 function* retainedFor(

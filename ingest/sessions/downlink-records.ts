@@ -45,7 +45,7 @@ const costMax = workMax / 4;
 /**
  * What is sent to several devices one after the other, as a command to a group is, goes by one record: its payload
  * stands there once. The record is written before anything else has its turn, unless what it brings about has to wait
- * for its tenant's: then the tenant's others wait behind it, so that each device gets them in their order.
+ * for its tenant's: then the tenant's others wait for it, so that each device gets them in their order.
  */
 export function createDownlinkRecords(
   journal: Pick<Journal, "append">,

@@ -26,7 +26,7 @@ export interface MessageQueues {
 
 interface MessageQueuesDeps {
   readonly changes: Changes;
-  readonly marking: DirtySet;
+  readonly dirtySet: DirtySet;
   readonly meter: Meter;
   readonly held: HeldBytes;
   /** Messages that wait for one client. */
@@ -34,7 +34,7 @@ interface MessageQueuesDeps {
 }
 
 export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
-  const { changes, marking, meter, held, outgoingMessagesMax } = deps;
+  const { changes, dirtySet, meter, held, outgoingMessagesMax } = deps;
   /** Of what was retained last. */
   let order = 0;
 
@@ -47,7 +47,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
     if (state.isOver) return false;
     // Also of one that has no room: what a replay under other bounds takes must not move the ids of what follows.
     const messageID = nextID(state);
-    marking.session(state);
+    dirtySet.session(state);
     const bytes = weightOfMessage(message);
     const full =
       state.outgoing.size >= outgoingMessagesMax ||
@@ -63,7 +63,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
     queued.set(messageID, outgoing);
     state.outgoing = queued;
     state.outgoingBytes += bytes;
-    marking.message(state, messageID);
+    dirtySet.message(state, messageID);
     state.link?.send(outgoing);
     return true;
   }
@@ -97,7 +97,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
       const message = state.outgoing.get(messageID);
       if (message === undefined) return;
       message.received = true;
-      marking.message(state, messageID);
+      dirtySet.message(state, messageID);
     },
     settle: (state, messageID, acknowledged) => {
       const message = state.outgoing.get(messageID);
@@ -106,7 +106,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
       ownMap(state.outgoing).delete(messageID);
       state.outgoingBytes -= bytes;
       held.give(state.tenant, bytes);
-      marking.message(state, messageID);
+      dirtySet.message(state, messageID);
       message.settled?.(acknowledged);
     },
     giveUp: (state) => {

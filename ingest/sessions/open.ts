@@ -1,15 +1,14 @@
 import { isDamage } from "../../store/files/database-faults.js";
 import type { Journal } from "../../store/journal/journal.js";
-import type { JournalReader } from "../../store/journal/reader.js";
 import type { JournalRecord } from "../../store/journal/record.js";
-import { decodeRecord } from "../../store/journal/record-codecs.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import { createLock, nextTurn } from "../../store/lib/turns.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { OnFailed } from "../followers/failures.js";
-import type { Narrow, Narrowing } from "../followers/narrowing.js";
+import { followJournal, type RecordConsumer } from "../followers/follower.js";
+import type { Narrow } from "../followers/narrowing.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
 import { createChanges, type Marked } from "./changes.js";
@@ -22,7 +21,7 @@ export interface SavedSessions {
   readonly spaces: SessionRegistry;
   /** Commands of earlier runs. */
   readonly held: PendingReceipts;
-  /** The journal id that the saved state stands for: what is behind it is still needed. */
+  /** The journal id that the saved state stands for: what comes after it is still needed. */
   readonly savedID: number;
   /**
    * Writes what has changed, with the journal id it stands for, once `stored` has resolved: what the records up to
@@ -40,9 +39,9 @@ export interface ReplayGuard {
 }
 
 /**
- * Rebuilds the sessions from their saved form and the journal behind it; from all that the journal keeps, where
- * the saved form cannot be read. A record that cannot be replayed is passed
- * over, and told to the guard; one that has ended starts is not replayed.
+ * Rebuilds the sessions from their snapshot and the journal after it, or from all that the journal keeps if the snapshot
+ * cannot be read. A record that cannot be replayed is passed over, and the guard is told; one that has ended starts is
+ * not replayed.
  */
 export async function openSessions(
   store: SessionStore,
@@ -63,14 +62,21 @@ export async function openSessions(
   const held = createPendingReceipts();
   takeUpReceipts(held, spaces);
   const narrowing = narrow(savedID, journal.committedID);
-  await replayBehind(await journal.read(savedID), narrowing, (record) => {
+  const apply = (record: JournalRecord): void => {
     try {
       replay(spaces, record, held);
     } catch (error) {
       onFailed({ follower: "sessions", id: record.id, device: record.device, error: asError(error) });
     }
-  });
-
+  };
+  const replaying: RecordConsumer = {
+    pass: (id) => narrowing.pass(id, id - 1),
+    // What is applied is in memory at once: before a record nothing is left to settle.
+    enter: (record) => narrowing.enter(record, () => Promise.resolve()),
+    take: (record, isAside) => (isAside ? undefined : void apply(record)),
+    caughtUp: async () => false,
+  };
+  await followJournal(await journal.read(savedID), replaying, new AbortController().signal);
   narrowing.settled(journal.committedID);
   narrowing.close();
 
@@ -146,20 +152,4 @@ export function publishLate(spaces: SessionRegistry, record: JournalRecord): voi
   const { device, session, topic, payload, qos, retain, refused, details, receivedAt: at } = record;
   const { properties } = decodeUplinkDetails(details);
   if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
-}
-
-async function replayBehind(
-  reader: JournalReader,
-  narrowing: Narrowing,
-  apply: (record: JournalRecord) => void,
-): Promise<void> {
-  // What is applied is in memory at once: before a record nothing is left to settle.
-  const rest = () => Promise.resolve();
-  for (let batch = await reader.next(); batch !== null; batch = await reader.next()) {
-    for (const at of batch.offsets) {
-      const record = decodeRecord(batch.buffer, at, batch.topics);
-      if (narrowing.pass(record.id, record.id - 1) || (await narrowing.enter(record, rest))) apply(record);
-    }
-  }
-  await reader.close();
 }

@@ -3,7 +3,7 @@ import type { SessionRegistry } from "./session-registry.js";
 import type { Settled } from "./state.js";
 
 /**
- * Commands of earlier runs that sessions still held at the last save, or were given behind it: what has become of
+ * Commands of earlier runs that sessions still held at the last save, or were given after it: what has become of
  * each, and what will.
  */
 export interface PendingReceipts {
@@ -44,7 +44,7 @@ export function createPendingReceipts(): PendingReceipts {
   };
 }
 
-/** Takes up what the saved form of the sessions holds. */
+/** Takes up what the snapshot of the sessions holds. */
 export function takeUpReceipts(held: PendingReceipts, spaces: Pick<SessionRegistry, "all">): void {
   const found = new Map<number, { readonly copies: Copies; count: number }>();
   for (const { sessions } of spaces.all()) {

@@ -5,7 +5,7 @@ import type { DueWill, SessionState, Space } from "./state.js";
 import { weightOfWill } from "./weights.js";
 
 /** Wills of connections that have ended, until their record is on disk. */
-interface PendingWills {
+export interface PendingWills {
   /** What a loaded space holds. */
   takeUp(space: Space): void;
   leave(space: Space, state: SessionState, ended: { connection: number; at: number; will: Will }): void;

@@ -107,8 +107,14 @@ export function rowsOf(spaces: SessionRegistry, marked: Marked): RowChanges {
     }
   }
   return {
-    ...{ sessions, messages: messageRows(messages), retained: retainedRows(retained), wills },
-    ...{ endedSessions, endedMessages, endedRetained, endedWills },
+    sessions,
+    messages: messageRows(messages),
+    retained: retainedRows(retained),
+    wills,
+    endedSessions,
+    endedMessages,
+    endedRetained,
+    endedWills,
   };
 }
 
@@ -143,7 +149,14 @@ function idsOf({ tenant, device, deviceID }: Space): Ids {
 function sessionRow(state: SessionState): Omit<SessionRow, keyof Ids> {
   const { clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID, will } = state;
   return {
-    ...{ clientID, session, connection, ip, keepAlive, endedAt, expiry, lastMessageID },
+    clientID,
+    session,
+    connection,
+    ip,
+    keepAlive,
+    endedAt,
+    expiry,
+    lastMessageID,
     hasInbox: state.hasInbox ? 1 : 0,
     subscriptions: JSON.stringify([...state.subscriptions]),
     platform: state.platform === null ? null : JSON.stringify([...state.platform]),
@@ -156,9 +169,13 @@ function sessionRow(state: SessionState): Omit<SessionRow, keyof Ids> {
 function toSession(row: SessionRow): SessionState {
   const state = createSessionState(row.tenant, row.device, row.clientID, row.session);
   Object.assign(state, {
-    ...{ connection: row.connection, endedAt: row.endedAt, expiry: row.expiry },
-    ...{ ip: row.ip, keepAlive: row.keepAlive },
-    ...{ lastMessageID: row.lastMessageID, hasInbox: row.hasInbox === 1 },
+    connection: row.connection,
+    endedAt: row.endedAt,
+    expiry: row.expiry,
+    ip: row.ip,
+    keepAlive: row.keepAlive,
+    lastMessageID: row.lastMessageID,
+    hasInbox: row.hasInbox === 1,
     will: row.will === null ? null : toWill(row.will, row.willPayload ?? new Uint8Array(0)),
     subscriptions: subscriptionsOf(JSON.parse(row.subscriptions) as [string, Subscription][]),
     platform: row.platform === null ? null : (new Map(JSON.parse(row.platform)) as PlatformPart),
@@ -172,7 +189,13 @@ function messageRow({ state, message, sent, received }: MessageThen): MessageRow
   const { device, clientID } = state;
   const { messageID, topic, payload, qos, at } = message;
   return {
-    ...{ device, clientID, messageID, topic, payload, qos, at },
+    device,
+    clientID,
+    messageID,
+    topic,
+    payload,
+    qos,
+    at,
     retain: message.retain ? 1 : 0,
     properties: propertiesText(message.properties),
     identifiers: JSON.stringify(message.identifiers),
@@ -184,7 +207,9 @@ function messageRow({ state, message, sent, received }: MessageThen): MessageRow
 
 function toOutgoing({ messageID, topic, at, ...row }: MessageRow): Outgoing {
   return {
-    ...{ messageID, topic, at },
+    messageID,
+    topic,
+    at,
     payload: bytes(row.payload),
     qos: row.qos === 2 ? 2 : 1,
     retain: row.retain === 1,
@@ -213,7 +238,7 @@ function toRetained({ payload, qos, properties, at }: RetainedRow): Retained {
 
 function willRow({ will, ...due }: DueWill): Omit<WillRow, keyof Ids> {
   const { session, clientID, ip, connection, dueAt } = due;
-  return { ...{ session, clientID, ip, connection, dueAt }, will: willText(will), willPayload: will.payload };
+  return { session, clientID, ip, connection, dueAt, will: willText(will), willPayload: will.payload };
 }
 
 function toDueWill(row: WillRow): DueWill {
@@ -224,7 +249,10 @@ function toDueWill(row: WillRow): DueWill {
 
 function willText({ topic, qos, retain, delay, properties }: Will): string {
   return JSON.stringify({
-    ...{ topic, qos, retain, delay },
+    topic,
+    qos,
+    retain,
+    delay,
     properties: properties === null ? null : writeProperties(properties),
   });
 }

@@ -35,7 +35,7 @@ interface Broken {
  * What the connection before this one of the same session had sent when it broke off: at most its last 1,000
  * QoS 1 messages, received within 60 s before its end. After an orderly DISCONNECT there is nothing to
  * recognise. A connection that broke off within 60 s of its CONNECT may not have got through with its own
- * redelivery: behind it, the one before counts as well. `killedAt` stands for the end of connections that a killed
+ * redelivery: then the one before it counts as well. `killedAt` stands for the end of connections that a killed
  * run left open (microseconds).
  */
 export async function takenBefore(

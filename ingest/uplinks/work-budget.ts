@@ -44,7 +44,7 @@ export function createWorkBudget(max = workMax): WorkBudget {
     return false;
   }
 
-  /** The first tenant's for which there is room; it then goes behind the others. False where there is none. */
+  /** The first tenant's for which there is room; it is then called after the others. False if there is none. */
   function callNext(): boolean {
     for (const [tenant, first] of waiting.firsts()) {
       if (takes(tenant, first.cost)) {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { addressBlock } from "../../ingest/access/address-block.js";
-import { createBackOff } from "../../ingest/access/back-off.js";
+import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { hasControls } from "../../store/lib/control-characters.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -84,7 +84,7 @@ const anyKey = "";
 
 /** Tells whether the secret of an API key is right, and slows guessing down by address. */
 function createKeySecrets(monotonic: () => number, secrets: SlowSecrets) {
-  const guesses = createBackOff(monotonic, freeFailures);
+  const guesses = createGuessBackOff(monotonic, freeFailures);
   return {
     /**
      * A right key is accepted whatever else comes from its address, because checking it costs nothing. A key

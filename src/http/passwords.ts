@@ -1,5 +1,5 @@
 import { addressBlock } from "../../ingest/access/address-block.js";
-import { createBackOff } from "../../ingest/access/back-off.js";
+import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import { hasControls } from "../../store/lib/control-characters.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { newSecret } from "../../store/metadata/db/ids.js";
@@ -24,7 +24,7 @@ export interface Passwords {
 export const freeFailures = 5;
 
 export function createPasswords(db: Db, monotonic: () => number, secrets: SlowSecrets): Passwords {
-  const guesses = createBackOff(monotonic, freeFailures);
+  const guesses = createGuessBackOff(monotonic, freeFailures);
   /** Verified against when the user is unknown. */
   const nobody = hashChosen(newSecret());
 

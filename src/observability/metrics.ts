@@ -81,7 +81,7 @@ const metrics: readonly Metric[] = [
   counter(
     "tidemark_alert_transitions_counted_total",
     "Beginnings and ends of alerts that are only counted: beyond 10 of one cause, or 500, in one message.",
-    ({ meter }) => one(meter.transitionsCounted),
+    ({ meter }) => one(meter.alertEventsCounted),
   ),
   counter(
     "tidemark_alert_details_left_out_total",

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { LiveSubscription } from "../../ingest/live/feed.js";
+import type { LiveSubscription } from "../../ingest/live/listeners.js";
 import type { LiveEvent } from "../../ingest/live/log.js";
 import { isPlace, shown } from "../../query/newest.js";
 import { type TimeFormat, timeWriters } from "../../query/time-text.js";

@@ -1,4 +1,4 @@
-import { createWatchPlans } from "../../ingest/alerts/compiled-rules.js";
+import { createCompiledRulesCache } from "../../ingest/alerts/compiled-rules.js";
 import { type AlertsConsumer, startAlertsConsumer } from "../../ingest/alerts/consumer.js";
 import { redecode } from "../../ingest/consumers/redecode.js";
 import {
@@ -62,7 +62,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     node: config.nodeNumber,
     narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
-    plans: createWatchPlans(db, createConditions()),
+    plans: createCompiledRulesCache(db, createConditions()),
     onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
     onFailure: fatal,

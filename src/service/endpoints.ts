@@ -1,4 +1,4 @@
-import { createBackOff } from "../../ingest/access/back-off.js";
+import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import { authenticate } from "../../ingest/access/credentials.js";
 import { createDenials } from "../../ingest/access/denials.js";
 import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
@@ -53,7 +53,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const { config, metadata, messaging, accept, status, log, clock } = deps;
   const { now, monotonic } = clock;
   const { db, devices, authority, directory, meter } = metadata;
-  const guesses = { backOff: createBackOff(monotonic, freeFailures), proven: createProven() };
+  const guesses = { backOff: createGuessBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
@@ -96,7 +96,7 @@ function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: nu
   const own = new Map<number, GuessGuard>();
   return (tenant) => {
     if (tenant === null) return shared;
-    const backOff = () => createBackOff(monotonic, freeFailures, tenantSets);
+    const backOff = () => createGuessBackOff(monotonic, freeFailures, tenantSets);
     const known = own.get(tenant) ?? { backOff: backOff(), proven: shared.proven };
     own.set(tenant, known);
     return known;

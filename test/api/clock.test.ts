@@ -1,6 +1,6 @@
 /** A wall clock that is set while the service runs: what it must not touch, and that it is noticed. */
 
-import { createBackOff } from "../../ingest/access/back-off.js";
+import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import { createAuthenticator } from "../../src/http/auth.js";
 import { createClockWatch } from "../../src/observability/clock-watch.js";
 import { createLogger } from "../../src/observability/log.js";
@@ -158,7 +158,7 @@ suite("credentials and a clock that is reset", (test) => {
 
   test("a wait for guessing lasts as long as it was told", () => {
     const clock = createStillClock();
-    const backOff = createBackOff(clock.monotonic, 1);
+    const backOff = createGuessBackOff(clock.monotonic, 1);
     backOff.attempt("here", "a");
     clock.step(6 * hourMs);
     assert.is(backOff.attempt("here", "a"), 1000);

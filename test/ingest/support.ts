@@ -1,14 +1,14 @@
 /** A client that sends any bytes: what the `mqtt` client would never do. */
 import { connect, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import type { Visitor } from "../../ingest/transports/mqtt/connection/visitor.js";
+import type { IncomingSocket } from "../../ingest/transports/mqtt/connection/incoming-socket.js";
 import { until } from "../suite.js";
 import type { Rec, World } from "../world.js";
 
 /** A socket that no endpoint knows of. */
-export function visitorFrom(address: string): Visitor {
+export function incomingFrom(address: string): IncomingSocket {
   const nothing = (): undefined => undefined;
-  return { address, failure: "lost", comesFrom: nothing, converses: nothing, prove: nothing };
+  return { address, failure: "lost", setAddress: nothing, attach: nothing, prove: nothing };
 }
 
 export interface RawClient {

@@ -2,7 +2,7 @@ import { count, type Meter } from "../../meter.js";
 import { createInbound, type InboundDeps } from "./inbound.js";
 import { type Link, type LinkEnd, openLink } from "./link.js";
 import { createOutbound, type Outbound } from "./outbound.js";
-import { createWaits } from "./reconnecting.js";
+import { createReconnectBackOff } from "./reconnect-back-off.js";
 import type { BrokerSettings } from "./settings.js";
 
 /** The way in and out through a broker that is already there. */
@@ -38,7 +38,7 @@ const hints: Partial<Record<LinkEnd, string>> = {
 export function openBroker(deps: BrokerDeps): Broker {
   const { settings, meter, note, log } = deps;
   const address = `${settings.host}:${settings.port}`;
-  const waits = createWaits(Math.random);
+  const waits = createReconnectBackOff(Math.random);
   const stop = new AbortController();
   const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume, signal: stop.signal });
   const outbound = createOutbound({ now: deps.now, onSent: flushSoon, onFault });

@@ -168,11 +168,21 @@ type Encode = (one: Outgoing, secondsLeft: number) => Buffer | null;
 
 function encoderOf({ packetBytesMax, receiveMaximum }: Accepted): Encode {
   const encoder = createPublishEncoder({
-    ...{ version: 5, receiveMaximum, packetBytesMax, topicAliasMax: 0, problemInformation: true },
+    version: 5,
+    receiveMaximum,
+    packetBytesMax,
+    topicAliasMax: 0,
+    problemInformation: true,
   });
   return ({ topic, messageID, message: { payload, qos } }, left) =>
     encoder.encode({
-      ...{ topic, payload, qos, messageID, dup: false, retain: false, identifiers: [] },
+      topic,
+      payload,
+      qos,
+      messageID,
+      dup: false,
+      retain: false,
+      identifiers: [],
       properties: Number.isFinite(left) ? { messageExpiryInterval: left } : null,
     });
 }

@@ -34,7 +34,9 @@ export function readDelivery(firstByte: number, reader: Reader): Delivery {
   if (qos === 1 && messageID === 0) throw protocolError("the packet id is 0");
   const topic = isUtf8(topicBytes) ? topicBytes.toString("utf8") : null;
   const envelope = {
-    ...{ qos: qos as 0 | 1, dup: (firstByte & 8) !== 0, messageID },
+    qos: qos as 0 | 1,
+    dup: (firstByte & 8) !== 0,
+    messageID,
     topic: topic === null || topic.includes("\0") ? null : topic,
   };
   try {
@@ -72,8 +74,12 @@ export function connectPacket(options: ConnectOptions): Buffer {
   const { username, password } = options;
   return mqttPacket.generate(
     {
-      ...{ cmd: "connect", protocolId: "MQTT", protocolVersion: 5 },
-      ...{ clientId: options.clientID, clean: false, keepalive: options.keepAlive },
+      cmd: "connect",
+      protocolId: "MQTT",
+      protocolVersion: 5,
+      clientId: options.clientID,
+      clean: false,
+      keepalive: options.keepAlive,
       ...(username === null ? {} : { username }),
       ...(password === null ? {} : { password: Buffer.from(password) }),
       properties: {
@@ -129,7 +135,10 @@ export function readRare(firstByte: number, body: Buffer): Rare {
       const { properties = {}, reasonCode, returnCode, sessionPresent } = packet;
       const code = reasonCode ?? returnCode ?? 0;
       return {
-        ...{ cmd: "connack", code, text: properties.reasonString ?? "", sessionPresent },
+        cmd: "connack",
+        code,
+        text: properties.reasonString ?? "",
+        sessionPresent,
         receiveMaximum: properties.receiveMaximum ?? 65_535,
         packetBytesMax: properties.maximumPacketSize ?? Number.POSITIVE_INFINITY,
         keepAlive: properties.serverKeepAlive ?? null,

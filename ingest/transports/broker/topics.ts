@@ -30,7 +30,7 @@ export function downlinkTopic(deviceID: string, topic: string): string {
   return `${root}${deviceID}/down/${topic}`;
 }
 
-/** Where the device publishes, and where it listens, with what it names behind it. */
+/** The prefixes below which the device publishes and listens; its own topics follow them. */
 export function branchOf(deviceID: string): { readonly up: string; readonly down: string } {
   return { up: `${root}${deviceID}${upward}`, down: downlinkTopic(deviceID, "") };
 }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
+import { createCompiledRulesCache } from "../../../ingest/alerts/compiled-rules.js";
 import { startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import { startSeriesConsumer } from "../../../ingest/consumers/series.js";
 import { createDirectory } from "../../../ingest/directory/directory.js";
@@ -129,7 +129,7 @@ const trials = {
         node: start.node,
         offlineGraceMs: 60_000,
         onCarried: () => undefined,
-        plans: createWatchPlans(db, createConditions()),
+        plans: createCompiledRulesCache(db, createConditions()),
       }),
     ),
   sessions: async () => void (await openSessions(store, journal, meter, common)),

@@ -1,6 +1,6 @@
 import { addressBlock, canonicalAddress } from "../../../ingest/access/address-block.js";
-import { createBackOff } from "../../../ingest/access/back-off.js";
 import type { Denied } from "../../../ingest/access/credentials.js";
+import { createGuessBackOff } from "../../../ingest/access/guess-back-off.js";
 import { type GuessGuard, guardGuessing } from "../../../ingest/access/guessing.js";
 import { createProven } from "../../../ingest/access/proven.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
@@ -17,7 +17,7 @@ suite("back-off", (test) => {
   });
 
   test("some failures are free, then each doubles the wait, up to five minutes", () => {
-    const backOff = createBackOff(now, 3);
+    const backOff = createGuessBackOff(now, 3);
     assert.equal(
       [1, 2, 3].map(() => backOff.attempt(here, "a")),
       [0, 0, 0],
@@ -34,7 +34,7 @@ suite("back-off", (test) => {
   });
 
   test("others are not touched, a success clears, a wait is not prolonged by trying", () => {
-    const backOff = createBackOff(now, 1);
+    const backOff = createGuessBackOff(now, 1);
     backOff.attempt(here, "a");
     assert.equal([backOff.attempt(here, "a"), backOff.attempt(here, "b")], [1000, 0]);
     assert.is(backOff.attempt(there, "a"), 0);
@@ -45,7 +45,7 @@ suite("back-off", (test) => {
   });
 
   test("what nobody could check is taken back", () => {
-    const backOff = createBackOff(now, 2);
+    const backOff = createGuessBackOff(now, 2);
     for (let i = 0; i < 10; i++) {
       assert.is(backOff.attempt(here, "a"), 0);
       backOff.undecided(here, "a");
@@ -53,13 +53,13 @@ suite("back-off", (test) => {
   });
 
   test("an address and a name are told apart wherever one ends", () => {
-    const backOff = createBackOff(now, 1);
+    const backOff = createGuessBackOff(now, 1);
     backOff.attempt("1", "2 a");
     assert.equal([backOff.attempt("1 2", "a"), backOff.attempt("1", "2 a")], [0, 1000]);
   });
 
   test("an IPv6 subscriber is one address, however many of its own it takes", () => {
-    const backOff = createBackOff(now, 1);
+    const backOff = createGuessBackOff(now, 1);
     backOff.attempt("2001:db8:1:2::3", "a");
     assert.is(backOff.attempt("2001:db8:1:2:ffff::4", "a"), 1000);
     assert.is(backOff.attempt("2001:db8:1:3::3", "a"), 0);
@@ -81,7 +81,7 @@ suite("back-off", (test) => {
   });
 
   test("a flood of names takes nobody's wait away, and its own address pays when there is no place left", () => {
-    const backOff = createBackOff(now, 2, 64);
+    const backOff = createGuessBackOff(now, 2, 64);
     for (let i = 0; i < 3; i++) backOff.attempt(here, "admin");
     const held = backOff.attempt(here, "admin");
     assert.ok(held > 0);
@@ -101,7 +101,7 @@ suite("back-off", (test) => {
   });
 
   test("places are found again among hundreds of others", () => {
-    const backOff = createBackOff(now, 1);
+    const backOff = createGuessBackOff(now, 1);
     const names = Array.from({ length: 100 }, (_, i) => `name ${i}`);
     const addresses = ["a", "b", "c"];
     for (const address of addresses) for (const name of names) assert.is(backOff.attempt(address, name), 0);
@@ -113,7 +113,7 @@ suite("back-off", (test) => {
 suite("guarding against guesses", (test) => {
   const device = (authType: number) => ({ id: 1, device: { authType } }) as DeviceEntry;
   const denied = (denial: Denied["denial"]): Denied => ({ denial, device: null });
-  const open = (): GuessGuard => ({ backOff: createBackOff(() => 0, 2), proven: createProven(16) });
+  const open = (): GuessGuard => ({ backOff: createGuessBackOff(() => 0, 2), proven: createProven(16) });
   const asking =
     (guard: GuessGuard, token = "right", hasCertificate = false) =>
     (found: DeviceEntry | Denied, address = here) =>

@@ -1,6 +1,6 @@
 /** The alerts consumer on a real journal and real metadata: handed over, reading by itself, restarted, refused. */
 
-import { type CompileCondition, createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
+import { type CompileCondition, createCompiledRulesCache } from "../../../ingest/alerts/compiled-rules.js";
 import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
@@ -85,7 +85,7 @@ suite("the alerts consumer", (test) => {
       offlineGraceMs,
       ...systemClock,
       meter: createMeter(),
-      plans: createWatchPlans(store.db, compile),
+      plans: createCompiledRulesCache(store.db, compile),
       rules: () => rules,
       onCarried: () => undefined,
       onTrouble: () => undefined,

@@ -4,11 +4,11 @@ import { planOf } from "../../../ingest/alerts/compiled-rules.js";
 import { detailOf, evaluate, evaluateInSlices, isHeavy } from "../../../ingest/alerts/evaluate.js";
 import { type Scope, scopesOf } from "../../../ingest/alerts/fences.js";
 import {
+  alertEventsMax,
   type DeviceState,
   lengthMax,
   newState,
   toDeviceIngest,
-  transitionsMax,
 } from "../../../ingest/alerts/rule-state.js";
 import type { DecodedPoint } from "../../../ingest/decode/points.js";
 import { asStored, compileFormula } from "../../../query/formula/formula.js";
@@ -60,7 +60,7 @@ const toPoint = ({ id, time, value }: Sent): DecodedPoint => ({
     field: id === 1 ? "a" : "b",
     kind: "number",
     dataPointIntID: id,
-    isPlace: false,
+    isLocation: false,
   },
 });
 
@@ -179,13 +179,13 @@ suite("evaluation of messages", (test) => {
           const before = state.effects.length;
           run(state, 2, swinging(count, last));
           assert.ok(
-            state.effects.length - before <= transitionsMax.ofCause + 2,
+            state.effects.length - before <= alertEventsMax.ofCause + 2,
             `${state.effects.length} effects`,
           );
           const all = alertsOf([state], "upper:1");
           assert.is(all.at(-1)?.[1], last === 1, `${count} points, the last ${last}`);
           assert.is(state.active.has("upper:1"), last === 9);
-          assert.equal([state.transitions.size, state.heldBack.size], [0, 0]);
+          assert.equal([state.alertEvents.size, state.heldBack.size], [0, 0]);
           // The next message goes on from there.
           run(state, 3, [{ id: 1, time: count, value: 9 }]);
           const next = alertsOf([state], "upper:1");
@@ -200,7 +200,7 @@ suite("evaluation of messages", (test) => {
     const state = fresh();
     const same = swinging(9900, 9).map((one) => ({ ...one, time: 5 }));
     run(state, 1, same);
-    assert.ok(state.effects.length <= transitionsMax.ofCause + 1);
+    assert.ok(state.effects.length <= alertEventsMax.ofCause + 1);
     assert.is(state.active.has("upper:1"), true);
   });
 
@@ -223,10 +223,10 @@ suite("evaluation of messages", (test) => {
       const state = fresh();
       const points = swing(33, last);
       const left = evaluate(by, state, { ...observed([]), points });
-      assert.ok(state.effects.length <= transitionsMax.ofMessage + limits, `${state.effects.length} effects`);
+      assert.ok(state.effects.length <= alertEventsMax.ofMessage + limits, `${state.effects.length} effects`);
       assert.is(state.active.size, last === 9 ? limits : 0);
-      const transitions = limits * (last === 9 ? 33 : 32 + 1);
-      assert.ok(left.transitions > 0 && left.transitions + state.effects.length <= transitions);
+      const alertEvents = limits * (last === 9 ? 33 : 32 + 1);
+      assert.ok(left.alertEvents > 0 && left.alertEvents + state.effects.length <= alertEvents);
       for (let id = 1; id <= limits; id++)
         assert.is(alertsOf([state], `upper:${id}`).at(-1)?.[1] ?? true, last === 1);
     }
@@ -241,7 +241,7 @@ suite("evaluation of messages", (test) => {
     for (const effect of state.effects) if (effect.kind === "raise") length += effect.detail.length;
     assert.ok(length <= lengthMax && length > lengthMax / 2, `${length} characters`);
     // The next message has as much again.
-    assert.equal({ ...state.ofMessage }, { transitions: 0, heldBack: 0, length: 0, details: 0 });
+    assert.equal({ ...state.ofMessage }, { alertEvents: 0, heldBack: 0, length: 0, details: 0 });
   });
 
   test("the plan of a product with many data points, rules and columns is made in slices, and linear", async () => {

@@ -1,6 +1,6 @@
 /** Consumers on a real journal and real metadata, with a store that takes every point. */
 
-import { createWatchPlans } from "../../../ingest/alerts/compiled-rules.js";
+import { createCompiledRulesCache } from "../../../ingest/alerts/compiled-rules.js";
 import {
   type AlertsConsumer,
   type AlertsOptions,
@@ -137,7 +137,7 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
         node: 0,
         offlineGraceMs: 60_000,
         onCarried: () => undefined,
-        plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], weight: 3, evaluate })),
+        plans: createCompiledRulesCache(db, () => ({ variables: ["dataPoint"], weight: 3, evaluate })),
         ...options,
       }),
     settled: async (consumer) => {

@@ -61,7 +61,7 @@ export function testDevice(streams: ReadonlyMap<string, StreamEntry> = new Map()
         field,
         kind,
         dataPointIntID: point.id,
-        isPlace: point.pointDataType === 6,
+        isLocation: point.pointDataType === 6,
       };
       series.set(point.id, made);
       return made;

@@ -35,7 +35,7 @@ export function readProtocol(reader: Reader): Protocol {
   return { version: (level & 0x7f) < 5 ? 4 : 5, served: false };
 }
 
-/** Reads CONNECT behind the protocol level. @throws Violation */
+/** Reads CONNECT after the protocol level. @throws Violation */
 export function readConnect(reader: Reader, version: Version): ConnectRequest {
   const flags = reader.byte();
   const has = (bit: number): boolean => (flags & bit) !== 0;

@@ -95,7 +95,7 @@ const allowed = {
 const none: Properties = Object.freeze({});
 
 /** Reads a property length and that many bytes of properties. @throws Violation */
-export function readProperties(reader: Reader, place: keyof typeof allowed): Properties {
+export function readProperties(reader: Reader, packet: keyof typeof allowed): Properties {
   const length = reader.variable();
   if (length === 0) return none;
   const part = reader.part(length);
@@ -103,7 +103,7 @@ export function readProperties(reader: Reader, place: keyof typeof allowed): Pro
   while (part.left > 0) {
     const id = part.variable();
     const take = fields[id];
-    if (take === undefined || !allowed[place].has(id)) throw malformed(`property ${id} has no place here`);
+    if (take === undefined || !allowed[packet].has(id)) throw malformed(`property ${id} has no place here`);
     take(properties, part);
   }
   return properties;

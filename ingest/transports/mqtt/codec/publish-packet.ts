@@ -83,7 +83,9 @@ function encodePublish(terms: Terms, message: OutgoingMessage, topic: string, al
     cmd: "publish",
     topic,
     payload: bufferOf(payload),
-    ...{ qos, dup, retain },
+    qos,
+    dup,
+    retain,
     ...(qos === 0 ? {} : { messageId: messageID }),
     properties: {
       ...(properties === null ? {} : wireProperties(properties)),

@@ -110,7 +110,7 @@ export class Reader {
     return this.#bytes.subarray(at, this.#end);
   }
 
-  /** A reader of the next `length` bytes, which this one leaves behind. */
+  /** A reader of the next `length` bytes, which this one skips. */
   part(length: number): Reader {
     const at = this.#take(length);
     return new Reader(this.#bytes, at, at + length);

@@ -22,25 +22,25 @@ import { type ByteStream, StreamError } from "./byte-stream.js";
 import { accepted, agreedKeepAlive, defaultTerms, farewell, refused } from "./connack.js";
 import type { MqttContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
+import type { AttachedConnection, IncomingSocket } from "./incoming-socket.js";
 import { MqttClient, type MqttClientOwner } from "./mqtt-client.js";
-import type { Conversing, Visitor } from "./visitor.js";
 import { createWriteBuffer, type WriteBuffer } from "./write-buffer.js";
 
-/** A stranger's packet, which must be CONNECT. */
+/** The first packet, which must be CONNECT. */
 const connectBytesMax = 16 * 1024;
 export const connectTimeoutMs = 10_000;
 const closeTimeoutMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, Conversing {
+export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, AttachedConnection {
   readonly #context: MqttContext;
-  readonly #wire: ByteStream;
+  readonly #stream: ByteStream;
   readonly #framer = new Framer();
-  readonly #outbox: WriteBuffer;
+  readonly #writeBuffer: WriteBuffer;
   /** Of a connection on the mutual-TLS listener. */
   readonly certificate: ClientCertificate | null;
   readonly #ip: string;
-  readonly #visitor: Visitor;
+  readonly #incoming: IncomingSocket;
   /** Nothing goes on until something asynchronous has ended: a limit, the history of a redelivery, CONNECT itself. */
   #isHeld = false;
   #phase: "new" | "connecting" | "open" | "closed" = "new";
@@ -58,7 +58,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
    * is held, or once this turn's time for reading is over.
    */
   #unread: Buffer | null = null;
-  /** Why the wire has ended while something was still to be read. */
+  /** Why the stream has ended while something was still to be read. */
   #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
   /** Monotonic: a clock that is set must not end a connection. */
@@ -66,22 +66,22 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   constructor(
     context: MqttContext,
-    wire: ByteStream,
-    visitor: Visitor,
+    stream: ByteStream,
+    incoming: IncomingSocket,
     certificate: ClientCertificate | null,
   ) {
     this.#context = context;
-    this.#wire = wire;
+    this.#stream = stream;
     this.certificate = certificate;
-    this.#ip = visitor.address;
-    this.#visitor = visitor;
-    this.#outbox = createWriteBuffer(wire);
+    this.#ip = incoming.address;
+    this.#incoming = incoming;
+    this.#writeBuffer = createWriteBuffer(stream);
     this.#heardAt = context.monotonic();
-    wire.on("data", (chunk: Buffer) => this.#read(chunk));
-    wire.on("drain", () => this.#drained());
-    wire.on("error", (error) => this.#wireGone(error instanceof StreamError ? error.reason : "lost"));
-    wire.on("close", () => this.#wireGone("lost"));
-    visitor.converses(this);
+    stream.on("data", (chunk: Buffer) => this.#read(chunk));
+    stream.on("drain", () => this.#drained());
+    stream.on("error", (error) => this.#streamGone(error instanceof StreamError ? error.reason : "lost"));
+    stream.on("close", () => this.#streamGone("lost"));
+    incoming.attach(this);
   }
 
   get clientID(): string {
@@ -153,12 +153,12 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   #shut(reason: EndReason): void {
-    this.#outbox.flush();
+    this.#writeBuffer.flush();
     this.#close(reason);
-    this.#wire.end();
+    this.#stream.end();
     // A peer that never closes its half, or whose end we do not read, is cut off.
-    const cutOff = setTimeout(() => this.#wire.destroy(), closeTimeoutMs).unref();
-    this.#wire.once("close", () => clearTimeout(cutOff));
+    const cutOff = setTimeout(() => this.#stream.destroy(), closeTimeoutMs).unref();
+    this.#stream.once("close", () => clearTimeout(cutOff));
   }
 
   /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
@@ -167,7 +167,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   flush(): void {
-    this.#outbox.flush();
+    this.#writeBuffer.flush();
   }
 
   markDirty(): void {
@@ -178,7 +178,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   resumeIfRoom(): void {
     if (!this.#paused || this.#phase === "closed" || this.#hasMore || this.#isFull(0.5)) return;
     this.#paused = false;
-    this.#wire.resume();
+    this.#stream.resume();
   }
 
   /** Called every second: ends a connection whose certificate has run out, or that is silent [MQTT-3.1.2-24]. */
@@ -203,7 +203,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    // A stranger has its ten seconds in all: a byte now and then is no CONNECT.
+    // Ten seconds in all to authenticate: a byte now and then is no CONNECT.
     if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#goOn();
@@ -237,7 +237,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Sends what has come of it, and sees when there is more to do. */
   #goOn(): void {
-    this.#outbox.flush();
+    this.#writeBuffer.flush();
     if (this.#phase === "closed") return;
     if (this.#isHeld) return this.#pause();
     if (this.#hasMore) {
@@ -303,12 +303,12 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Not to be read: we are behind, or the peer does not take what it is answered. */
   #isFull(share: number): boolean {
-    return this.#isBusy(share) || this.#outbox.waitingBytes > waitingBytesMax * share;
+    return this.#isBusy(share) || this.#writeBuffer.waitingBytes > waitingBytesMax * share;
   }
 
   #isBusy(share: number): boolean {
     if (this.#isHeld) return true;
-    // A stranger waits for nothing of ours: it has its ten seconds also while nothing can be taken.
+    // An unauthenticated client waits for nothing of ours: its ten seconds run also while nothing can be taken.
     if (this.#phase === "new") return false;
     return this.#conversation?.isFull(share) === true || this.#context.accept.full;
   }
@@ -316,7 +316,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #pause(): void {
     if (this.#paused || this.#phase === "closed") return;
     this.#paused = true;
-    this.#wire.pause();
+    this.#stream.pause();
     // One that is held reads on when it is no longer.
     if (!this.#isHeld) this.#context.markPaused(this);
   }
@@ -339,13 +339,13 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   #reachedAgain(): void {
-    if (this.#isHeld) return this.#outbox.flush();
+    if (this.#isHeld) return this.#writeBuffer.flush();
     this.proceed();
     if (this.isPaused && !this.#isHeld) this.#context.markPaused(this);
   }
 
   /** What the client said before it went and is yet to be read is still heard, a DISCONNECT above all. */
-  #wireGone(reason: EndReason): void {
+  #streamGone(reason: EndReason): void {
     this.#conversation?.handingOver.giveUpHandingOver();
     if (!this.#isHeld && this.#unread === null) return this.#close(reason);
     this.#gone ??= reason;
@@ -397,7 +397,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
       this.end(refusal);
       return Promise.resolve();
     }
-    this.#visitor.prove(device.device.tenant);
+    this.#incoming.prove(device.device.tenant);
     hold(device.id);
     this.#isOnRecord = true;
     const { clientID, cleanStart, will } = request;
@@ -411,7 +411,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     });
   }
 
-  /** Counts it among the device's connections, or says why there is no place for it. */
+  /** Counts it among the device's connections, or says why there is no room for it. */
   #refusalOf({ will }: ConnectRequest, sessions: Connections, limits: Limits | null): EndReason | null {
     const { tenant } = this.entry.device;
     if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
@@ -423,7 +423,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
     const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = this.#context;
-    const conversation = new MqttClient(this.#context, this, this.#outbox, request, state);
+    const conversation = new MqttClient(this.#context, this, this.#writeBuffer, request, state);
     this.#conversation = conversation;
     this.#keepAliveMs = this.#keepAlive * 1500;
     this.#heardAt = monotonic();
@@ -434,14 +434,14 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     const connack = accepted(request, granted);
     // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
-    this.#outbox.push(connack);
+    this.#writeBuffer.push(connack);
     // What waits goes first: a subscription may bring retained messages at once.
     conversation.resume();
     this.subscribeByPlatform(platformSubscriptions(this.entry));
   }
 
   #push(bytes: Buffer | null): void {
-    if (bytes !== null) this.#outbox.push(bytes);
+    if (bytes !== null) this.#writeBuffer.push(bytes);
   }
 
   #close(reason: EndReason): void {

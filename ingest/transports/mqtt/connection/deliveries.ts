@@ -39,7 +39,7 @@ interface DeliveryRecords {
 }
 
 interface DeliveryOptions {
-  readonly outbox: WriteBuffer;
+  readonly writeBuffer: WriteBuffer;
   readonly encoder: PublishEncoder;
   readonly meter: Meter;
   readonly records: DeliveryRecords;
@@ -81,7 +81,7 @@ class WindowedDeliveries implements Deliveries {
   readonly #options: DeliveryOptions;
   /** Sent on this connection and not settled. */
   #inFlight: ReadonlySet<number> = emptySet;
-  /** Packet ids behind the window, those from `#next` on; null: none. */
+  /** Packet ids after the window, those from `#next` on; null: none. */
   #waiting: number[] | null = null;
   #next = 0;
   /** Retained messages of one subscription after the other; null: none. */
@@ -93,12 +93,12 @@ class WindowedDeliveries implements Deliveries {
   }
 
   get waitingBytes(): number {
-    return this.#options.outbox.waitingBytes;
+    return this.#options.writeBuffer.waitingBytes;
   }
 
   deliver(message: Message): boolean {
-    const { outbox, meter, markDirty } = this.#options;
-    if (outbox.waitingBytes > waitingBytesMax) {
+    const { writeBuffer, meter, markDirty } = this.#options;
+    if (writeBuffer.waitingBytes > waitingBytesMax) {
       count(meter.dropped, "slow_reader");
       return false;
     }
@@ -112,7 +112,7 @@ class WindowedDeliveries implements Deliveries {
   }
 
   get isPaced(): boolean {
-    return this.#retained !== null && this.#options.outbox.waitingBytes > pacedBytesMax;
+    return this.#retained !== null && this.#options.writeBuffer.waitingBytes > pacedBytesMax;
   }
 
   handOver(messages: Iterator<Message | null>): void {
@@ -160,7 +160,7 @@ class WindowedDeliveries implements Deliveries {
   }
 
   received(messageID: number, code: number): boolean {
-    const { outbox, records, isClosed, markDirty } = this.#options;
+    const { writeBuffer, records, isClosed, markDirty } = this.#options;
     if (!this.#inFlight.has(messageID)) return false;
     // The client does not want it [MQTT-4.3.3-4].
     if (code >= failure) this.acknowledged(messageID, code);
@@ -168,7 +168,7 @@ class WindowedDeliveries implements Deliveries {
     else {
       records.received(messageID, () => {
         if (isClosed()) return;
-        outbox.acknowledge(pubrelFirstByte, messageID);
+        writeBuffer.acknowledge(pubrelFirstByte, messageID);
         markDirty();
       });
     }
@@ -181,7 +181,7 @@ class WindowedDeliveries implements Deliveries {
 
   /** False where it goes no further: forbidden, expired, larger than what the client takes, or not to be encoded. */
   #write(message: Message, messageID: number, dup: boolean): boolean {
-    const { outbox, encoder, meter, mayReceive, onFault, now } = this.#options;
+    const { writeBuffer, encoder, meter, mayReceive, onFault, now } = this.#options;
     if (!mayReceive(message.topic)) {
       count(meter.policyRefused, "receive");
       return false;
@@ -202,16 +202,16 @@ class WindowedDeliveries implements Deliveries {
       return false;
     }
     if (bytes === null) count(meter.dropped, "packet_size");
-    else outbox.push(bytes);
+    else writeBuffer.push(bytes);
     return bytes !== null;
   }
 
   #sendOn(message: Outgoing): void {
-    const { outbox, records, markDirty } = this.#options;
+    const { writeBuffer, records, markDirty } = this.#options;
     const { messageID } = message;
     if (message.received) {
       this.#isInFlight(messageID);
-      outbox.acknowledge(pubrelFirstByte, messageID);
+      writeBuffer.acknowledge(pubrelFirstByte, messageID);
     } else if (this.#write(message, messageID, message.sent)) {
       this.#isInFlight(messageID);
       message.sent = true;

@@ -67,7 +67,7 @@ interface Refusal {
 /** What a client publishes: redelivery recognised, kept by the journal, acknowledged in order. */
 export class Inbound {
   readonly #context: InboundContext;
-  readonly #outbox: WriteBuffer;
+  readonly #writeBuffer: WriteBuffer;
   readonly #owner: InboundOwner;
   readonly #state: SessionState;
   /** QoS 2 ids on their way to the disk. */
@@ -86,10 +86,10 @@ export class Inbound {
   /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
   #work = 0;
 
-  constructor(context: InboundContext, outbox: WriteBuffer, owner: InboundOwner, state: SessionState) {
+  constructor(context: InboundContext, writeBuffer: WriteBuffer, owner: InboundOwner, state: SessionState) {
     this.#context = context;
     this.#state = state;
-    this.#outbox = outbox;
+    this.#writeBuffer = writeBuffer;
     this.#owner = owner;
   }
 
@@ -270,7 +270,7 @@ export class Inbound {
   #answer(answer: Answer, messageID: number, refusal: Refusal | null = null): void {
     if (this.#owner.isClosed) return;
     if (this.#ends(answer, messageID, refusal)) this.#unacknowledged--;
-    if (refusal === null) this.#outbox.acknowledge(firstBytes[answer], messageID);
+    if (refusal === null) this.#writeBuffer.acknowledge(firstBytes[answer], messageID);
     else this.#push(negativeAck(this.#owner.terms, answer, messageID, refusal.reasonCode, refusal.text));
     this.#owner.markDirty();
   }
@@ -284,7 +284,7 @@ export class Inbound {
 
   #push(bytes: Buffer | null): void {
     if (bytes === null) this.#owner.end("oversize");
-    else this.#outbox.push(bytes);
+    else this.#writeBuffer.push(bytes);
   }
 
   /** Answers what needs no commit, once everything sent before it on this connection is acknowledged. */

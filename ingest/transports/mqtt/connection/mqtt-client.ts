@@ -7,8 +7,9 @@ import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { count, type EndReason } from "../../../meter.js";
 import { mayReceive, maySubscribe } from "../../../policies.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
-import type { Filters, Goodbye } from "../../../sessions/records.js";
+import type { Goodbye } from "../../../sessions/connection-records.js";
 import type { SessionState } from "../../../sessions/state.js";
+import type { Filters } from "../../../sessions/subscription-records.js";
 import type { Origin } from "../../../uplinks/accept.js";
 import { lightWorkMax, workMax } from "../../../uplinks/work-budget.js";
 import * as answers from "../codec/acknowledgements.js";
@@ -47,7 +48,7 @@ const pingresp = Buffer.from([0xd0, 0]);
 export class MqttClient {
   readonly #context: MqttContext;
   readonly #owner: MqttClientOwner;
-  readonly #outbox: WriteBuffer;
+  readonly #writeBuffer: WriteBuffer;
   readonly #request: ConnectRequest;
   readonly #state: SessionState;
   readonly #inbound: Inbound;
@@ -66,19 +67,22 @@ export class MqttClient {
   constructor(
     context: MqttContext,
     owner: MqttClientOwner,
-    outbox: WriteBuffer,
+    writeBuffer: WriteBuffer,
     request: ConnectRequest,
     state: SessionState,
   ) {
     const { meter, now, records } = context;
     this.#context = context;
     this.#owner = owner;
-    this.#outbox = outbox;
+    this.#writeBuffer = writeBuffer;
     this.#request = request;
     this.#state = state;
-    this.#inbound = new Inbound(context, outbox, owner, state);
+    this.#inbound = new Inbound(context, writeBuffer, owner, state);
     this.#deliveries = createDeliveries(state, {
-      ...{ outbox, meter, now, encoder: createPublishEncoder(request) },
+      writeBuffer,
+      meter,
+      now,
+      encoder: createPublishEncoder(request),
       records: {
         delivered: (messageID, acknowledged) =>
           records.delivered(owner.origin, state, messageID, acknowledged),
@@ -174,7 +178,7 @@ export class MqttClient {
       case "unsubscribe":
         return this.#unsubscribe(packet);
       case "pingreq":
-        return this.#outbox.push(pingresp);
+        return this.#writeBuffer.push(pingresp);
       case "disconnect":
         return this.#disconnect(packet);
     }
@@ -206,7 +210,7 @@ export class MqttClient {
   /** An answer that the client cannot take ends the connection. */
   #answer(bytes: Buffer | null): void {
     if (bytes === null) this.#owner.end("oversize", "the answer is larger than the client allows");
-    else this.#outbox.push(bytes);
+    else this.#writeBuffer.push(bytes);
   }
 
   #received({ messageID, code: reasonCode }: AckPacket): void {
@@ -279,8 +283,13 @@ export class MqttClient {
   #tellTime({ identifier }: Subscription): void {
     const now = this.#context.now();
     this.#deliveries.deliver({
-      ...{ topic: "$time", payload: clock(now), qos: 0, retain: false, properties: null },
-      ...{ identifiers: identifier === null ? [] : [identifier], at: now * 1000 },
+      topic: "$time",
+      payload: clock(now),
+      qos: 0,
+      retain: false,
+      properties: null,
+      identifiers: identifier === null ? [] : [identifier],
+      at: now * 1000,
     });
   }
 

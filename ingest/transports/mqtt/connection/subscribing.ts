@@ -1,8 +1,8 @@
 import { isSharedFilter, isTopicFilter, isWithin, type TopicBounds } from "../../../messages/topics.js";
 import { subscriptionsMax } from "../../../sessions/bounds.js";
-import type { Filters } from "../../../sessions/records.js";
 import { isInboxOf } from "../../../sessions/routing.js";
 import type { SessionState } from "../../../sessions/state.js";
+import type { Filters } from "../../../sessions/subscription-records.js";
 import { weightOfFilter } from "../../../sessions/weights.js";
 import type { SubscribePacket } from "../codec/packets.js";
 import { code, failure } from "../codec/reasons.js";

@@ -16,22 +16,22 @@ export interface WriteBuffer {
 
 const startBytes = 256;
 
-export function createWriteBuffer(wire: ByteStream): WriteBuffer {
-  return new WireOutbox(wire);
+export function createWriteBuffer(stream: ByteStream): WriteBuffer {
+  return new StreamWriteBuffer(stream);
 }
 
 /** A class, because ten thousand of them share one set of methods. */
-class WireOutbox implements WriteBuffer {
-  readonly #wire: ByteStream;
+class StreamWriteBuffer implements WriteBuffer {
+  readonly #stream: ByteStream;
   #buffer: Buffer | null = null;
   #used = 0;
 
-  constructor(wire: ByteStream) {
-    this.#wire = wire;
+  constructor(stream: ByteStream) {
+    this.#stream = stream;
   }
 
   get waitingBytes(): number {
-    return this.#wire.writableLength + this.#used;
+    return this.#stream.writableLength + this.#used;
   }
 
   acknowledge(firstByte: number, messageID: number): void {
@@ -54,7 +54,7 @@ class WireOutbox implements WriteBuffer {
     const bytes = this.#buffer.subarray(0, this.#used);
     this.#buffer = null;
     this.#used = 0;
-    if (!this.#wire.destroyed) this.#wire.write(bytes);
+    if (!this.#stream.destroyed) this.#stream.write(bytes);
   }
 
   #reserve(bytes: number): Buffer {

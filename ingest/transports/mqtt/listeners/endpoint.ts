@@ -5,8 +5,8 @@ import { count } from "../../../meter.js";
 import type { ByteStream } from "../connection/byte-stream.js";
 import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext } from "../connection/context.js";
+import { AdmittedSocket, type IncomingSocket } from "../connection/incoming-socket.js";
 import { createReadingTurns } from "../connection/reading.js";
-import { Place, type Visitor } from "../connection/visitor.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -14,9 +14,9 @@ export interface MqttEndpoint {
    * Gives a socket a place until it closes, that of another where there is none left; null, and the socket destroyed,
    * where all are held by devices.
    */
-  admit(socket: Socket): Visitor | null;
-  /** Begins MQTT on a wire whose handshakes are over; with its client's certificate where one was asked for. */
-  take(wire: ByteStream, visitor: Visitor, certificate: ClientCertificate | null): void;
+  admit(socket: Socket): IncomingSocket | null;
+  /** Begins MQTT on a stream whose handshakes are over; with its client's certificate where one was asked for. */
+  take(stream: ByteStream, incoming: IncomingSocket, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
   afterCommit(): void;
   /** Ends every connection, and whatever was on its way to be one. */
@@ -29,8 +29,8 @@ const sweepMs = 1000;
 
 /** @param connectionsMax sockets at once over all listeners, from their accept on */
 export function createEndpoint(base: EndpointContext, connectionsMax: number): MqttEndpoint {
-  const places = new Set<Place>();
-  const admission = createAdmission<Place>(connectionsMax);
+  const sockets = new Set<AdmittedSocket>();
+  const admission = createAdmission<AdmittedSocket>(connectionsMax);
   const open = new Set<Attended>();
   const dirty = new Set<Attended>();
   const paused = new Set<Attended>();
@@ -81,21 +81,21 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
 
   return {
     admit: (socket) => {
-      const place = new Place(socket, admission);
-      if (!admission.enter(place)) {
+      const admitted = new AdmittedSocket(socket, admission);
+      if (!admission.enter(admitted)) {
         count(base.meter.handshakesFailed, "full");
-        place.close();
+        admitted.close();
         return null;
       }
-      places.add(place);
+      sockets.add(admitted);
       socket.on("close", () => {
-        places.delete(place);
-        admission.leave(place);
+        sockets.delete(admitted);
+        admission.leave(admitted);
       });
-      return place;
+      return admitted;
     },
-    take: (wire, visitor, certificate) => {
-      open.add(new MqttConnection(context, wire, visitor, certificate));
+    take: (stream, incoming, certificate) => {
+      open.add(new MqttConnection(context, stream, incoming, certificate));
     },
     afterCommit: () => {
       flushDirty();
@@ -106,7 +106,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
       for (const connection of [...open]) connection.end("shutdown");
       // Those that speak MQTT close by themselves once their last bytes are out, or are cut off.
       setTimeout(() => {
-        for (const place of places) place.close();
+        for (const admitted of sockets) admitted.close();
       }, closeGraceMs).unref();
     },
   };

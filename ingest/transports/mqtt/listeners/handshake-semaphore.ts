@@ -21,14 +21,14 @@ export function createHandshakeSemaphore<T>(
   insideMax: number,
   begin: (one: T) => void,
 ): HandshakeSemaphore<T> {
-  const places = createShares<string>(insideMax);
+  const shares = createShares<string>(insideMax);
   const inside = new Map<T, string>();
   /** Addresses in the order of their turns. */
   const waiting = new Map<string, Set<T>>();
   const waitsAt = new Map<T, string>();
 
   function letIn(one: T, address: string): boolean {
-    if (!places.take(address, 1)) return false;
+    if (!shares.take(address, 1)) return false;
     inside.set(one, address);
     begin(one);
     return true;
@@ -48,7 +48,7 @@ export function createHandshakeSemaphore<T>(
     if (queue?.size === 0) waiting.delete(address);
   }
 
-  /** One of the first address whose share has room, which goes behind the others. False where there is none. */
+  /** One of the first address whose share has room, which is then called after the others. False if there is none. */
   function letNextIn(): boolean {
     for (const [address, queue] of waiting) {
       const [one] = queue;
@@ -62,7 +62,7 @@ export function createHandshakeSemaphore<T>(
 
   return {
     enter: (one, address) => {
-      // Who comes later waits behind those of its own address.
+      // Who comes later waits for those of its own address.
       if (!waiting.has(address) && letIn(one, address)) return true;
       wait(one, address);
       return false;
@@ -73,13 +73,13 @@ export function createHandshakeSemaphore<T>(
       const address = inside.get(one);
       if (address === undefined) return;
       inside.delete(one);
-      places.give(address, 1);
+      shares.give(address, 1);
       while (letNextIn());
     },
-    held: places.held,
+    held: shares.held,
     get leastHeld() {
       let least = Number.POSITIVE_INFINITY;
-      for (const address of waiting.keys()) least = Math.min(least, places.held(address));
+      for (const address of waiting.keys()) least = Math.min(least, shares.held(address));
       return least;
     },
     get inside() {

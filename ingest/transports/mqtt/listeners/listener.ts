@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Proxies } from "../../../access/proxies.js";
 import type { Meter } from "../../../meter.js";
-import type { Visitor } from "../connection/visitor.js";
+import type { IncomingSocket } from "../connection/incoming-socket.js";
 import type { MqttEndpoint } from "./endpoint.js";
 import { createProxyLayer, type ProxyProtocol } from "./proxy-layer.js";
 import { createTlsLayer, type TlsIdentity, type TlsOffer } from "./tls.js";
@@ -36,7 +36,7 @@ interface MqttListenerOptions {
 
 /** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
 interface Layers {
-  accept(socket: Socket, visitor: Visitor): void;
+  accept(socket: Socket, incoming: IncomingSocket): void;
   sweep?: () => void;
   renew?: (identity: TlsIdentity) => void;
 }
@@ -54,8 +54,8 @@ export async function listenMqtt(
   const server = createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect },
     (socket) => {
-      const visitor = endpoint.admit(socket);
-      if (visitor !== null) entrance.accept(socket, visitor);
+      const incoming = endpoint.admit(socket);
+      if (incoming !== null) entrance.accept(socket, incoming);
     },
   );
   await listen(server, options);
@@ -77,12 +77,12 @@ export async function listenMqtt(
 function layersOf(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
   const { tls, webSocket, meter, monotonic } = options;
   const upper = webSocket
-    ? createWebSocketLayer(options, (wire, visitor) => endpoint.take(wire, visitor, null))
+    ? createWebSocketLayer(options, (stream, incoming) => endpoint.take(stream, incoming, null))
     : null;
-  if (tls === null) return upper ?? { accept: (socket, visitor) => endpoint.take(socket, visitor, null) };
-  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, visitor, certificate) => {
-    if (upper === null) endpoint.take(socket, visitor, certificate);
-    else upper.accept(socket, visitor);
+  if (tls === null) return upper ?? { accept: (socket, incoming) => endpoint.take(socket, incoming, null) };
+  const lower = createTlsLayer({ ...tls, meter, monotonic }, (socket, incoming, certificate) => {
+    if (upper === null) endpoint.take(socket, incoming, certificate);
+    else upper.accept(socket, incoming);
   });
   return {
     ...lower,

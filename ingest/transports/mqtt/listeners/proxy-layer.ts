@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Proxies } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
-import type { Visitor } from "../connection/visitor.js";
+import type { IncomingSocket } from "../connection/incoming-socket.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { readProxyHeader } from "./proxy-header.js";
 import { handshakeTimeoutMs } from "./tls.js";
@@ -11,7 +11,7 @@ export type ProxyProtocol = "optional" | "required" | "off";
 
 /** Finds out whose connection it is. Nobody but a trusted proxy is asked for a header. */
 interface ProxyLayer {
-  accept(socket: Socket, visitor: Visitor): void;
+  accept(socket: Socket, incoming: IncomingSocket): void;
   /** Cuts off those that take too long to say. */
   sweep(): void;
 }
@@ -26,19 +26,19 @@ interface ProxyLayerDeps {
 
 interface Handshake {
   readonly since: number;
-  readonly visitor: Visitor;
+  readonly incoming: IncomingSocket;
 }
 
-/** `next` takes each socket, its visitor with the address of its client, from the first byte behind the header. */
+/** `next` takes each socket from the first byte after the header, with the address of its client. */
 export function createProxyLayer(
   { proxies, protocol, meter, monotonic }: ProxyLayerDeps,
-  next: (socket: Socket, visitor: Visitor) => void,
+  next: (socket: Socket, incoming: IncomingSocket) => void,
 ): ProxyLayer {
   const handshakes = new Map<Socket, Handshake>();
 
   function end(socket: Socket, failure: HandshakeFailure): void {
     const handshake = handshakes.get(socket);
-    if (handshake !== undefined) handshake.visitor.failure = failure;
+    if (handshake !== undefined) handshake.incoming.failure = failure;
     socket.destroy();
   }
 
@@ -46,7 +46,7 @@ export function createProxyLayer(
     const handshake = handshakes.get(this);
     if (handshake === undefined) return;
     leave(this);
-    count(meter.handshakesFailed, handshake.visitor.failure);
+    count(meter.handshakesFailed, handshake.incoming.failure);
   }
 
   function leave(socket: Socket): void {
@@ -55,8 +55,8 @@ export function createProxyLayer(
     meter.handshakesPending--;
   }
 
-  function ask(socket: Socket, visitor: Visitor): void {
-    handshakes.set(socket, { since: monotonic(), visitor });
+  function ask(socket: Socket, incoming: IncomingSocket): void {
+    handshakes.set(socket, { since: monotonic(), incoming });
     meter.handshakesPending++;
     socket.once("close", ended);
     socket.on("error", ignore);
@@ -67,20 +67,20 @@ export function createProxyLayer(
         if (header === "more") return null;
         if (header === "bad" || (header === "none" && protocol === "required")) end(socket, "proxy");
         if (typeof header === "string") return 0;
-        if (header.client !== null) visitor.comesFrom(header.client);
+        if (header.client !== null) incoming.setAddress(header.client);
         return header.length;
       },
       () => {
         leave(socket);
-        next(socket, visitor);
+        next(socket, incoming);
       },
     );
   }
 
   return {
-    accept: (socket, visitor) => {
-      if (protocol === "off" || !proxies.trusts(visitor.address)) next(socket, visitor);
-      else ask(socket, visitor);
+    accept: (socket, incoming) => {
+      if (protocol === "off" || !proxies.trusts(incoming.address)) next(socket, incoming);
+      else ask(socket, incoming);
     },
     sweep: () => {
       const latest = monotonic() - handshakeTimeoutMs;

@@ -3,7 +3,7 @@ import { createServer, type SecureContextOptions, type TLSSocket, type TlsOption
 import { addressBlock } from "../../../access/address-block.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
-import type { Visitor } from "../connection/visitor.js";
+import type { IncomingSocket } from "../connection/incoming-socket.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createHandshakeSemaphore } from "./handshake-semaphore.js";
@@ -43,7 +43,7 @@ export interface TlsOffer {
 
 /** TLS on sockets that were accepted without reading from them. */
 export interface TlsLayer {
-  accept(socket: Socket, visitor: Visitor): void;
+  accept(socket: Socket, incoming: IncomingSocket): void;
   /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Cuts off handshakes that take too long. */
@@ -61,7 +61,7 @@ interface Handshake {
   readonly socket: Socket;
   /** As `endsOf` has them. */
   readonly ends: string;
-  readonly visitor: Visitor;
+  readonly incoming: IncomingSocket;
   /** Whom it is counted for. */
   readonly address: string;
   /** When it came; when its turn began. Milliseconds, monotonic. */
@@ -76,7 +76,7 @@ interface Handshake {
 /** `next` takes each socket whose handshake is done. */
 export function createTlsLayer(
   { identity, mutual, suites, meter, monotonic, atOnce = handshakesMax }: TlsOffer,
-  next: (socket: TLSSocket, visitor: Visitor, certificate: ClientCertificate | null) => void,
+  next: (socket: TLSSocket, incoming: IncomingSocket, certificate: ClientCertificate | null) => void,
 ): TlsLayer {
   const handshakes = new Set<Handshake>();
   const byEnds = new Map<string, Handshake>();
@@ -103,7 +103,7 @@ export function createTlsLayer(
   }
 
   function fail(handshake: Handshake, failure: HandshakeFailure): void {
-    handshake.visitor.failure = failure;
+    handshake.incoming.failure = failure;
     handshake.socket.destroy();
   }
 
@@ -117,35 +117,35 @@ export function createTlsLayer(
       // One that OpenSSL takes and Node cannot read proves nothing.
     }
     if (mutual && certificate === null) {
-      handshake.visitor.failure = "certificate";
+      handshake.incoming.failure = "certificate";
       return void socket.destroy();
     }
     leave(handshake);
-    next(socket, handshake.visitor, certificate);
+    next(socket, handshake.incoming, certificate);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     const handshake = find(socket);
-    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.visitor.failure = "tls";
+    if (handshake !== undefined && error.code !== "ECONNRESET") handshake.incoming.failure = "tls";
     socket.destroy();
   });
 
   return {
-    accept: (socket, visitor) => {
+    accept: (socket, incoming) => {
       const ends = endsOf(socket);
       if (ends === null) {
         count(meter.handshakesFailed, "lost");
         return void socket.destroy();
       }
-      const address = addressBlock(visitor.address);
+      const address = addressBlock(incoming.address);
       const ended = (): void => {
-        count(meter.handshakesFailed, visitor.failure);
+        count(meter.handshakesFailed, incoming.failure);
         leave(handshake);
       };
       const watch = (): void => {
         if (socket.readableLength > helloBytesMax) fail(handshake, "tls");
       };
       const begin = { since: monotonic(), begun: false };
-      const handshake: Handshake = { socket, ends, visitor, address, ...begin, ended, watch };
+      const handshake: Handshake = { socket, ends, incoming, address, ...begin, ended, watch };
       handshakes.add(handshake);
       byEnds.set(ends, handshake);
       meter.handshakesPending++;

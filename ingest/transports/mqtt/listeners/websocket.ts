@@ -5,12 +5,12 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
 import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
 import { type ByteStream, StreamError } from "../connection/byte-stream.js";
-import type { Visitor } from "../connection/visitor.js";
+import type { IncomingSocket } from "../connection/incoming-socket.js";
 import { handshakeTimeoutMs } from "./tls.js";
 
 /** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
 interface WebSocketLayer {
-  accept(socket: Socket, visitor: Visitor): void;
+  accept(socket: Socket, incoming: IncomingSocket): void;
   /** Cuts off handshakes that take too long. */
   sweep(): void;
 }
@@ -25,7 +25,7 @@ const pongBytesMax = 64 * 1024;
 
 interface Handshake {
   readonly since: number;
-  readonly visitor: Visitor;
+  readonly incoming: IncomingSocket;
 }
 
 interface WebSocketLayerDeps {
@@ -40,7 +40,7 @@ interface WebSocketLayerDeps {
 
 export function createWebSocketLayer(
   { proxies, meter, monotonic, frameBytesMax }: WebSocketLayerDeps,
-  next: (wire: ByteStream, visitor: Visitor) => void,
+  next: (stream: ByteStream, incoming: IncomingSocket) => void,
 ): WebSocketLayer {
   const handshakes = new Map<Duplex, Handshake>();
   const options = {
@@ -61,14 +61,14 @@ export function createWebSocketLayer(
 
   function fail(socket: Duplex, failure: HandshakeFailure): void {
     const handshake = handshakes.get(socket);
-    if (handshake !== undefined) handshake.visitor.failure = failure;
+    if (handshake !== undefined) handshake.incoming.failure = failure;
   }
 
   function ended(this: Duplex): void {
     const handshake = handshakes.get(this);
     if (handshake === undefined) return;
     leave(this);
-    count(meter.handshakesFailed, handshake.visitor.failure);
+    count(meter.handshakesFailed, handshake.incoming.failure);
   }
 
   function leave(socket: Duplex): void {
@@ -88,17 +88,17 @@ export function createWebSocketLayer(
       return void socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     }
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const { visitor } = handshakes.get(socket) ?? {};
-      if (visitor === undefined) return webSocket.terminate();
+      const { incoming } = handshakes.get(socket) ?? {};
+      if (incoming === undefined) return webSocket.terminate();
       leave(socket);
-      visitor.comesFrom(proxies.clientOf(visitor.address, toldBy(request)));
-      next(new WebSocketWire(webSocket), visitor);
+      incoming.setAddress(proxies.clientOf(incoming.address, toldBy(request)));
+      next(new WebSocketStream(webSocket), incoming);
     });
   });
 
   return {
-    accept: (socket, visitor) => {
-      handshakes.set(socket, { since: monotonic(), visitor });
+    accept: (socket, incoming) => {
+      handshakes.set(socket, { since: monotonic(), incoming });
       meter.handshakesPending++;
       socket.once("close", ended);
       // The HTTP server takes its own listener away at an upgrade, before anybody else has one.
@@ -109,7 +109,7 @@ export function createWebSocketLayer(
       const latest = monotonic() - handshakeTimeoutMs;
       for (const [socket, handshake] of handshakes) {
         if (handshake.since > latest) continue;
-        handshake.visitor.failure = "timeout";
+        handshake.incoming.failure = "timeout";
         socket.destroy();
       }
     },
@@ -131,7 +131,7 @@ function offersMqtt({ headers }: IncomingMessage): boolean {
 }
 
 /** The binary frames of a WebSocket as bytes; packets and frames need not meet [MQTT-6.0.0-2]. */
-class WebSocketWire extends Duplex {
+class WebSocketStream extends Duplex {
   readonly #webSocket: WebSocket;
 
   constructor(webSocket: WebSocket) {

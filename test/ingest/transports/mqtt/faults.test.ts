@@ -74,7 +74,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     const deliveries = createDeliveries(
       { outgoing },
       {
-        outbox: {
+        writeBuffer: {
           acknowledge: () => undefined,
           push: (bytes) => void pushed.push(Buffer.from(bytes).toString("latin1")),
           flush: () => undefined,
@@ -180,8 +180,8 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     } as unknown as EndpointContext;
     const endpoint = createEndpoint(context, 100);
     const server = createServer((socket) => {
-      const visitor = endpoint.admit(socket);
-      if (visitor !== null) endpoint.take(socket, visitor, null);
+      const incoming = endpoint.admit(socket);
+      if (incoming !== null) endpoint.take(socket, incoming, null);
     }).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const address = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;

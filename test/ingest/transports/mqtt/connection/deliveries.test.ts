@@ -20,7 +20,7 @@ suite("MQTT, deliveries", (test) => {
     const outgoing = new Map<number, Outgoing>();
     const sent: number[] = [];
     const deliveries = createDeliveries({ outgoing } as never, {
-      outbox: { waitingBytes: 0, push: () => undefined, acknowledge: () => undefined } as never,
+      writeBuffer: { waitingBytes: 0, push: () => undefined, acknowledge: () => undefined } as never,
       encoder: {
         receiveMaximum,
         encode: ({ messageID }: { messageID: number }) => {

@@ -21,7 +21,7 @@ import type { Accept, Uplink } from "../../../../../ingest/uplinks/accept.js";
 import { systemClock } from "../../../../../store/lib/clock.js";
 import { createStillClock } from "../../../../clock.js";
 import { assert, suite, until } from "../../../../suite.js";
-import { visitorFrom } from "../../../support.js";
+import { incomingFrom } from "../../../support.js";
 
 const termsOf = (version: Version, packetBytesMax = Number.POSITIVE_INFINITY): Terms => ({
   version,
@@ -83,7 +83,7 @@ function guarded(version: Version, keepsAtOnce = true, access = denied) {
     },
     markDirty: () => undefined,
   };
-  const outbox = {
+  const writeBuffer = {
     acknowledge: (firstByte: number, id: number) => answered.push(`${firstByte.toString(16)} ${id}`),
     push: (bytes: Uint8Array) => answered.push(Buffer.from(bytes).toString("hex")),
     flush: () => undefined,
@@ -92,7 +92,7 @@ function guarded(version: Version, keepsAtOnce = true, access = denied) {
   const commit = (): void => {
     for (const done of waiting.splice(0)) done();
   };
-  const inbound: Inbound = new Inbound(context, outbox, owner as never, state);
+  const inbound: Inbound = new Inbound(context, writeBuffer, owner as never, state);
   return { inbound, kept, answered, commit };
 }
 
@@ -148,7 +148,7 @@ function connection(
     onClosed: nothing,
     turns: createReadingTurns(),
   } as unknown as MqttContext;
-  const open = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
+  const open = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
   const connect = { cmd: "connect", clientId: "c", keepalive: 0, clean: true } as const;
   socket.push(
     mqttPacket.generate({ ...connect, protocolId: "MQTT", protocolVersion: version === 5 ? 5 : 4 }),
@@ -239,7 +239,7 @@ suite("MQTT, refusals", (test) => {
     const socket = new Duplex({ read: () => undefined, write: () => undefined });
     const nothing = () => undefined;
     const context = { meter: createMeter(), ...clock, onClosed: nothing } as unknown as MqttContext;
-    const connection = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
+    const connection = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
     const look = () => connection.checkSilence(clock.now(), clock.monotonic());
     for (const ms of [300_000, -300_000, 21_600_000]) {
       clock.step(ms);
@@ -270,7 +270,7 @@ suite("MQTT, refusals", (test) => {
       markPaused: nothing,
       turns: createReadingTurns(),
     } as unknown as MqttContext;
-    const connection = new MqttConnection(context, socket, visitorFrom("192.0.2.1"), null);
+    const connection = new MqttConnection(context, socket, incomingFrom("192.0.2.1"), null);
     const packet = mqttPacket.generate({ cmd: "connect", clientId: "x".repeat(200), protocolId: "MQTT" });
     const seconds: number[] = [];
     for (let second = 0; !connection.isClosed && second < 60; second++) {

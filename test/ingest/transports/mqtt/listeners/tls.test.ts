@@ -15,7 +15,7 @@ import {
 import { readConfig } from "../../../../../src/config/config.js";
 import { assert, suite, until } from "../../../../suite.js";
 import { worldSuite } from "../../../../world.js";
-import { visitorFrom } from "../../../support.js";
+import { incomingFrom } from "../../../support.js";
 import { helloOf, makeAuthority, makeCertificate } from "./support.js";
 
 suite("handshake semaphore", (test) => {
@@ -102,7 +102,7 @@ suite("TLS layer", (test) => {
       },
     );
     server = createServer({ pauseOnConnect: true }, (socket) =>
-      layer.accept(socket, visitorFrom(addresses.shift() ?? "a")),
+      layer.accept(socket, incomingFrom(addresses.shift() ?? "a")),
     );
     await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
   });

@@ -3,7 +3,7 @@ import { addressBlock } from "./address-block.js";
 import { createGuessCounts, type NameHash } from "./guess-counts.js";
 
 /** Slows down guessing: after some failures of one name from one address each further one doubles the wait. */
-export interface BackOff {
+export interface GuessBackOff {
   /**
    * Milliseconds to wait; 0: the attempt may be made. It counts as a failure until `succeeded` says otherwise, so
    * that attempts at once are counted like those one after the other. Nobody knows of a name whether it exists:
@@ -16,24 +16,24 @@ export interface BackOff {
 }
 
 const waitMsMax = 300_000;
-/** 32,768 places, 850 KB. */
+/** 32,768 slots, 850 KB. */
 const usualSets = 4096;
-/** One address gets at a share of the places only. */
+/** One address gets at a share of the slots only. */
 const shareOfAddress = 8;
 
 /**
  * In memory of fixed size, under a keyed hash. A count that is younger than five minutes, or whose wait still runs,
- * gives way to nobody: a name that finds no place is counted with the others of its address.
+ * gives way to nobody: a name that finds no slot is counted with the others of its address.
  *
  * @param monotonic milliseconds, never set
  * @param freeFailures the failure of this number is the first that costs a wait
  * @param sets of 8 names each
  */
-export function createBackOff(
+export function createGuessBackOff(
   monotonic: () => number,
   freeFailures: number,
   sets: number = usualSets,
-): BackOff {
+): GuessBackOff {
   const secret = randomBytes(32);
   const names = createGuessCounts(sets);
   const addresses = createGuessCounts(sets);
@@ -45,7 +45,7 @@ export function createBackOff(
     return { set: digest.readUInt32LE(8), name };
   }
 
-  /** Where a name of an address is counted. `claims`: it gets a place where it has none and there is one. */
+  /** Where a name of an address is counted. `claims`: it gets a slot where it has none and there is one. */
   function placeOf(address: string, name: string, claims: boolean) {
     const block = addressBlock(address);
     const whole = hash(block);
@@ -62,7 +62,7 @@ export function createBackOff(
   return {
     attempt: (address, name) => {
       const { counts, at } = placeOf(address, name, true);
-      // No place even for its address: tens of thousands of other addresses guess.
+      // No slot even for its address: tens of thousands of other addresses guess.
       if (at < 0) return 0;
       const now = monotonic();
       const leftMs = counts.waitsUntil(at) - now;

@@ -1,5 +1,5 @@
 /** How long to wait before each attempt to connect. */
-interface Waits {
+interface ReconnectBackOff {
   /** Milliseconds before the next attempt; the connection before it had been of use for `usefulMs`. */
   next(usefulMs: number): number;
 }
@@ -10,7 +10,7 @@ const longestMs = 30_000;
 const usefulMsMin = 10_000;
 
 /** Doubled with each failure, the later half of it at random, so that processes do not come back together. */
-export function createWaits(random: () => number): Waits {
+export function createReconnectBackOff(random: () => number): ReconnectBackOff {
   let failures = 0;
   return {
     next: (usefulMs) => {

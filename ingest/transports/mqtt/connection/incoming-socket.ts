@@ -4,35 +4,35 @@ import type { Admission, Admitted } from "../../../access/admission.js";
 import type { EndReason, HandshakeFailure } from "../../../meter.js";
 
 /** A socket at the endpoint, from its accept to its close, as the layers know it that lie below MQTT. */
-export interface Visitor {
+export interface IncomingSocket {
   /** The client's, canonical, as far as is known yet; empty for a socket that is gone already. */
   readonly address: string;
   /** Why it has not come to MQTT, if it closes before that. */
   failure: HandshakeFailure;
   /** A proxy has told whose connection it is. */
-  comesFrom(address: string): void;
+  setAddress(address: string): void;
   /** The layers below MQTT are done. */
-  converses(connection: Conversing): void;
+  attach(connection: AttachedConnection): void;
   /** Its client has shown a right credential of this tenant. */
   prove(tenant: number): void;
 }
 
 /** What MQTT makes of one. */
-export interface Conversing {
+export interface AttachedConnection {
   /** CONNECT has come, and it has not ended. */
   readonly isKnown: boolean;
   end(reason: EndReason): void;
 }
 
-/** One place of the endpoint. */
-export class Place implements Visitor, Admitted {
+/** A socket that the endpoint has admitted. */
+export class AdmittedSocket implements IncomingSocket, Admitted {
   address: string;
   failure: HandshakeFailure = "lost";
-  #connection: Conversing | null = null;
+  #connection: AttachedConnection | null = null;
   readonly #socket: Socket;
-  readonly #admission: Admission<Place>;
+  readonly #admission: Admission<AdmittedSocket>;
 
-  constructor(socket: Socket, admission: Admission<Place>) {
+  constructor(socket: Socket, admission: Admission<AdmittedSocket>) {
     this.address = canonicalAddress(socket.remoteAddress ?? "") ?? "";
     this.#socket = socket;
     this.#admission = admission;
@@ -42,11 +42,11 @@ export class Place implements Visitor, Admitted {
     return this.#connection?.isKnown !== true;
   }
 
-  comesFrom(address: string): void {
+  setAddress(address: string): void {
     if (address !== this.address) this.#admission.move(this, address);
   }
 
-  converses(connection: Conversing): void {
+  attach(connection: AttachedConnection): void {
     this.#connection = connection;
   }
 

@@ -5,10 +5,10 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { fromJson } from "../../store/metadata/db/table.js";
 import { devicesBelow } from "../../store/metadata/devices/ingest.js";
 
-/** Whom gateways and parent devices may speak for. */
-interface Carriers {
-  /** Record ids by deviceID, of what hangs below the carrier and is not blocked. */
-  below(carrier: number): Promise<ReadonlyMap<string, number>>;
+/** For whom gateways and parent devices may speak. */
+interface Parents {
+  /** Record ids by deviceID, of what hangs below the parent and is not blocked. */
+  below(parent: number): Promise<ReadonlyMap<string, number>>;
   forget(change: Change): void;
 }
 
@@ -19,31 +19,31 @@ interface Below {
 }
 
 /** What of a device decides below whom it hangs, and who may speak for it. */
-interface Place {
+interface ParentFields {
   readonly gateway?: number | null;
   readonly parentDevice?: number | null;
   readonly blocked?: number;
 }
 
-const carriersMax = 10_000;
+const parentsMax = 10_000;
 
-export function createCarriers(db: Db): Carriers {
-  const known = createRemembered<number, Below>(carriersMax, ({ ids }, carrier) =>
-    [carrier, ...ids].map(toName),
+export function createParents(db: Db): Parents {
+  const known = createRemembered<number, Below>(parentsMax, ({ ids }, parent) =>
+    [parent, ...ids].map(toName),
   );
 
-  async function read(carrier: number): Promise<Below> {
-    const all = await devicesBelow(db, carrier);
+  async function read(parent: number): Promise<Below> {
+    const all = await devicesBelow(db, parent);
     const open = all.filter(({ blocked }) => blocked === 0);
     return { devices: new Map(open.map((one) => [one.deviceID, one.id])), ids: all.map(({ id }) => id) };
   }
 
   return {
-    below: async (carrier) => (await known.get(carrier, () => read(carrier))).devices,
+    below: async (parent) => (await known.get(parent, () => read(parent))).devices,
     forget: ({ entity, action, recordID, detail }) => {
       if (entity !== "device") return;
-      const place = fromJson<Place>(detail) ?? {};
-      const { gateway, parentDevice, blocked } = place;
+      const fields = fromJson<ParentFields>(detail) ?? {};
+      const { gateway, parentDevice, blocked } = fields;
       const stays = [gateway, parentDevice, blocked].every((one) => one === undefined);
       if (action === "update" && stays) return;
       // Whatever it hung below is made of it; what it hangs below now may not be yet.

@@ -1,0 +1,139 @@
+/** Those who listen to a device's points: each takes events at its own pace, and is let go once it falls behind. */
+import { bytesOfEvent, type LiveEvent } from "./log.js";
+import type { Listener, Topic } from "./topics.js";
+
+/** What one listener has not taken yet. */
+export interface LiveSubscription {
+  /** Whether it goes on after the event that it saw last; false if what it missed is no longer known. */
+  readonly resumed: boolean;
+  /**
+   * The oldest events that wait, about so many bytes of them, and at least one if there is one. They count as held
+   * until the next are taken.
+   */
+  take(bytesMax: number): readonly LiveEvent[];
+  /** Counts events of another source likewise; false if there is no room for them: the listener is let go. */
+  hold(events: readonly LiveEvent[]): boolean;
+  /** False once it has fallen behind by more than is held, or is closed: nothing more will come. */
+  readonly open: boolean;
+  /** Resolves with true when there is something to take or nothing more will come, with false after `mostMs`. */
+  wait(mostMs: number): Promise<boolean>;
+  close(): void;
+  /** Closes it for a reader that takes nothing, and counts it among those that fell behind. */
+  giveUp(): void;
+}
+
+interface Listeners {
+  /** Listens from the position in the topic's log on; null: from the next event on. */
+  add(topic: Topic, position: number | null): LiveSubscription;
+  /** Lets go those of the topic who have not taken what it does not hold any more. */
+  dropBehind(topic: Topic): void;
+  /** Closes the topic's listeners. */
+  closeAll(topic: Topic): void;
+  readonly count: number;
+  /** Let go since the start, because they fell behind. */
+  readonly letGo: number;
+}
+
+interface ListenersDeps {
+  /** Takes bytes of a tenant's share, and gives them back. */
+  readonly take: (tenant: number, bytes: number) => boolean;
+  readonly give: (tenant: number, bytes: number) => void;
+  /** Nobody listens to the topic any more. */
+  readonly onDeserted: (topic: Topic) => void;
+}
+
+export function createListeners({ take, give, onDeserted }: ListenersDeps): Listeners {
+  let count = 0;
+  let letGo = 0;
+
+  function giveBack(listener: Listener): void {
+    give(listener.topic.device.tenant, listener.taken);
+    listener.taken = 0;
+  }
+
+  function close(listener: Listener): void {
+    const { topic } = listener;
+    if (!topic.listeners.delete(listener)) return;
+    listener.open = false;
+    giveBack(listener);
+    count--;
+    topic.part.listeners--;
+    if (topic.listeners.size === 0) onDeserted(topic);
+    listener.wake();
+  }
+
+  function fallBehind(listener: Listener): void {
+    if (listener.open) letGo++;
+    close(listener);
+  }
+
+  /** Counts what is on its way to a listener. False if its tenant has no room for that: it is let go. */
+  function hold(listener: Listener, events: readonly LiveEvent[]): boolean {
+    const bytes = events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
+    if (listener.open && take(listener.topic.device.tenant, bytes)) listener.taken += bytes;
+    else fallBehind(listener);
+    // Making room may have let this one go, too.
+    if (!listener.open) giveBack(listener);
+    return listener.open;
+  }
+
+  function takeEvents(listener: Listener, bytesMax: number): readonly LiveEvent[] {
+    giveBack(listener);
+    const found = listener.open ? listener.topic.log.from(listener.position, bytesMax) : [];
+    if (found.length === 0) return found;
+    listener.position += found.length;
+    return hold(listener, found) ? found : [];
+  }
+
+  return {
+    add: (topic, position) => {
+      const listener: Listener = {
+        topic,
+        position: position ?? topic.log.end,
+        taken: 0,
+        open: true,
+        wake: () => undefined,
+      };
+      topic.listeners.add(listener);
+      count++;
+      topic.part.listeners++;
+      return {
+        resumed: position !== null,
+        take: (bytesMax) => takeEvents(listener, bytesMax),
+        hold: (events) => hold(listener, events),
+        get open() {
+          return listener.open;
+        },
+        wait: (mostMs) => waitFor(listener, mostMs),
+        close: () => close(listener),
+        giveUp: () => fallBehind(listener),
+      };
+    },
+    dropBehind: (topic) => {
+      for (const listener of topic.listeners) if (listener.position < topic.log.begin) fallBehind(listener);
+    },
+    closeAll: (topic) => {
+      for (const listener of [...topic.listeners]) close(listener);
+    },
+    get count() {
+      return count;
+    },
+    get letGo() {
+      return letGo;
+    },
+  };
+}
+
+function waitFor(listener: Listener, mostMs: number): Promise<boolean> {
+  if (listener.position < listener.topic.log.end || !listener.open) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      listener.wake = () => undefined;
+      resolve(false);
+    }, mostMs);
+    listener.wake = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+  });
+}

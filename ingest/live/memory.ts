@@ -1,0 +1,73 @@
+/** The bytes that the live feed holds, a share for each tenant: the fullest of a tenant's logs give way to new events. */
+import { createShares } from "../../store/lib/shares.js";
+import type { LiveEvent } from "./log.js";
+import { bytesOfEvent } from "./log.js";
+import type { TenantPart, Topic } from "./topics.js";
+
+interface LiveMemory {
+  /** Appends an event to the topic's log. False if there is no room for it: it counts as one that was dropped. */
+  append(topic: Topic, event: LiveEvent): boolean;
+  /** The event of that number is not held: whoever waits for it has fallen behind. */
+  skip(topic: Topic, number: number): void;
+  /** Drops a device's oldest events until at most so many bytes are held. */
+  shrink(topic: Topic, bytesMax: number): void;
+  /** Takes so many bytes of the tenant's share, if need be from its logs; false if it has no more. */
+  take(tenant: number, bytes: number): boolean;
+  give(tenant: number, bytes: number): void;
+  readonly total: number;
+}
+
+/** @param onDropped is called after events of a topic have been dropped: who has not taken them has fallen behind */
+export function createLiveMemory(
+  bytesMax: number,
+  partOf: (tenant: number) => TenantPart | undefined,
+  onDropped: (topic: Topic) => void,
+): LiveMemory {
+  const shares = createShares<number>(bytesMax);
+
+  function free(topic: Topic, bytes: number): void {
+    topic.part.bytes -= bytes;
+    shares.give(topic.device.tenant, bytes);
+    onDropped(topic);
+  }
+
+  const shrink = (topic: Topic, most: number): void => free(topic, topic.log.shrink(most));
+  const skip = (topic: Topic, number: number): void => free(topic, topic.log.skip(number));
+
+  function take(tenant: number, bytes: number): boolean {
+    while (!shares.take(tenant, bytes)) {
+      const fullest = fullestOf(partOf(tenant));
+      if (fullest === null) return false;
+      shrink(fullest, Math.floor(fullest.log.bytes / 2));
+    }
+    return true;
+  }
+
+  return {
+    append: (topic, event) => {
+      const bytes = bytesOfEvent(event);
+      if (!take(topic.device.tenant, bytes)) {
+        skip(topic, event.number);
+        return false;
+      }
+      topic.log.append(event);
+      topic.part.bytes += bytes;
+      return true;
+    },
+    skip,
+    shrink,
+    take,
+    give: shares.give,
+    get total() {
+      return shares.total;
+    },
+  };
+}
+
+/** Null if the tenant's logs are empty. */
+function fullestOf(part: TenantPart | undefined): Topic | null {
+  if (part === undefined || part.bytes === 0) return null;
+  let fullest: Topic | null = null;
+  for (const one of part.topics) if (one.log.bytes > (fullest?.log.bytes ?? 0)) fullest = one;
+  return fullest;
+}
