@@ -124,8 +124,8 @@ function largestTriangles(
   let before = start;
   for (let bucket = 0; bucket < wanted; bucket++) {
     const [from, to] = [edge(bucket), edge(bucket + 1)];
-    const behind = bucket === wanted - 1 ? end + 1 : edge(bucket + 2);
-    before = largestTriangle(times, values, before, [from, to], middle(times, values, to, behind));
+    const afterNext = bucket === wanted - 1 ? end + 1 : edge(bucket + 2);
+    before = largestTriangle(times, values, before, [from, to], middle(times, values, to, afterNext));
     kept.push(before);
   }
   kept.push(end);

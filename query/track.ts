@@ -37,7 +37,7 @@ export async function track(
     const columns = await store.read(place, { ...bounds, bytesMax: textsPerReadBytes });
     if (columns.kind !== "text") continue;
     cut ||= columns.cut === true;
-    for (const [i, time] of columns.times.entries()) found.set(time, placeOf(columns.values[i] ?? "[]"));
+    for (const [i, time] of columns.times.entries()) found.set(time, lngLatOf(columns.values[i] ?? "[]"));
   }
   const positions = [...found]
     .filter(([, lnglat]) => isOnEarth(lnglat))
@@ -66,7 +66,7 @@ function union(...columns: readonly (NumberColumns | undefined)[]): Float64Array
   return Float64Array.from(times).sort();
 }
 
-function placeOf(text: string): LngLat {
+function lngLatOf(text: string): LngLat {
   const [lng, lat] = JSON.parse(text) as readonly number[];
   return [lng ?? NaN, lat ?? NaN];
 }

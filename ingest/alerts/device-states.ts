@@ -1,5 +1,5 @@
 import { asError, StoreError } from "../../store/lib/errors.js";
-import { retryDelays } from "../../store/lib/retry-delays.js";
+import { retryDelays } from "../../store/lib/retry.js";
 import { createSlice, nextTurn } from "../../store/lib/turns.js";
 import { currentCauses, endAlert, type Raised, raiseAlerts } from "../../store/metadata/alerts/alerts.js";
 import { saveCheckpoint } from "../../store/metadata/checkpoints.js";

@@ -1,5 +1,5 @@
 import { asError } from "../../store/lib/errors.js";
-import { retryDelays } from "../../store/lib/retry-delays.js";
+import { retryDelays } from "../../store/lib/retry.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";

@@ -54,8 +54,8 @@ function parseTree(text: string): MathNode {
   }
 }
 
-/** What stands for things that formulas have not, in the text itself. */
-const strangers: readonly (readonly [RegExp, string])[] = [
+/** Signs of things that formulas do not have. */
+const foreignSigns: readonly (readonly [RegExp, string])[] = [
   [/["']/, "text and transposition are not allowed"],
   [/[[\]]/, "matrices and indexes are not allowed"],
   [/[{}]/, "objects are not allowed"],
@@ -75,7 +75,7 @@ function checkText(text: string): void {
   if (text.length > formulaCharactersMax) {
     throw new FormulaProblem(`longer than ${formulaCharactersMax} characters`);
   }
-  for (const [pattern, message] of strangers) {
+  for (const [pattern, message] of foreignSigns) {
     const index = text.search(pattern);
     if (index >= 0) throw new FormulaProblem(message, "", index + 1);
   }

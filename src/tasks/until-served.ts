@@ -1,6 +1,5 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "../../store/lib/errors.js";
-import { retryDelays } from "../../store/lib/retry-delays.js";
+import { retry, retryDelays } from "../../store/lib/retry.js";
 
 const longestMs = 10_000;
 
@@ -8,15 +7,9 @@ const longestMs = 10_000;
  * Tries until the store can do it, first again after so many milliseconds; the work must bear being done twice.
  * @throws what else it throws, or the abort
  */
-export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> {
-  const delays = retryDelays(firstMs, longestMs);
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
-      await pause(delays.next().value, undefined, { signal });
-    }
-  }
-}
+export const untilServed = <T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> =>
+  retry(work, {
+    delays: () => retryDelays(firstMs, longestMs),
+    isPassing: (error) => error instanceof StoreError && error.code === "UNAVAILABLE",
+    signal,
+  });

@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 /** Runs works one after the other in the order they were asked for; a failure does not stop the next. */
 export type Lock = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -89,4 +91,5 @@ export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Pr
     });
 }
 
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** @throws the abort */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> => setTimeout(ms, undefined, { signal });

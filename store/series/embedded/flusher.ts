@@ -1,5 +1,5 @@
 import type { StoreError } from "../../lib/errors.js";
-import { retryDelays } from "../../lib/retry-delays.js";
+import { retryDelays } from "../../lib/retry.js";
 import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import { asStoreError } from "./failures.js";

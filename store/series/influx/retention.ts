@@ -1,6 +1,6 @@
 /** Removes old points in steps, each a question of its own: one over years of many series would outlast any timeout. */
-import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "../../lib/errors.js";
+import { pause } from "../../lib/turns.js";
 import type { InfluxClient } from "./client.js";
 import { deleteRange } from "./flux.js";
 import { timeMin } from "./lines.js";
@@ -35,9 +35,7 @@ export function createRetention(
       if (tookMs < quickMs) step = Math.min(stepMicrosMax, step * 2);
       else if (tookMs > slowMs) step = Math.max(dayMicros, step / 2);
       if (tookMs >= quickMs) {
-        await pause(Math.min(restMsMax, tookMs * restRatio), undefined, { signal: closed }).catch(
-          () => undefined,
-        );
+        await pause(Math.min(restMsMax, tookMs * restRatio), closed).catch(() => undefined);
       }
       if (closed.aborted)
         throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");
