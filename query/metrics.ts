@@ -3,7 +3,7 @@ import { createAggregation } from "../store/series/aggregation.js";
 import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
-import { type BoundFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
+import { type DeviceFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
 import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";
@@ -24,13 +24,13 @@ export interface MetricData {
 export async function formulaMetric(
   store: SeriesQuestions,
   series: SeriesRef,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
   range: Range,
   limit: number,
 ): Promise<MetricData> {
   const own = asNumbers(await store.read(series, { ...boundsOf(range), newest: range.newest ?? limit }));
-  const previous = await previousValue(store, bound, series, own);
-  const { values, errors } = await evaluateAt(store, bound, own, previous);
+  const previous = await previousValue(store, deviceFormula, series, own);
+  const { values, errors } = await evaluateAt(store, deviceFormula, own, previous);
   return { times: own.times, labels: null, values: Array.from(values, nullForNaN), errors };
 }
 
@@ -41,7 +41,7 @@ function nullForNaN(value: number): number | null {
 interface AggregateMetric {
   readonly aggregate: Aggregate;
   /** Absent: over raw values. */
-  readonly formula: BoundFormula | null;
+  readonly formula: DeviceFormula | null;
   readonly fill: Fill | null;
 }
 
@@ -84,7 +84,7 @@ interface FormulaWindows {
 async function pushedDown(
   store: SeriesQuestions,
   query: AggregateQuery,
-  { formula: { arithmetic } }: BoundFormula,
+  { formula: { arithmetic } }: DeviceFormula,
 ): Promise<FormulaWindows | null> {
   if (arithmetic === null || query.series.kind === "text") return null;
   const answer = await store.aggregateArithmetic({ ...query, arithmetic });
@@ -99,7 +99,7 @@ function finiteOrNull(value: number | null): number | null {
 async function aggregateFormula(
   store: SeriesQuestions,
   { series, edges, aggregate }: AggregateQuery,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
 ): Promise<FormulaWindows> {
   const start = edges[0] as number;
   const stop = edges[edges.length - 1] as number;
@@ -112,11 +112,11 @@ async function aggregateFormula(
     const own = await readNumbers(store, series, { start: from, stop, oldest: pointsPerRead });
     const last = own.times.at(-1);
     if (last === undefined) break;
-    previous ??= await previousValue(store, bound, series, own);
-    const evaluated = await evaluateAt(store, bound, own, previous);
+    previous ??= await previousValue(store, deviceFormula, series, own);
+    const evaluated = await evaluateAt(store, deviceFormula, own, previous);
     const [times, values] = withValues(evaluated.times, evaluated.values);
     if (needsStart && times.length > 0) {
-      const before = await lastGivenBefore(store, bound, series, start);
+      const before = await lastGivenBefore(store, deviceFormula, series, start);
       if (!Number.isNaN(before)) aggregation.startFrom(before);
       needsStart = false;
     }

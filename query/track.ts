@@ -2,10 +2,10 @@ import { textsPerReadBytes } from "../store/lib/text-bytes.js";
 import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
 
-/** What tells where a device is: places, or its longitude and latitude apart. */
+/** What tells where a device is: positions, or its longitude and latitude apart. */
 export interface LocationSeries {
   /** Texts of JSON arrays [longitude, latitude, …]. */
-  readonly places: readonly SeriesRef[];
+  readonly positions: readonly SeriesRef[];
   readonly longitude: SeriesRef | null;
   readonly latitude: SeriesRef | null;
 }
@@ -33,8 +33,8 @@ export async function track(
   const found = new Map<number, LngLat>();
   for (const { time, lnglat } of await fromPairs(store, series, bounds)) found.set(time, lnglat);
   let cut = false;
-  for (const place of series.places) {
-    const columns = await store.read(place, { ...bounds, bytesMax: textsPerReadBytes });
+  for (const one of series.positions) {
+    const columns = await store.read(one, { ...bounds, bytesMax: textsPerReadBytes });
     if (columns.kind !== "text") continue;
     cut ||= columns.cut === true;
     for (const [i, time] of columns.times.entries()) found.set(time, lngLatOf(columns.values[i] ?? "[]"));

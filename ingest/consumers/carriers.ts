@@ -1,4 +1,4 @@
-import { createRemembered } from "../../store/lib/remembered.js";
+import { createRecordCache } from "../../store/lib/record-cache.js";
 import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -28,7 +28,7 @@ interface Place {
 const carriersMax = 10_000;
 
 export function createCarriers(db: Db): Carriers {
-  const known = createRemembered<number, Below>(carriersMax, ({ ids }, carrier) =>
+  const known = createRecordCache<number, Below>(carriersMax, ({ ids }, carrier) =>
     [carrier, ...ids].map(toName),
   );
 

@@ -3,7 +3,7 @@
  * for the others. Small answers are not counted, and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
-import { createPlaces, type Places } from "../../store/lib/places.js";
+import { createSemaphore, type Semaphore } from "../../store/lib/semaphore.js";
 import { createShares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
@@ -55,9 +55,9 @@ export function createAnswerRoom(
   meter: Pick<Meter, "answerBytes" | "answersRefused">,
   waitMs = usualWaitMs,
 ): AnswerRoom {
-  const room = createPlaces<number>(bytesMax);
+  const room = createSemaphore<number>(bytesMax);
   const waiting = createShares<number>(bytesMax * waitingPart);
-  const places = { rows: createPlaces<number>(madeAtOnce), series: createPlaces<number>(madeAtOnce) };
+  const places = { rows: createSemaphore<number>(madeAtOnce), series: createSemaphore<number>(madeAtOnce) };
 
   function noRoom(): ApiError {
     meter.answersRefused++;
@@ -90,7 +90,7 @@ export function createAnswerRoom(
       let small = 0;
       let over = false;
       /** The turns that it has a place in, while it is being made. */
-      let inTurn: Places<number> | null = null;
+      let inTurn: Semaphore<number> | null = null;
       const give = (bytes: number): void => {
         const some = Math.min(bytes, held);
         held -= some;
@@ -103,11 +103,11 @@ export function createAnswerRoom(
         // It has ended while it waited.
         if (over) give(held);
       };
-      const enterTurn = async (turns: Places<number>): Promise<void> => {
+      const enterTurn = async (turns: Semaphore<number>): Promise<void> => {
         if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
         inTurn = turns;
       };
-      const leaveTurn = (): Places<number> | null => {
+      const leaveTurn = (): Semaphore<number> | null => {
         const turns = inTurn;
         turns?.leave(tenant, 1);
         inTurn = null;

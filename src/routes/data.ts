@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { aggregatesByType } from "../../query/aggregates.js";
 import { type Computing, createComputing } from "../../query/formula/computing.js";
 import { asStored, memoizeFormula } from "../../query/formula/formula.js";
-import type { BoundFormula } from "../../query/formula-series.js";
+import type { DeviceFormula } from "../../query/formula-series.js";
 import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
 import { timeWriters } from "../../query/time-text.js";
@@ -196,7 +196,7 @@ function bind(
   text: string,
   device: DeviceRef,
   points: ReadonlyMap<number, DataPoint>,
-): BoundFormula {
+): DeviceFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
   const formula = compile(text, ids, asStored);
   const others = [...points.values()].map(
@@ -206,7 +206,7 @@ function bind(
         refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
       ] as const,
   );
-  return { formula, others: new Map(others), computing };
+  return { formula: formula, others: new Map(others), computing };
 }
 
 async function answerOriginal(

@@ -24,10 +24,7 @@ interface Retrying {
  * The work must bear being done twice.
  * @throws what the last attempt throws, or the abort
  */
-export async function retry<T>(
-  work: () => Promise<T>,
-  { delays, isPassing, signal }: Retrying,
-): Promise<T> {
+export async function retry<T>(work: () => Promise<T>, { delays, isPassing, signal }: Retrying): Promise<T> {
   let waits: Iterator<number, unknown, unknown> | undefined;
   for (;;) {
     signal?.throwIfAborted();

@@ -92,4 +92,5 @@ export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Pr
 }
 
 /** @throws the abort */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> => setTimeout(ms, undefined, { signal });
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  setTimeout(ms, undefined, { signal });

@@ -8,9 +8,9 @@ import { asError } from "../../lib/errors.js";
 import { earliestTime, latestTime } from "../../lib/time-range.js";
 import type { Catalog } from "./catalog.js";
 import { PART_FORMAT, type Part } from "./catalog-schema.js";
-import { createHeld, decodeHeld } from "./held.js";
 import { monthOf } from "./months.js";
 import { storedTimes } from "./part-file.js";
+import { createSeriesSet, decodeSeriesSet } from "./series-set.js";
 import {
   both,
   DamagedPart,
@@ -75,7 +75,12 @@ export async function openParts(deps: {
   /** A new part of [start, stop) for a time in it. */
   async function make(time: number, start: number, stop: number): Promise<StoredPart> {
     const path = await files.freeName(time, isTaken);
-    const part = { ...unknownPart({ start, stop, path }), held: createHeld(), stored: null, flushed: null };
+    const part = {
+      ...unknownPart({ start, stop, path }),
+      held: createSeriesSet(),
+      stored: null,
+      flushed: null,
+    };
     // Its tables first: a process killed in between must not leave a listed file that readers cannot use.
     await files.open(path, true);
     return part;
@@ -228,7 +233,7 @@ async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Pro
       ...unknownPart({ start, stop, path }),
       loose,
       bytes: bytes ?? 0,
-      held: isSame ? decodeHeld(held) : null,
+      held: isSame ? decodeSeriesSet(held) : null,
       recorded: file ?? "",
       flushed: flushed ?? undefined,
     };

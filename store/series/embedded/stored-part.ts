@@ -2,8 +2,8 @@
 
 import { StoreError } from "../../lib/errors.js";
 import type { Part } from "./catalog-schema.js";
-import type { Held } from "./held.js";
 import { monthOf } from "./months.js";
+import type { SeriesSet } from "./series-set.js";
 
 export interface StoredPart extends Part {
   start: number;
@@ -16,9 +16,9 @@ export interface StoredPart extends Part {
   /** About the bytes of its file. */
   bytes: number;
   /** The series that it may hold; null: not known yet, it may hold any. */
-  held: Held | null;
+  held: SeriesSet | null;
   /** What a look through the file has found so far, and what was written meanwhile; null: no look is under way. */
-  looking: Held | null;
+  looking: SeriesSet | null;
   /** First and last time in its file when that was looked at; null: it was empty, undefined: nobody has looked. */
   stored: Times | null | undefined;
   /** First and last time that this process has written, or is about to write; null: it has written nothing. */

@@ -59,7 +59,7 @@ export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointB
 }
 
 /** Where the refused points lie in the batch. */
-export function refusedPlaces(points: readonly Point[], refused: readonly RefusedPoint[]): RefusedAt[] {
+export function refusedIndexes(points: readonly Point[], refused: readonly RefusedPoint[]): RefusedAt[] {
   if (refused.length === 0) return [];
   const indexes = new Map(points.map((point, index) => [point, index]));
   return refused.map(({ point, reason }) => ({ index: indexes.get(point) ?? 0, reason }));

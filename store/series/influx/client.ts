@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
 import { systemClock } from "../../lib/clock.js";
 import { StoreError } from "../../lib/errors.js";
-import { type Asker, createQuerySlots, hasLeft } from "../query-slots.js";
+import { type Asker, createQuerySemaphore, hasLeft } from "../query-semaphore.js";
 import { createBucketKeeper } from "./bucket.js";
 import { foreignIn } from "./csv.js";
 import { fluxFirstMoment } from "./flux.js";
@@ -82,7 +82,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
       drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
   });
   const health = createInfluxHealth(systemClock.monotonic, access.onState);
-  const slots = createQuerySlots(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
+  const semaphore = createQuerySemaphore(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
   const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
 
   function sendLines(body: string): Promise<LinesRefused | undefined> {
@@ -127,7 +127,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     write: sendLines,
     query: (flux, asker) => {
       if (asker === undefined) return health.observeAll("queries", () => askAgain(flux));
-      return slots.answer(asker, () => health.observeAll("queries", () => askAgain(flux, asker.signal)));
+      return semaphore.answer(asker, () => health.observeAll("queries", () => askAgain(flux, asker.signal)));
     },
     probe: async () => {
       // A server that wants lines answers 400, which says that all else is well.

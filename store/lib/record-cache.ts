@@ -1,7 +1,7 @@
 import { createVersions } from "./versions.js";
 
-/** What was read of the metadata, kept until one of the records that it is made of is touched. */
-interface Remembered<Key, Value> {
+/** A cache of what was read of the metadata: each value stays until one of the records that it is made of is touched. */
+interface RecordCache<Key, Value> {
   /** From memory only. */
   peek(key: Key): Value | undefined;
   /**
@@ -18,10 +18,10 @@ const triesMax = 2;
  * @param max entries; beyond it all are forgotten
  * @param madeOf the records that a value is made of (`recordName`); null for one that is not kept
  */
-export function createRemembered<Key, Value>(
+export function createRecordCache<Key, Value>(
   max: number,
   madeOf: (value: Value, key: Key) => Iterable<string> | null,
-): Remembered<Key, Value> {
+): RecordCache<Key, Value> {
   const values = new Map<Key, { readonly value: Value; readonly records: ReadonlySet<string> }>();
   const usedBy = new Map<string, Set<Key>>();
   const versions = createVersions();
