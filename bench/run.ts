@@ -1,4 +1,4 @@
-/** `npm run bench -- <name> [options]`: one program of this folder for each hot path. */
+/** `npm run bench -- <name> [options]`: one program of `programs/` for each hot path. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,28 +8,28 @@ import { type Figure, printReport } from "./report.js";
 type Program = (options: BenchOptions) => Promise<Figure[]>;
 
 const programs: Record<string, () => Promise<Program>> = {
-  api: async () => (await import("./resources.js")).benchApi,
-  broker: async () => (await import("./broker.js")).benchBroker,
-  ceiling: async () => (await import("./ceiling.js")).benchCeiling,
-  decode: async () => (await import("./decode.js")).benchDecode,
-  connections: async () => (await import("./connections.js")).benchConnections,
-  commands: async () => (await import("./commands.js")).benchCommands,
-  evil: async () => (await import("./evil.js")).benchEvil,
-  events: async () => (await import("./events.js")).benchEvents,
-  fanout: async () => (await import("./fanout.js")).benchFanout,
-  handshakes: async () => (await import("./handshakes.js")).benchHandshakes,
-  formula: async () => (await import("./formula.js")).benchFormula,
-  "history-io": async () => (await import("./history-io.js")).benchHistoryIO,
-  ingest: async () => (await import("./ingest.js")).benchIngest,
-  journal: async () => (await import("./journal.js")).benchJournal,
-  loop: async () => (await import("./loop.js")).benchLoop,
-  query: async () => (await import("./query.js")).benchQuery,
-  removals: async () => (await import("./removals.js")).benchRemovals,
-  retention: async () => (await import("./retention.js")).benchRetention,
-  scale: async () => (await import("./scale.js")).benchScale,
-  soak: async () => (await import("./soak.js")).benchSoak,
-  transfer: async () => (await import("./transfer.js")).benchTransfer,
-  watch: async () => (await import("./watch.js")).benchWatch,
+  api: async () => (await import("./programs/api.js")).benchApi,
+  broker: async () => (await import("./programs/broker.js")).benchBroker,
+  ceiling: async () => (await import("./programs/ceiling.js")).benchCeiling,
+  decode: async () => (await import("./programs/decode.js")).benchDecode,
+  connections: async () => (await import("./programs/connections.js")).benchConnections,
+  commands: async () => (await import("./programs/commands.js")).benchCommands,
+  evil: async () => (await import("./programs/evil.js")).benchEvil,
+  events: async () => (await import("./programs/events.js")).benchEvents,
+  fanout: async () => (await import("./programs/fanout.js")).benchFanout,
+  handshakes: async () => (await import("./programs/handshakes.js")).benchHandshakes,
+  formula: async () => (await import("./programs/formula.js")).benchFormula,
+  "history-io": async () => (await import("./programs/history-io.js")).benchHistoryIO,
+  ingest: async () => (await import("./programs/ingest.js")).benchIngest,
+  journal: async () => (await import("./programs/journal.js")).benchJournal,
+  loop: async () => (await import("./programs/loop.js")).benchLoop,
+  query: async () => (await import("./programs/query.js")).benchQuery,
+  removals: async () => (await import("./programs/removals.js")).benchRemovals,
+  retention: async () => (await import("./programs/retention.js")).benchRetention,
+  scale: async () => (await import("./programs/scale.js")).benchScale,
+  soak: async () => (await import("./programs/soak.js")).benchSoak,
+  transfer: async () => (await import("./programs/transfer.js")).benchTransfer,
+  watch: async () => (await import("./programs/watch.js")).benchWatch,
 };
 
 async function main(): Promise<void> {

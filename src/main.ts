@@ -1,5 +1,3 @@
-import { catchStopSignals, type StopSignals } from "./cli/stop-signals.js";
-
 /** The program: `tidemark serve`, and the tools that work on a deployment. Loads nothing before it can be stopped. */
 async function main(): Promise<void> {
   const given = process.argv.slice(2);
@@ -62,6 +60,30 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
   });
   const service = await starting;
   reload = service.reload;
+}
+
+/** SIGTERM and SIGINT, caught from the first moment on: one that comes during a start is answered once it is done. */
+interface StopSignals {
+  /** Calls `stop` at the first signal, also one that has come already; a second one ends the process at once. */
+  onStop(stop: (signal: NodeJS.Signals) => void): void;
+}
+
+function catchStopSignals(): StopSignals {
+  let asked: NodeJS.Signals | null = null;
+  let stop: ((signal: NodeJS.Signals) => void) | null = null;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (asked !== null) process.exit(1);
+      asked = signal;
+      stop?.(signal);
+    });
+  }
+  return {
+    onStop: (given) => {
+      stop = given;
+      if (asked !== null) given(asked);
+    },
+  };
 }
 
 main().catch(async (error: unknown) => {

@@ -1,9 +1,9 @@
 /**
  * The test runner: every **\/test/**\/*.test.js beside the compiled tree, each file in a process of its own, one more
- * at a time than there are cores, those known to be long first. One of these lanes takes the files under test/flow/,
- * so that two of them never run at once. Words in argv keep the files whose path contains one of them, `--fast` the
- * units and the embedded API. Closes with the line "N passed, N failed, N skipped"; exit code 0 only if tests ran and
- * all of them passed.
+ * at a time than there are cores (`--files N`: so many), those known to be long first. One of these lanes takes the
+ * files under test/flow/, so that two of them never run at once. Words in argv keep the files whose path contains one
+ * of them, `--fast` the units and the embedded API. Closes with the line "N passed, N failed, N skipped"; exit code 0
+ * only if tests ran and all of them passed.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { findInfluxd } from "./influxd.js";
+import { findInfluxd } from "./influxd/influxd.js";
 import { isFast, secondsOfFile } from "./known-files.js";
 import type { Report } from "./suite.js";
 
@@ -21,12 +21,13 @@ const { values: flags, positionals: words } = parseArgs({
     root: { type: "string", default: fileURLToPath(new URL("..", import.meta.url)) },
     "file-time-ms": { type: "string", default: "600000" },
     fast: { type: "boolean", default: false },
+    files: { type: "string", default: String(availableParallelism() + 1) },
   },
 });
 const root = flags.root;
 const fileTimeMs = Number(flags["file-time-ms"]);
-/** Files spend time on waiting, so that as many as there are cores leave some of them idle. */
-const lanes = availableParallelism() + 1;
+/** Files spend time waiting: as many files as there are cores would leave some of the cores idle. */
+const lanes = Number(flags.files);
 const slowestShown = 10;
 const began = performance.now();
 const work = mkdtempSync(join(tmpdir(), "tidemark-test-"));

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { findInfluxd, type InfluxServer, startInflux } from "./influxd.js";
+import { findInfluxd, type InfluxServer, startInflux } from "./influxd/influxd.js";
 
 export * as assert from "uvu/assert";
 

@@ -1,6 +1,6 @@
 import type { Packet } from "mqtt-packet";
-import type { Api } from "../api.js";
-import { type DeviceRecord, type FleetOfDevices, provision } from "../fleet.js";
+import type { Api } from "../load/api-client.js";
+import { type DeviceRecord, type FleetOfDevices, provision } from "../load/fleet.js";
 import {
   type Attack,
   createSockets,
@@ -133,7 +133,8 @@ export const asDevice: readonly Attack[] = [
         await acknowledged(target, client, ...some);
       }
       const subscribe = (n: number): Packet => ({
-        ...{ cmd: "subscribe", messageId: n + 1 },
+        cmd: "subscribe",
+        messageId: n + 1,
         subscriptions: [{ topic: "#", qos: 0 }],
       });
       client?.socket.pause();

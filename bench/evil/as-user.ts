@@ -1,4 +1,4 @@
-import type { FleetOfDevices } from "../fleet.js";
+import type { FleetOfDevices } from "../load/fleet.js";
 import { makeFleet } from "./as-device.js";
 import { type Attack, createSockets, mqttConnect, pause, type Target, within } from "./attack.js";
 
@@ -42,7 +42,12 @@ async function publishMany(target: Target, count: number, payload: (n: number) =
   const client = await mqttConnect(target, sockets, device);
   for (let n = 0; n < count; n++) {
     client?.send({
-      ...{ cmd: "publish", topic: "telemetry", payload: payload(n), qos: 1, dup: false, retain: false },
+      cmd: "publish",
+      topic: "telemetry",
+      payload: payload(n),
+      qos: 1,
+      dup: false,
+      retain: false,
       messageId: 1 + (n % 60_000),
     } as never);
     if (n % 20 === 19 || n === count - 1) {
@@ -73,14 +78,18 @@ export const asUser: readonly Attack[] = [
       for (let at = 0; at < 3_000; at += 30) {
         await some(30, (i) =>
           target.api.call("POST", "/api/v1/product_resources", {
-            ...{ productIntID, resourceName: `r${at + i}`, description: "ab".repeat(1_000) },
+            productIntID,
+            resourceName: `r${at + i}`,
+            description: "ab".repeat(1_000),
           }),
         );
       }
       const products = Array.from({ length: 300 }, (_, n) => n);
       for (const n of products) {
         await target.api.call("POST", "/api/v1/products", {
-          ...{ productName: `long ${n}`, cloudProtocol: 1, description: "ab".repeat(1_000) },
+          productName: `long ${n}`,
+          cloudProtocol: 1,
+          description: "ab".repeat(1_000),
         });
       }
     },
@@ -112,12 +121,10 @@ export const asUser: readonly Attack[] = [
       await target.service.stored();
       const formula = Array.from({ length: 33 }, () => "floor(dataPoint,15)").join("+");
       await target.api.call("POST", "/api/v1/metrics", {
-        ...{
-          metricName: "slow",
-          metricType: 1,
-          dataPointIntID: fleet.dataPointIntIDs[0],
-          expressions: formula,
-        },
+        metricName: "slow",
+        metricType: 1,
+        dataPointIntID: fleet.dataPointIntIDs[0],
+        expressions: formula,
       });
     },
     run: async (target) => {
@@ -163,7 +170,8 @@ export const asUser: readonly Attack[] = [
     prepare: async (target) => {
       fleet = await makeFleet(target, 1_000);
       const group = await target.api.post<{ id: number }>("/api/v1/groups", {
-        ...{ groupName: "all", productID: fleet.productID },
+        groupName: "all",
+        productID: fleet.productID,
       });
       await target.api.call("POST", `/api/v1/groups/${group.id}/devices`, {
         devicesIntID: fleet.devices.map(({ id }) => id),

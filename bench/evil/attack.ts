@@ -1,8 +1,8 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import mqttPacket, { type Packet } from "mqtt-packet";
-import type { Api } from "../api.js";
-import type { DeviceRecord } from "../fleet.js";
-import type { Tidemark } from "../tidemark.js";
+import type { Api } from "../load/api-client.js";
+import type { DeviceRecord } from "../load/fleet.js";
+import type { Tidemark } from "../subjects/tidemark.js";
 
 /** What an attacker has: a tenant of his own, its admin's session, and the ports. */
 export interface Target {
@@ -112,8 +112,14 @@ export async function mqttConnect(
     },
   };
   client.send({
-    ...{ cmd: "connect", protocolId: "MQTT", protocolVersion, clientId: "evil", clean: true, keepalive: 0 },
-    ...{ username: device.deviceUsername, password: Buffer.from(device.token) },
+    cmd: "connect",
+    protocolId: "MQTT",
+    protocolVersion,
+    clientId: "evil",
+    clean: true,
+    keepalive: 0,
+    username: device.deviceUsername,
+    password: Buffer.from(device.token),
     ...fields,
   } as Packet);
   const connack = await client.next("connack");

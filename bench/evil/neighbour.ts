@@ -7,10 +7,10 @@
 import { Agent, get } from "node:http";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
-import { percentileOf } from "../histogram.js";
-import { type Credential, encodeConnect, encodePublish } from "../packets.js";
-import { starvedMs } from "../proc.js";
-import { createScanner } from "../scanner.js";
+import { percentileOf } from "../load/histogram.js";
+import { type Credential, encodeConnect, encodePublish } from "../load/packets.js";
+import { createScanner } from "../load/scanner.js";
+import { starvedMs } from "../subjects/proc.js";
 
 interface NeighbourOptions {
   readonly mqttPort: number;

@@ -2,11 +2,11 @@ import { asError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { deviceNames } from "../../store/metadata/devices/names.js";
 import type { Directory } from "../directory/directory.js";
-import type { States } from "./device-states.js";
+import type { DeviceStates } from "./device-states.js";
 import { raiseOffline } from "./presence-alerts.js";
 import type { DeviceState } from "./rule-state.js";
 
-interface OfflineOptions {
+export interface OfflineOptions {
   readonly db: Db;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -15,7 +15,7 @@ interface OfflineOptions {
 }
 
 /** Raises the alert of devices that do not come back. */
-interface Offline {
+export interface Offline {
   /** Its connections have changed. */
   note(state: DeviceState): void;
   close(): void;
@@ -26,7 +26,7 @@ const lookMs = 1000;
 /** `left`: who was away when the last run ended; their time begins anew, for they could not come back before. */
 export function createOffline(
   { db, monotonic, offlineGraceMs, onTrouble }: OfflineOptions,
-  states: States,
+  states: DeviceStates,
   directory: Directory,
   left: readonly { readonly deviceIntID: number }[],
 ): Offline {

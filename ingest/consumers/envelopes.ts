@@ -17,7 +17,7 @@ import { createCarriers } from "./carriers.js";
  * behind them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
  * come, so that no entry is written twice.
  */
-interface Envelopes {
+export interface Envelopes {
   /** Appends the entries; until they are on disk the envelope counts as open. @throws what lies in the record */
   expand(record: MessageRecord): Promise<void>;
   /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */

@@ -1,9 +1,9 @@
+import { waitUntil } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";
-import { retryDelays } from "../../store/lib/retry.js";
+import { retry } from "../../store/lib/retry.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
-import type { Stopper } from "../followers/stopper.js";
 import { count, type Meter } from "../meter.js";
 
 export interface LanesOptions {
@@ -17,13 +17,13 @@ export interface LanesOptions {
   readonly onTrouble: (error: Error | null) => void;
 }
 
-const retryMs = { first: 200, longest: 10_000 } as const;
+const retryDelayMs = { first: 200, longest: 10_000 } as const;
 
 /** Of a point of the batch: the message that it came with. */
 export type SourceOf = (point: Point) => PointSource | null;
 
 /** Writes batches in the order of each device, several at once. */
-interface Lanes {
+export interface Lanes {
   /**
    * Resolves when there is room for the next; `settled` is called once these points can be read, but for those
    * that the store refused.
@@ -37,10 +37,10 @@ interface Lanes {
   idle(): Promise<void>;
 }
 
-/** Writes that wait behind the one under way, per lane. */
+/** Writes that wait for the one under way, per lane. */
 const queuedWritesMax = 2;
 
-export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
+export function createLanes(options: LanesOptions, signal: AbortSignal): Lanes {
   const lanes = Array.from({ length: options.lanes }, () => ({ tail: Promise.resolve(), queued: 0 }));
   /** The follower and a resettle may both wait. */
   const waiting = new Set<() => void>();
@@ -54,7 +54,7 @@ export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
     sourceOf: SourceOf,
   ): Promise<readonly RefusedPoint[]> {
     lane.queued++;
-    const written = lane.tail.then(() => writeUntilStored(options, points, through, stopper, sourceOf));
+    const written = lane.tail.then(() => writeUntilStored(options, points, through, sourceOf, signal));
     const ended = written.finally(() => {
       lane.queued--;
       for (const wake of waiting) wake();
@@ -71,14 +71,14 @@ export function createLanes(options: LanesOptions, stopper: Stopper): Lanes {
       const own = lanes.length === 1 ? through : 0;
       const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own, sourceOf));
       settling = Promise.all([Promise.all(all), settling]).then(async ([refused]) => {
-        if (stopper.stopped) return;
-        if (own !== through) await writeUntilStored(options, [], through, stopper, () => null);
+        if (signal.aborted) return;
+        if (own !== through) await writeUntilStored(options, [], through, () => null, signal);
         const not = new Set(refused.flat().map(({ point }) => point));
         options.meter.pointsStored += points.length - not.size;
         settled(not);
       });
-      while (lanes.some((lane) => lane.queued > queuedWritesMax) && !stopper.stopped) {
-        await stopper.wait((wake) => void waiting.add(wake));
+      while (lanes.some((lane) => lane.queued > queuedWritesMax) && !signal.aborted) {
+        await waitUntil(signal, (wake) => void waiting.add(wake));
       }
     },
     idle: () => settling,
@@ -99,29 +99,30 @@ function laneOf(deviceID: string, lanes: number): number {
   return (hash >>> 0) % lanes;
 }
 
-/** Tries until the store has taken the points; what it will never take goes to the quarantine. */
+/** Tries until the store has taken the points, or the signal is aborted; what it will never take is quarantined. */
 async function writeUntilStored(
   options: LanesOptions,
   points: readonly Point[],
   through: number,
-  stopper: Stopper,
   sourceOf: SourceOf,
+  signal: AbortSignal,
 ): Promise<readonly RefusedPoint[]> {
-  for (const delayMs of retryDelays(retryMs.first, retryMs.longest)) {
-    if (stopper.stopped) break;
-    try {
-      const refused = await options.series.write(points, through);
-      // An empty write only moves the checkpoint: it says nothing of the other lanes' troubles.
-      if (points.length > 0) options.onTrouble(null);
-      if (refused.length > 0) {
-        count(options.meter.refused, "series", refused.length);
-        await quarantine(options.db, options.now(), refused, ({ point }) => sourceOf(point));
-      }
-      return refused;
-    } catch (error) {
-      options.onTrouble(asError(error));
-      await stopper.wait((wake) => void setTimeout(wake, delayMs));
+  const { series, db, meter, now, onTrouble } = options;
+  const write = async (): Promise<readonly RefusedPoint[]> => {
+    if (signal.aborted) return [];
+    const refused = await series.write(points, through);
+    // An empty write only moves the checkpoint: it says nothing of the other lanes' troubles.
+    if (points.length > 0) onTrouble(null);
+    if (refused.length > 0) {
+      count(meter.refused, "series", refused.length);
+      await quarantine(db, now(), refused, ({ point }) => sourceOf(point));
     }
+    return refused;
+  };
+  try {
+    return await retry(write, { signal, delayMs: retryDelayMs, isTransient: () => true, onTrouble });
+  } catch (error) {
+    onTrouble(asError(error));
+    return [];
   }
-  return [];
 }

@@ -54,7 +54,7 @@ const endedAtOnce = 100;
 /** Asking goes on for so long before points are removed again. */
 const askingMs = 1000;
 const tenantsPerTurn = 50;
-/** Devices whose points are removed at once: twice as many after a quick step, half as many after a slow one. */
+/** Devices whose points are removed at once. */
 const removedFirst = 16;
 const removedMax = 250;
 const quickMs = 250;
@@ -66,35 +66,21 @@ const tellMs = 10_000;
 export function createRemovals(deps: RemovalDeps): Removals {
   const { db, series } = deps;
   const counts = { left: 0, done: 0 };
-  /** Up to this id everything that was sent before the deletion is in the store. */
-  let settledThrough = 0;
+  const stopping = new AbortController();
+  const settling = createSettling(deps, stopping.signal);
   /** By tenant: up to this id the store was asked; what still waits there has points, or is a data point's. */
   const asked = new Map<number, number>();
+  const askedOf = (tenant: number): number => asked.get(tenant) ?? 0;
   const askTenants = createTurns(db);
   const removeTenants = createTurns(db);
   let removedAtOnce = removedFirst;
-  let stopped = false;
-
-  /** False when what was sent before the deletions does not get settled: the store is away, or far behind. */
-  async function settle(newest: number): Promise<boolean> {
-    if (newest <= settledThrough) return true;
-    await deps.followed();
-    // Taken before the deletion was known; what comes later finds no device.
-    const sentBefore = deps.journal.appendedID;
-    for (let waitedMs = 0; deps.settledID() < sentBefore; waitedMs += settleLookMs) {
-      if (stopped || waitedMs >= settleWaitMs) return false;
-      await new Promise((resolve) => setTimeout(resolve, settleLookMs));
-    }
-    await deps.historySettled();
-    settledThrough = newest;
-    return true;
-  }
 
   async function end(removals: readonly Removal[]): Promise<void> {
     for (let at = 0; at < removals.length; at += endedAtOnce) {
+      const some = removals.slice(at, at + endedAtOnce);
       await endRemovals(
         db,
-        removals.slice(at, at + endedAtOnce).map(({ id }) => id),
+        some.map(({ id }) => id),
       );
       await nextTurn();
     }
@@ -102,16 +88,11 @@ export function createRemovals(deps: RemovalDeps): Removals {
     counts.left = Math.max(0, counts.left - removals.length);
   }
 
-  const share = (max: number, tenants: readonly number[]): number =>
-    Math.max(1, Math.floor(max / Math.max(1, tenants.length)));
-  const askedOf = (tenant: number): number => asked.get(tenant) ?? 0;
-
   /** Frees what has no points. False when nothing was left to ask about for these tenants. */
   async function askTurn(): Promise<boolean> {
     const tenants = await askTenants(tenantsPerTurn);
-    const spans = tenants.map(
-      (tenant): RemovalSpan => ({ tenant, after: askedOf(tenant), through: settledThrough }),
-    );
+    const through = settling.through();
+    const spans = tenants.map((tenant): RemovalSpan => ({ tenant, after: askedOf(tenant), through }));
     const removals = await removalsOf(db, spans, share(askedMax, tenants));
     if (removals.length === 0) return false;
     const ofDevices = removals.filter(isOfDevice);
@@ -136,9 +117,7 @@ export function createRemovals(deps: RemovalDeps): Removals {
       throw error;
     }
     await end(removals);
-    const tookMs = performance.now() - began;
-    if (tookMs < quickMs) removedAtOnce = Math.min(removedMax, removedAtOnce * 2);
-    else if (tookMs > slowMs) removedAtOnce = Math.max(1, Math.floor(removedAtOnce / 2));
+    removedAtOnce = nextAtOnce(removedAtOnce, performance.now() - began);
   }
 
   async function drain(): Promise<void> {
@@ -146,14 +125,15 @@ export function createRemovals(deps: RemovalDeps): Removals {
       counts.left = 0;
       return;
     }
+    const { signal } = stopping;
     const telling = createTelling(deps, counts);
     counts.left = await countRemovals(db);
-    while (!stopped) {
+    while (!signal.aborted) {
       const newest = await newestRemoval(db);
       if (newest === 0) break;
-      if (!(await settle(newest))) break;
+      if (!(await settling.settle(newest))) break;
       const askUntil = performance.now() + askingMs;
-      while (!stopped && (await askTurn()) && performance.now() < askUntil) await nextTurn();
+      while (!signal.aborted && (await askTurn()) && performance.now() < askUntil) await nextTurn();
       await nextTurn();
       await removeTurn();
       await telling.progress();
@@ -161,21 +141,48 @@ export function createRemovals(deps: RemovalDeps): Removals {
     telling.end();
   }
 
+  return { counts, drain, stop: () => stopping.abort() };
+}
+
+function share(max: number, tenants: readonly number[]): number {
+  return Math.max(1, Math.floor(max / Math.max(1, tenants.length)));
+}
+
+/** Twice as many after a quick step, half as many after a slow one. */
+function nextAtOnce(atOnce: number, tookMs: number): number {
+  if (tookMs < quickMs) return Math.min(removedMax, atOnce * 2);
+  return tookMs > slowMs ? Math.max(1, Math.floor(atOnce / 2)) : atOnce;
+}
+
+/** Waits until everything that was sent before a deletion is in the store, so that it is removed with the rest. */
+function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
+  let settledThrough = 0;
   return {
-    counts,
-    drain,
-    stop: () => {
-      stopped = true;
+    /** The removals up to this id may be worked on. */
+    through: () => settledThrough,
+    /** False when what was sent before does not get settled: the store is away, or far behind. */
+    settle: async (newest: number): Promise<boolean> => {
+      if (newest <= settledThrough) return true;
+      await deps.followed();
+      // Taken before the deletion was known; what comes later finds no device.
+      const sentBefore = deps.journal.appendedID;
+      for (let waitedMs = 0; deps.settledID() < sentBefore; waitedMs += settleLookMs) {
+        if (stopping.aborted || waitedMs >= settleWaitMs) return false;
+        await new Promise((resolve) => setTimeout(resolve, settleLookMs));
+      }
+      await deps.historySettled();
+      settledThrough = newest;
+      return true;
     },
   };
 }
 
-/** Tenants take turns: each call answers the next ones behind those of the call before, round and round. */
+/** Tenants take turns: each call answers the next ones after those of the call before, round and round. */
 function createTurns(db: Db): (limit: number) => Promise<number[]> {
   let last = 0;
   return async (limit) => {
-    const behind = await tenantsWithRemovals(db, last, limit);
-    const tenants = behind.length > 0 || last === 0 ? behind : await tenantsWithRemovals(db, 0, limit);
+    const next = await tenantsWithRemovals(db, last, limit);
+    const tenants = next.length > 0 || last === 0 ? next : await tenantsWithRemovals(db, 0, limit);
     last = tenants.at(-1) ?? 0;
     return tenants;
   };

@@ -98,7 +98,10 @@ export async function dynamicSecurity(
   return {
     config: {
       defaultACLAccess: {
-        ...{ publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: true },
+        publishClientSend: false,
+        publishClientReceive: false,
+        subscribe: false,
+        unsubscribe: true,
       },
       clients: all.map((client) => ({ ...client, roles: [...client.roles, named("confined", -1)] })),
       groups: [],
@@ -246,7 +249,10 @@ const confined: DynamicRole = {
   acls: [
     ...["#", "$SYS/#", "$CONTROL/#", "$share/#"].flatMap((topic) =>
       (["publishClientSend", "publishClientReceive", "subscribePattern"] as const).map((acltype) => ({
-        ...{ acltype, topic, priority: 0, allow: false },
+        acltype,
+        topic,
+        priority: 0,
+        allow: false,
       })),
     ),
     { acltype: "unsubscribePattern", topic: "#", priority: 0, allow: true },

@@ -137,8 +137,10 @@ async function makeAuthority(now: number): Promise<AuthorityPair> {
   const begin = wholeSeconds(now);
   const contents = {
     // Those who trust several deployments tell their authorities apart by name.
-    ...{ name: `Tidemark Authority ${randomBytes(4).toString("hex")}`, publicKey },
-    ...{ notBefore: begin - clockSkewMs, notAfter: begin + authorityDays * dayMs },
+    name: `Tidemark Authority ${randomBytes(4).toString("hex")}`,
+    publicKey,
+    notBefore: begin - clockSkewMs,
+    notAfter: begin + authorityDays * dayMs,
   };
   const cert = await signCertificate(
     { ...contents, purpose: "authority" },

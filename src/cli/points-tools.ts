@@ -70,9 +70,15 @@ export async function exportTool(args: readonly string[], config: Config): Promi
     args: [...args],
     allowPositionals: true,
     options: {
-      ...{ group: { type: "string" }, start: { type: "string" }, end: { type: "string" } },
-      ...{ timezone: { type: "string" }, format: { type: "string" }, layout: { type: "string" } },
-      ...{ gzip: { type: "boolean", default: false }, out: { type: "string" }, tenant: { type: "string" } },
+      group: { type: "string" },
+      start: { type: "string" },
+      end: { type: "string" },
+      timezone: { type: "string" },
+      format: { type: "string" },
+      layout: { type: "string" },
+      gzip: { type: "boolean", default: false },
+      out: { type: "string" },
+      tenant: { type: "string" },
     },
   });
   if ((positionals.length === 0) === (values.group === undefined)) throw new Error(`usage: ${exportUsage}`);
@@ -151,18 +157,14 @@ async function importHere(
       const last = await runImport(
         { ...stores, gate: createHistoryGate(), space: null },
         {
-          ...{
-            file: { path, format },
-            tenant,
-            timezone: config.timezone,
-            from: null,
-            signal: stopping.signal,
-          },
-          ...{
-            errorsPath: join(dir, "errors.csv"),
-            errorsRoom: null,
-            bounds: boundsOf({ earliest: config.oldestTime, oldest, now: systemClock.now }),
-          },
+          file: { path, format },
+          tenant,
+          timezone: config.timezone,
+          from: null,
+          signal: stopping.signal,
+          errorsPath: join(dir, "errors.csv"),
+          errorsRoom: null,
+          bounds: boundsOf({ earliest: config.oldestTime, oldest, now: systemClock.now }),
           saved: async ({ line }) => tell(`line ${line}`),
         },
       );

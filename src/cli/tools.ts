@@ -7,13 +7,13 @@ import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { dynamicSecurity, type Prepared } from "../brokers/mosquitto.js";
 import { writeMosquittoConfig } from "../brokers/mosquitto-file.js";
+import { ownCredentials } from "../brokers/own-account.js";
 import { type Config, ConfigError } from "../config/config.js";
 import { createTenantWithAdmin } from "../host/first-start.js";
 import { endTool, lockDataDir } from "../host/lock.js";
 import { masterKey } from "../host/master-key.js";
 import { openMetadata } from "../host/metadata.js";
 import { findService } from "../host/service-address.js";
-import { ownCredentials } from "../service/broker.js";
 import {
   exportTool,
   exportUsage,

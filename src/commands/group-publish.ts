@@ -12,7 +12,7 @@ import {
   type Turn,
   takeTurn,
 } from "../../store/metadata/groups/group-turns.js";
-import type { TaskKind } from "../tasks/runner.js";
+import type { TaskKind } from "../tasks/task-kind.js";
 import { untilServed } from "../tasks/until-served.js";
 import type { Command, Commands } from "./commands.js";
 
@@ -114,23 +114,23 @@ async function sendWithReceipts(
   turns: GroupTurns,
   members: readonly CommandTarget[],
 ): Promise<GroupTurns> {
-  await commands.room(task.tenant);
-  const ways = await served(() => Promise.all(members.map((member) => commands.wayTo(member, command))));
-  const turn = turnOf(turns, members, ways.filter((way) => way !== null).length);
-  const logs = members.map((member, i) => commands.logOf(member, ways[i] ?? null, turns.id, command));
+  await commands.untilTaken(task.tenant);
+  const routes = await served(() => Promise.all(members.map((member) => commands.routeTo(member, command))));
+  const turn = turnOf(turns, members, routes.filter((route) => route !== null).length);
+  const logs = members.map((member, i) => commands.logOf(member, routes[i] ?? null, turns.id, command));
   const ids = await served(() => takeTurn(db, task, now(), turn, logs));
   const sending: Promise<unknown>[] = [];
   const slice = createSlice();
   for (const [i, logID] of ids.entries()) {
-    const way = ways[i] ?? null;
-    if (way === null) continue;
-    const sent = commands.send(way, { logID, groupLogIntID: turns.id }, command);
+    const route = routes[i] ?? null;
+    if (route === null) continue;
+    const sent = commands.send(route, { logID, groupLogIntID: turns.id }, command);
     // It is waited for below.
     sent.catch(() => undefined);
     sending.push(sent);
     if (slice.isOver()) await slice.next();
   }
-  await unlessAborted(commands.kept(sending), signal);
+  await unlessAborted(commands.untilKept(sending), signal);
   return sum(turns, turn);
 }
 
@@ -141,7 +141,7 @@ async function sendWithout(
   members: readonly CommandTarget[],
 ): Promise<GroupTurns> {
   const { topic, payload } = command;
-  await commands.room(task.tenant);
+  await commands.untilTaken(task.tenant);
   const there = await served(() => Promise.all(members.map((member) => commands.isConnected(member, topic))));
   const turn = turnOf(turns, members, there.filter(Boolean).length);
   await served(() => takeTurn(db, task, now(), turn, []));

@@ -2,7 +2,7 @@ import type { Directory } from "../../ingest/directory/directory.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { type Downlinks, mayBeSent } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
-import type { Elsewhere } from "./commands.js";
+import type { ExternalBroker } from "./routing.js";
 
 type Entries = Pick<Directory, "peek" | "get">;
 
@@ -34,7 +34,7 @@ export function throughBroker(
 }
 
 /** Messages without a receipt, to devices that may be at the broker. */
-export function externalBrokerOf(broker: Broker["outbound"], directory: Entries): Elsewhere {
+export function externalBrokerOf(broker: Broker["outbound"], directory: Entries): ExternalBroker {
   return {
     get isUp() {
       return broker.isUp;

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { longID } from "../../store/metadata/db/ids.js";
-import { createDevice } from "../../store/metadata/devices/devices.js";
+import { createDevice, type NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import type { Caller } from "../http/auth.js";
+import type { ProductRef } from "../../store/metadata/products/products.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, name, present, text } from "../http/fields.js";
-import { type DeviceTypeB, storedTypes, typesB } from "../views/device-types.js";
-import { codesOf } from "../views/labels.js";
+import { codesOf } from "../http/labels.js";
 import type { DeviceDeps } from "./draft.js";
 import {
   checkDraft,
@@ -17,12 +17,20 @@ import {
   storeChecked,
   withoutNulls,
 } from "./draft.js";
-import { bodySpellings, deviceFields, deviceID, dropUncalledLinks, protocols } from "./rules.js";
+import {
+  bodySpellings,
+  type DeviceDraft,
+  deviceFields,
+  deviceID,
+  dropUncalledLinks,
+  protocols,
+} from "./rules.js";
+import { type DeviceTypeB, storedTypes, typesB } from "./variant-b.js";
 
 /** Creating a device: the whole record of Variant A, the few fields of Variant B. */
 
 /** Columns that take their default where a create says nothing. */
-export const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
+const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
 const gatewayDefaults = { deviceConsolePort: 22 } as const;
 
 export const createBodyA = createBody(
@@ -36,6 +44,32 @@ export const createBodyA = createBody(
   deviceFields,
 ).openapi("DeviceCreate");
 
+type BodyA = Omit<z.output<typeof createBodyA>, "productID" | "cloudProtocol">;
+
+/** The record that a body of Variant A makes: links that its upLinkSystem does not call for are dropped. */
+export function newDeviceOf(body: BodyA, draft: DeviceDraft, product: Pick<ProductRef, "id">): NewDevice {
+  return {
+    ...defaults,
+    ...withoutNulls(spelled(body, bodySpellings)),
+    ...dropUncalledLinks(draft),
+    deviceID: body.deviceID,
+    deviceName: body.deviceName,
+    deviceUsername: body.deviceUsername ?? longID(),
+    token: body.token ?? longID(),
+    productIntID: product.id,
+  };
+}
+
+/** The draft of that record, for the rules. */
+export function draftOfNew(body: BodyA): DeviceDraft {
+  return draftOf(spelled(body, bodySpellings), body.deviceID, null);
+}
+
+/** What is wrong with a cloudProtocol that is not the product's. */
+export function otherProtocol({ cloudProtocol }: Pick<ProductRef, "cloudProtocol">): string {
+  return `must be the product's, ${cloudProtocol}`;
+}
+
 /** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
 export async function createFromA(
   deps: DeviceDeps,
@@ -45,26 +79,15 @@ export async function createFromA(
   const { productID, cloudProtocol, ...input } = body;
   const product = await ownProduct(deps, caller, productID);
   if (cloudProtocol !== product.cloudProtocol) {
-    throw invalid({ cloudProtocol: `must be the product's, ${product.cloudProtocol}` });
+    throw invalid({ cloudProtocol: otherProtocol(product) });
   }
-  const fields = spelled(input, bodySpellings);
-  const draft = draftOf(fields, input.deviceID, null);
+  const draft = draftOfNew(input);
   return storeChecked(
     async () => {
       await ownProduct(deps, caller, productID);
       await checkDraft(deps, caller, draft, cloudProtocol, null);
     },
-    () =>
-      createDevice(deps.devices, caller, deps.now(), {
-        ...defaults,
-        ...withoutNulls(fields),
-        ...dropUncalledLinks(draft),
-        deviceID: input.deviceID,
-        deviceName: input.deviceName,
-        deviceUsername: input.deviceUsername ?? longID(),
-        token: input.token ?? longID(),
-        productIntID: product.id,
-      }),
+    () => createDevice(deps.devices, caller, deps.now(), newDeviceOf(input, draft, product)),
   );
 }
 

@@ -6,7 +6,7 @@ import { isBelow } from "../../store/metadata/devices/devices.js";
 import { kindOfDevice } from "../../store/metadata/devices/lookup.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import { findProduct, type ProductRef } from "../../store/metadata/products/products.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { present } from "../http/fields.js";
 import { checkDevice, type DeviceDraft, dropUncalledLinks } from "./rules.js";

@@ -2,16 +2,15 @@ import type { z } from "@hono/zod-openapi";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import { getDevice, updateDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
-import { type DeviceTypeB, deviceTypeB, storedTypes, typesB } from "../views/device-types.js";
-import { locationB } from "../views/devices.js";
-import { codesOf } from "../views/labels.js";
+import { codesOf } from "../http/labels.js";
 import { deviceTypeCodeB, textsB } from "./create.js";
 import type { DeviceDeps } from "./draft.js";
 import { checkDraft, draftOf, editedFields, namedAsDevice, spelled, storeChecked } from "./draft.js";
 import { bodySpellings, deviceFields, dropUncalledLinks } from "./rules.js";
+import { type DeviceTypeB, deviceTypeB, locationB, storedTypes, typesB } from "./variant-b.js";
 
 /** Editing a device: each variant its own fields of the same record. */
 

@@ -3,7 +3,7 @@ import { crossing, unroll } from "../../ingest/alerts/geofence.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import { code, codes, float, integer, json, name, text } from "../http/fields.js";
-import { codesOf, textDictionary } from "../views/labels.js";
+import { codesOf, textDictionary } from "../http/labels.js";
 
 /** Field shapes of a device and the rules that hold between them (interface, "Field rules for create and edit"). */
 

@@ -13,7 +13,8 @@ import {
 import { createTenant, findTenant, listTenants, type Tenant } from "../../store/metadata/users/tenants.js";
 import { findUser, type User } from "../../store/metadata/users/users.js";
 import type { Config } from "../config/config.js";
-import type { Caller, ChosenSecret } from "../http/auth.js";
+import type { ChosenSecret } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { payerOf } from "../http/password-fields.js";
 import { replaceFile } from "./replace-file.js";
 
@@ -126,7 +127,12 @@ export async function ensureConfiguredKey(db: Db, config: Config, now: number): 
   const same = kept !== undefined && (await verifySecret(appSecret, kept));
   const secretHash = same ? kept : await hashChosen(appSecret);
   await ensureApiKey(db, actorOf(admin), now, {
-    ...{ userIntID: admin.id, name: "API_KEY", appID, secretHash, role: "admin", expiresAt: null },
+    userIntID: admin.id,
+    name: "API_KEY",
+    appID,
+    secretHash,
+    role: "admin",
+    expiresAt: null,
   });
   return { appSecret, secretHash };
 }

@@ -55,9 +55,9 @@ export function createAnswerRoom(
   meter: Pick<Meter, "answerBytes" | "answersRefused">,
   waitMs = usualWaitMs,
 ): AnswerRoom {
-  const room = createSemaphore<number>(bytesMax);
+  const bytes = createSemaphore<number>(bytesMax);
   const waiting = createShares<number>(bytesMax * waitingPart);
-  const places = { rows: createSemaphore<number>(madeAtOnce), series: createSemaphore<number>(madeAtOnce) };
+  const turns = { rows: createSemaphore<number>(madeAtOnce), series: createSemaphore<number>(madeAtOnce) };
 
   function noRoom(): ApiError {
     meter.answersRefused++;
@@ -68,95 +68,113 @@ export function createAnswerRoom(
       retryAfter,
     );
   }
-  const hasLeft = () => new ApiError("SERVICE_UNAVAILABLE", "nobody waits for the answer", {}, retryAfter);
 
-  /** The answer, made already, waits for a while. */
-  async function wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void> {
-    if (!waiting.take(tenant, bytes)) throw noRoom();
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), waitMs);
-    try {
-      const left = () => (late.signal.aborted ? noRoom() : hasLeft());
-      await room.enter(tenant, bytes, { signal: AbortSignal.any([signal, late.signal]), left });
-    } finally {
-      clearTimeout(timer);
-      waiting.give(tenant, bytes);
-    }
+  const shared: SharedRoom = {
+    bytes,
+    turns,
+    measure: () => {
+      meter.answerBytes = bytes.total;
+    },
+    wait: async (tenant, more, signal) => {
+      if (!waiting.take(tenant, more)) throw noRoom();
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), waitMs);
+      try {
+        const left = () => (late.signal.aborted ? noRoom() : hasLeft());
+        await bytes.enter(tenant, more, { signal: AbortSignal.any([signal, late.signal]), left });
+      } finally {
+        clearTimeout(timer);
+        waiting.give(tenant, more);
+      }
+    },
+  };
+  return { open: (tenant, signal) => createHold(shared, tenant, signal) };
+}
+
+/** What the answers of all tenants share. */
+interface SharedRoom {
+  readonly bytes: Semaphore<number>;
+  readonly turns: Readonly<Record<Making, Semaphore<number>>>;
+  /** Tells the meter what is held now. */
+  measure(): void;
+  /** Waits a while for room, with an answer that is made already. @throws ApiError TOO_MANY_REQUESTS */
+  wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void>;
+}
+
+const hasLeft = () => new ApiError("SERVICE_UNAVAILABLE", "nobody waits for the answer", {}, retryAfter);
+
+function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal): AnswerHold {
+  let held = 0;
+  let small = 0;
+  let over = false;
+  /** The turns that it has a place in, while it is being made. */
+  let inTurn: Semaphore<number> | null = null;
+
+  function give(bytes: number): void {
+    const some = Math.min(bytes, held);
+    held -= some;
+    if (some > 0) room.bytes.leave(tenant, some);
+    room.measure();
+  }
+  function grow(bytes: number): void {
+    held += bytes;
+    room.measure();
+    // It has ended while it waited.
+    if (over) give(held);
+  }
+  async function enterTurn(turns: Semaphore<number>): Promise<void> {
+    if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
+    inTurn = turns;
+  }
+  function leaveTurn(): Semaphore<number> | null {
+    const turns = inTurn;
+    turns?.leave(tenant, 1);
+    inTurn = null;
+    return turns;
+  }
+  /** What is to be counted of so many bytes more. */
+  function countable(bytes: number): number {
+    small += bytes;
+    if (held === 0 && small <= smallAnswerBytes) return 0;
+    const more = small;
+    small = 0;
+    return more;
   }
 
   return {
-    open: (tenant, signal) => {
-      let held = 0;
-      let small = 0;
-      let over = false;
-      /** The turns that it has a place in, while it is being made. */
-      let inTurn: Semaphore<number> | null = null;
-      const give = (bytes: number): void => {
-        const some = Math.min(bytes, held);
-        held -= some;
-        if (some > 0) room.leave(tenant, some);
-        meter.answerBytes = room.total;
-      };
-      const grow = (bytes: number): void => {
-        held += bytes;
-        meter.answerBytes = room.total;
-        // It has ended while it waited.
-        if (over) give(held);
-      };
-      const enterTurn = async (turns: Semaphore<number>): Promise<void> => {
-        if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
-        inTurn = turns;
-      };
-      const leaveTurn = (): Semaphore<number> | null => {
-        const turns = inTurn;
-        turns?.leave(tenant, 1);
-        inTurn = null;
-        return turns;
-      };
-      /** What is to be counted of so many bytes more. */
-      const countable = (bytes: number): number => {
-        small += bytes;
-        if (held === 0 && small <= smallAnswerBytes) return 0;
-        const more = small;
-        small = 0;
-        return more;
-      };
-      return {
-        get bytes() {
-          return held;
-        },
-        take: async (bytes) => {
-          const more = countable(bytes);
-          if (more === 0) return;
-          // One under way stands before those that hold nothing yet: they may wait for what it holds.
-          const enters = held > 0 ? room.tryGrow(tenant, more) : room.tryEnter(tenant, more);
-          if (!enters) {
-            const turns = leaveTurn();
-            await wait(tenant, more, signal());
-            if (turns !== null) await enterTurn(turns);
-          }
-          grow(more);
-        },
-        force: (bytes) => {
-          const more = countable(bytes);
-          if (more === 0) return;
-          room.force(tenant, more);
-          grow(more);
-        },
-        make: async (kind, work) => {
-          await enterTurn(places[kind]);
-          try {
-            return await work();
-          } finally {
-            leaveTurn();
-          }
-        },
-        give,
-        end: () => {
-          over = true;
-          give(held);
-        },
-      };
+    get bytes() {
+      return held;
+    },
+    take: async (bytes) => {
+      const more = countable(bytes);
+      if (more === 0) return;
+      // One under way stands before those that hold nothing yet: they may wait for what it holds.
+      const enters = held > 0 ? room.bytes.tryGrow(tenant, more) : room.bytes.tryEnter(tenant, more);
+      if (!enters) {
+        const turns = leaveTurn();
+        await room.wait(tenant, more, signal());
+        if (turns !== null) await enterTurn(turns);
+      }
+      grow(more);
+    },
+    force: (bytes) => {
+      const more = countable(bytes);
+      if (more === 0) return;
+      room.bytes.force(tenant, more);
+      grow(more);
+    },
+    make: async (kind, work) => {
+      await enterTurn(room.turns[kind]);
+      try {
+        return await work();
+      } finally {
+        leaveTurn();
+      }
+    },
+    give,
+    end: () => {
+      over = true;
+      give(held);
     },
   };
 }

@@ -3,15 +3,14 @@ import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import { createSlice } from "../../store/lib/turns.js";
 import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
-import { createSlots } from "./parallel.js";
-import { qualitiesOf } from "./qualities.js";
+import { createSemaphore } from "./parallel.js";
 import { type Answer, jsonType } from "./route.js";
 
 /** Shorter texts fit one packet as they are. */
 const gzipCharactersMin = 1024;
 const gzipLevel = 4;
 /** Compressing shares the threads of the pool with the journal's writes. */
-const gzipSlot = createSlots(2);
+const gzipSemaphore = createSemaphore(2);
 const compress = promisify(gzip);
 
 /**
@@ -40,7 +39,7 @@ export async function conditionalAnswer(
       : { status: 200, body: streamOf(chunks), type: jsonType, headers: all };
   }
   if (!packs) return { status: 200, body: text, type: jsonType, headers: all };
-  const bytes = await gzipSlot(() => compress(text, { level: gzipLevel }));
+  const bytes = await gzipSemaphore(() => compress(text, { level: gzipLevel }));
   return { status: 200, body: new Uint8Array(bytes), type: jsonType, headers: packed };
 }
 
@@ -50,7 +49,7 @@ async function* gzipped(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerato
   const packed: Uint8Array[] = [];
   pack.on("data", (bytes: Uint8Array) => packed.push(bytes));
   const step = (begin: (done: (error?: Error | null) => void) => void) =>
-    gzipSlot(
+    gzipSemaphore(
       () => new Promise<void>((resolve, reject) => begin((error) => (error ? reject(error) : resolve()))),
     );
   try {
@@ -86,4 +85,15 @@ function isKnown(ifNoneMatch: string | null, tag: string): boolean {
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   const qualities = qualitiesOf(acceptEncoding);
   return (qualities.get("gzip") ?? qualities.get("x-gzip") ?? qualities.get("*") ?? 0) > 0;
+}
+
+/** The entries of a header in small letters with their quality values (RFC 9110 12.4.2). */
+export function qualitiesOf(header: string | null): ReadonlyMap<string, number> {
+  return new Map(
+    (header ?? "").split(",").map((entry) => {
+      const [name = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());
+      const quality = Number(parameters.find((one) => one.startsWith("q="))?.slice(2) ?? 1);
+      return [name, Number.isNaN(quality) ? 0 : quality];
+    }),
+  );
 }

@@ -27,7 +27,9 @@ interface ListFields {
 const rangeNames = ["startTime", "endTime"] as const;
 
 const equalTo: Readonly<Record<ColumnType, string>> = {
-  ...{ text: "equal to (text)", integer: "equal to (integer)", real: "equal to (real)" },
+  text: "equal to (text)",
+  integer: "equal to (integer)",
+  real: "equal to (real)",
   time: "equal to the second (time; the forms of startTime)",
   boolean: "true or false",
 };

@@ -23,7 +23,7 @@ export async function inParallel<Item, Result>(
 }
 
 /** Lets at most `width` works run at once; the others wait their turn. */
-export function createSlots(width: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function createSemaphore(width: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = width;
   const waiting: (() => void)[] = [];
   return async (work) => {

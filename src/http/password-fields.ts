@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Caller } from "./auth.js";
+import type { Caller } from "./caller.js";
 
 /** What a request says of a password that is to be. */
 export const newPassword = z.string().min(8, "must have 8 characters or more").max(1024);

@@ -2,8 +2,9 @@ import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import type { Logger } from "../observability/log.js";
 import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody, type Making } from "./answer-room.js";
-import { type Access, type Authenticator, type Caller, mayCall } from "./auth.js";
+import type { Authenticator } from "./auth.js";
 import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
+import { type Access, type Caller, mayCall } from "./caller.js";
 import { ApiError, type ErrorCode, failureOf, invalid, toApiError } from "./errors.js";
 import { parseWith } from "./fields.js";
 import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
@@ -148,7 +149,11 @@ async function serve(context: Context, deps: FrameDeps, one: Route, variant: Var
   const signal = () => request.signal;
   const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
   const input = {
-    ...{ caller, variant, address, request, hold },
+    caller,
+    variant,
+    address,
+    request,
+    hold,
     hangUp: () => deps.hangUp(context),
     params: params && parseWith(params, context.req.param()),
     query: query && parseWith(query, singleValues(context, query)),

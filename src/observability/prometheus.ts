@@ -1,6 +1,6 @@
 /** Prometheus text format 0.0.4. */
 
-interface Histogram {
+export interface Histogram {
   observe(value: number): void;
   lines(name: string, help: string): string[];
 }

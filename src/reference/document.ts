@@ -1,14 +1,21 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
+import { pageLimitDefault, pageLimitMax } from "../http/paging.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
-import { version } from "../version.js";
-import { type Answer, closeAnswers, type Document, operationsOf } from "./close-schemas.js";
+import {
+  type Answer,
+  closeAnswers,
+  type Document,
+  operationsOf,
+  type Parameter,
+  type Schema,
+} from "./close-schemas.js";
 import { addExamples, errorExamples } from "./examples.js";
+import { partsPath } from "./files.js";
 import { addHeaders, headers, headersOf } from "./headers.js";
 import { operationIDs } from "./operation-ids.js";
-import { describeParameters } from "./parameters.js";
-import { partsPath } from "./parts-path.js";
 import { errorText, introduction, tagTexts } from "./texts.js";
+import { version } from "./version.js";
 
 /** The API reference: one document made from the routes, both variants together. */
 
@@ -33,6 +40,9 @@ const callerErrors: readonly ErrorCode[] = [
 ];
 const bodyErrors: readonly ErrorCode[] = ["BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
+/** With the member that OpenAPI 3.1 has brought, which the types do not know. */
+const license = { name: "Apache License 2.0", identifier: "Apache-2.0" };
+
 /** OpenAPI 3.1, ready to be written as JSON. */
 export function openApiDocument(all: readonly Route[]): Document {
   const routes = all.filter(({ spec }) => !spec.path.startsWith(partsPath));
@@ -56,7 +66,7 @@ export function openApiDocument(all: readonly Route[]): Document {
       title: "Tidemark",
       version,
       description: introduction,
-      license: { name: "Apache License 2.0", ...{ identifier: "Apache-2.0" } },
+      license,
     },
     servers: [{ url: "/", description: "this service" }],
     tags: [...new Set(routes.map(({ spec }) => spec.tag))].map((name) => ({
@@ -156,4 +166,32 @@ function failure(status: string, codes: string): Answer {
     headers: headersOf(status),
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" }, examples } },
   };
+}
+
+/** What every list calls alike. */
+const known: Readonly<Record<string, Schema>> = {
+  _page: { type: "integer", minimum: 1, default: 1 },
+  _limit: { type: "integer", minimum: 1, maximum: pageLimitMax, default: pageLimitDefault },
+};
+
+const types: Readonly<Record<string, string>> = { integer: "integer", real: "number" };
+
+/** Query parameters are read as text; what they must be is told here. */
+function describeParameters(document: Document): void {
+  for (const { parameters = [] } of operationsOf(document)) {
+    for (const one of parameters) if (one.in === "query") describe(one);
+  }
+}
+
+function describe(parameter: Parameter): void {
+  const { name, schema } = parameter;
+  const [, type] = /^equal to \((\w+)\)$/.exec(schema.description ?? parameter.description ?? "") ?? [];
+  const exact = known[name] ?? (type !== undefined && types[type] ? { type: types[type] } : undefined);
+  if (exact !== undefined) Object.assign(schema, exact);
+  // One place for the words: the parameter itself.
+  parameter.description ??= schema.description ?? (name.endsWith("_like") ? "contains" : "see the summary");
+  if (type !== undefined) parameter.description = "equal to";
+  delete schema.description;
+  if (schema.example !== undefined) delete schema.example;
+  if (exact !== undefined && known[name] !== undefined) delete parameter.example;
 }

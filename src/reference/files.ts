@@ -23,6 +23,9 @@ function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
 }
 
+/** Below it lie the parts of the reference page, which are no part of the interface. */
+export const partsPath = "/reference/";
+
 /** A file of the package that draws the page. */
 export function libraryFile(name: string): () => Promise<ServedFile> {
   return served(() => readFile(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))));

@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { type Answer, type Route, route } from "../http/route.js";
-import { documentFile, libraryFile, type ServedFile, served } from "./files.js";
+import { documentFile, libraryFile, partsPath, type ServedFile, served } from "./files.js";
 import { contentSecurityPolicy, pageHtml, pageScript, pageStyle } from "./page.js";
-import { partsPath } from "./parts-path.js";
 
 const tag = "Service";
 

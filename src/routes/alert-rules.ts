@@ -24,10 +24,10 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { alertRule, alertRuleSchema } from "../views/alert-rules.js";
-import { codesOf } from "../views/labels.js";
 import type { AppDeps } from "./deps.js";
 import { checkFormula, getFormulaPoint } from "./formula-point.js";
 import { resourceRoutes } from "./resource.js";

@@ -14,7 +14,7 @@ import {
 } from "../../store/metadata/products/app-templates.js";
 import { type DataStream, getDataStream } from "../../store/metadata/products/data-streams.js";
 import { findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -28,6 +28,7 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import {
@@ -36,11 +37,9 @@ import {
   appTemplateStored,
   appTemplateStoredSchema,
 } from "../views/app-templates.js";
-import { codesOf } from "../views/labels.js";
 import type { AppDeps } from "./deps.js";
 import { deviceConsoleRoutes } from "./device-consoles.js";
-import { checkPoints } from "./product-parts.js";
-import { productOf } from "./product-ref.js";
+import { checkPoints, productOf } from "./product-ref.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "App templates";

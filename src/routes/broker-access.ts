@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { dynamicSecurity } from "../brokers/mosquitto.js";
-import { type Caller, isDeployment, requireDeployment } from "../http/auth.js";
+import { ownCredentials } from "../brokers/own-account.js";
+import { type Caller, isDeployment, requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { int } from "../http/schemas.js";
-import { ownCredentials } from "../service/broker.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Brokers";
@@ -39,9 +39,14 @@ const mosquitto = z
     example: {
       config: {
         defaultACLAccess: {
-          ...{ publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: true },
+          publishClientSend: false,
+          publishClientReceive: false,
+          subscribe: false,
+          unsubscribe: true,
         },
-        ...{ clients: [], groups: [], roles: [] },
+        clients: [],
+        groups: [],
+        roles: [],
       },
       leftOut: [],
       unwritten: { devices: [], policies: [] },
@@ -67,7 +72,9 @@ export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: 
       errors: ["SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body, address }) => {
         const client = {
-          ...{ username: body.username, password: body.password, clientID: body.clientid },
+          username: body.username,
+          password: body.password,
+          clientID: body.clientid,
           address: body.peerhost || address,
           commonName: body.cert_common_name || null,
         };

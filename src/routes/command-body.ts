@@ -8,7 +8,7 @@ import {
   type GroupTarget,
 } from "../../store/metadata/commands/command-targets.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { code, integer } from "../http/fields.js";
 

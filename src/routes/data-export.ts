@@ -1,9 +1,8 @@
 import { boundsOf } from "../../query/range.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
-import { acceptsGzip } from "../http/conditional-response.js";
+import { acceptsGzip, qualitiesOf } from "../http/conditional-response.js";
 import { ApiError } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
-import { qualitiesOf } from "../http/qualities.js";
 import type { Answer } from "../http/route.js";
 import { type HistoryFormat, historyTypes } from "../import-export/points/bounds.js";
 import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";

@@ -14,7 +14,7 @@ import {
   updateDataPoint,
 } from "../../store/metadata/products/data-points.js";
 import { dataStreamIDs } from "../../store/metadata/products/data-streams.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -31,6 +31,7 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { idsQuery, idTexts, only } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
@@ -42,7 +43,6 @@ import {
   dataPointStored,
   dataPointStoredSchema,
 } from "../views/data-points.js";
-import { codesOf } from "../views/labels.js";
 import {
   createStream,
   dataStreamCreate,

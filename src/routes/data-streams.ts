@@ -19,7 +19,7 @@ import {
   removeDataStreams,
   updateDataStream,
 } from "../../store/metadata/products/data-streams.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
   code,
@@ -33,12 +33,12 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { only } from "../http/paging.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { dataPointListed, dataPointListedSchema } from "../views/data-points.js";
 import { dataStreamDetail, dataStreamListed, dataStreamStored } from "../views/data-streams.js";
-import { codesOf } from "../views/labels.js";
 import type { AppDeps } from "./deps.js";
 import { productOf } from "./product-ref.js";
 import { resourceRoutes } from "./resource.js";

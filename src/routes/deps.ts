@@ -3,6 +3,7 @@ import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Zone } from "../../query/zone.js";
 import type { EventLog } from "../../store/events/events.js";
+import type { Aside, Follower } from "../../store/journal/set-aside.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
@@ -14,11 +15,26 @@ import type { Catalog } from "../devices/catalog.js";
 import type { AnswerRoom } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
-import type { AsideKeeper } from "../service/aside.js";
-import type { Status } from "../service/status.js";
+import type { Status } from "../observability/status.js";
 import type { Tasks } from "../tasks/runner.js";
 import type { Brokers } from "../views/broker-info.js";
-import type { Stamp } from "../views/time.js";
+import type { Stamp } from "../views/context.js";
+
+/** What has become of a record, by follower. */
+export interface Replayed {
+  readonly replayed: readonly Follower[];
+  /** They stay set aside. */
+  readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
+}
+
+/** Messages that ended the service and are set aside. */
+export interface SetAsideMessages {
+  all(): readonly Aside[];
+  /** Tries the record once more and, where that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
+  replay(id: number): Promise<Replayed>;
+  /** Gives the record up: what it says in the events stays. @throws StoreError NOT_FOUND */
+  drop(id: number): Promise<void>;
+}
 
 /** What the routes work with; made by main, faked by nobody: tests open real stores. */
 export interface AppDeps {
@@ -43,8 +59,7 @@ export interface AppDeps {
   readonly commands: Commands;
   /** Who may do what at the external broker. */
   readonly brokerAccess: BrokerAccess;
-  /** Messages that are set aside. */
-  readonly aside: Pick<AsideKeeper, "all" | "replay" | "drop">;
+  readonly aside: SetAsideMessages;
   /** Where devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;

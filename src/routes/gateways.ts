@@ -14,14 +14,14 @@ import {
 import type { Device } from "../../store/metadata/devices/record.js";
 import { editedFields, ownProduct, spelled, storeChecked, withoutNulls } from "../devices/draft.js";
 import { deviceFields, deviceID } from "../devices/rules.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { code, createBody, editBody, fixedFields, json, name, refuseChanged, text } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { gatewayDetail, gatewayListed, gatewayStored } from "../views/gateways.js";
-import { codesOf } from "../views/labels.js";
 import type { AppDeps } from "./deps.js";
 import { gatewayDetailSchema, gatewayListedSchema, gatewayStoredSchema } from "./device-schemas.js";
 import { type Asking, resourceRoutes } from "./resource.js";

@@ -9,7 +9,7 @@ import { ApiError, invalid } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { spoolBody } from "../http/spool.js";
-import { FormatError } from "../import-export/devices/table-file.js";
+import { FormatError } from "../import-export/format-error.js";
 import {
   type HistoryFormat,
   historyTypes,

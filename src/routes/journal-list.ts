@@ -61,7 +61,10 @@ export function journalLists({ db, events }: { readonly db: Db; readonly events:
         filters.every((filter) => tests[filter.field]?.(record, filter) ?? true);
       const { page, limit } = request;
       const found = await events.list({
-        ...{ log: logs, tenant, page, limit },
+        log: logs,
+        tenant,
+        page,
+        limit,
         devices: many === null ? scope : null,
         ...receivedOf(filters),
         ...(many === null && filters.length === 0 ? {} : { matches: passes }),

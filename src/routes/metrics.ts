@@ -23,9 +23,9 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import { codesOf } from "../views/labels.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
 import type { AppDeps } from "./deps.js";
 import { checkFormula, getFormulaPoint } from "./formula-point.js";

@@ -12,14 +12,14 @@ import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { int } from "../http/schemas.js";
-import { dictCode } from "../views/dict-code.js";
 import {
   dataPointSelection,
   deviceSelection,
+  dictCode,
   type PointForm,
   productSelection,
   selection,
-} from "../views/selections.js";
+} from "../views/platform-select.js";
 import type { AppDeps } from "./deps.js";
 import type { Asking } from "./resource.js";
 

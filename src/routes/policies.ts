@@ -11,10 +11,10 @@ import {
   updatePolicy,
 } from "../../store/metadata/policies/policies.js";
 import { code, createBody, editBody, name, present, text } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
-import { codesOf } from "../views/labels.js";
 import { policyDetail, policyListed, policyStored, policyTruncated } from "../views/policies.js";
 import type { AppDeps } from "./deps.js";
 import { type Asking, resourceRoutes } from "./resource.js";

@@ -1,4 +1,5 @@
 import type { Db } from "../../store/metadata/db/db.js";
+import { dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { findProduct, findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
 import { invalid } from "../http/errors.js";
 
@@ -21,4 +22,17 @@ export async function productOf(
     throw invalid({ productID: "is another product than productIntID" });
   }
   return byNumber;
+}
+
+/** Data points that a record names must be its own product's. @throws ApiError PARAMETER_INVALID naming the field */
+export async function checkPoints(
+  db: Db,
+  productIntID: number,
+  fields: Readonly<Record<string, readonly number[]>>,
+): Promise<void> {
+  const known = new Set((await dataPointsOf(db, productIntID)).map((point) => point.id));
+  for (const [field, ids] of Object.entries(fields)) {
+    const unknown = ids.find((id) => !known.has(id));
+    if (unknown !== undefined) throw invalid({ [field]: `the product has no data point ${unknown}` });
+  }
 }

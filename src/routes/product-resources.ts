@@ -8,13 +8,12 @@ import {
   removeProductResources,
 } from "../../store/metadata/products/product-resources.js";
 import { createBody, integer } from "../http/fields.js";
+import { textDictionary } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
-import { textDictionary } from "../views/labels.js";
 import { productResourceListed, productResourceStored } from "../views/product-resources.js";
 import type { AppDeps } from "./deps.js";
-import { checkPoints } from "./product-parts.js";
-import { productOf } from "./product-ref.js";
+import { checkPoints, productOf } from "./product-ref.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Product resources";

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Db } from "../../store/metadata/db/db.js";
 import {
   createProduct,
   devicesOfProducts,
@@ -20,10 +21,10 @@ import {
   refuseChanged,
   text,
 } from "../http/fields.js";
+import { codesOf } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
-import { codesOf } from "../views/labels.js";
 import {
   type ProductRow,
   productDetail,
@@ -67,24 +68,8 @@ const listedB = storedB.extend({ deviceCount: int }).openapi("ProductB");
 const detailB = listedB.extend({ createUser: textOrNull }).openapi("ProductDetailB");
 
 export function productRoutes(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
   const routes = resourceRoutes(deps);
-
-  /** Variant B shows the devices of a product. */
-  const withDevices = async (asking: Asking, products: readonly Product[]): Promise<ProductRow[]> => {
-    if (asking.variant === "A") return [...products];
-    const devices = await devicesOfProducts(
-      db,
-      products.map(({ id }) => id),
-    );
-    return products.map((product) => ({ ...product, devices: devices.get(product.id) ?? [] }));
-  };
-  const answer = async (status: 200 | 201, asking: Asking, product: Product) => {
-    const [row = product] = await withDevices(asking, [product]);
-    const headers = productTruncated(row) ? { Truncated: "true" } : {};
-    return { status, body: productStored(row, viewContext(stamp, asking)), headers };
-  };
-
   return [
     routes.list<ProductRow>({
       path: "/api/v1/products",
@@ -96,7 +81,7 @@ export function productRoutes(deps: AppDeps): Route[] {
       schemaB: listedB,
       list: async (asking, request) => {
         const page = await listProducts(db, asking.caller.tenant, request, asking.variant === "B");
-        const withOwn = (rows: typeof page.items) => withDevices(asking, rows);
+        const withOwn = (rows: typeof page.items) => withDevices(db, asking, rows);
         return pageWithDevices(page, withOwn, productTruncated);
       },
       view: productListed,
@@ -110,56 +95,13 @@ export function productRoutes(deps: AppDeps): Route[] {
       schemaB: detailB,
       get: async (asking, id) => {
         const product = await getProduct(db, asking.caller.tenant, id);
-        return (await withDevices(asking, [product]))[0] ?? product;
+        return (await withDevices(db, asking, [product]))[0] ?? product;
       },
       view: productDetail,
       truncated: productTruncated,
     }),
-    route(
-      {
-        method: "post",
-        path: "/api/v1/products",
-        access: "write",
-        tag,
-        summary: "Create a product",
-        shape: { body: createA },
-        answer: { status: 201, schema: stored },
-        errors: ["DATA_EXISTED"],
-        handle: async (input) => {
-          const { productName, cloudProtocol, description = null } = input.body;
-          const fields = { productName, cloudProtocol, description };
-          return answer(201, input, await createProduct(db, input.caller, now(), fields));
-        },
-      },
-      {
-        shape: { body: createB },
-        answer: { status: 201, schema: storedB },
-        handle: async (input) =>
-          answer(
-            201,
-            input,
-            await createProduct(db, input.caller, now(), { ...input.body, cloudProtocol: mqtt }),
-          ),
-      },
-    ),
-    route({
-      method: "put",
-      path: "/api/v1/products/{id}",
-      access: "write",
-      tag,
-      summary: "Edit a product",
-      shape: { params: idParams, body: edit },
-      answer: { status: 200, schema: z.union([stored, storedB]) },
-      errors: ["DATA_EXISTED"],
-      handle: async (input) => {
-        const { caller, body } = input;
-        const id = await routes.find(input, productIDs, input.params.id);
-        refuseChanged(body, await getProduct(db, caller.tenant, id), fixed);
-        const { productName, description } = body;
-        const fields = present({ productName, description });
-        return answer(200, input, await updateProduct(db, caller, now(), id, fields));
-      },
-    }),
+    createRoute(deps),
+    editRoute(deps, routes.find),
     routes.remove({
       path: "/api/v1/products",
       tag,
@@ -168,4 +110,74 @@ export function productRoutes(deps: AppDeps): Route[] {
       remove: ({ caller }, ids) => removeProducts(db, caller, now(), ids),
     }),
   ];
+}
+
+function createRoute(deps: AppDeps): Route {
+  const { db, now } = deps;
+  return route(
+    {
+      method: "post",
+      path: "/api/v1/products",
+      access: "write",
+      tag,
+      summary: "Create a product",
+      shape: { body: createA },
+      answer: { status: 201, schema: stored },
+      errors: ["DATA_EXISTED"],
+      handle: async (input) => {
+        const { productName, cloudProtocol, description = null } = input.body;
+        const fields = { productName, cloudProtocol, description };
+        return answer(deps, 201, input, await createProduct(db, input.caller, now(), fields));
+      },
+    },
+    {
+      shape: { body: createB },
+      answer: { status: 201, schema: storedB },
+      handle: async (input) => {
+        const fields = { ...input.body, cloudProtocol: mqtt };
+        return answer(deps, 201, input, await createProduct(db, input.caller, now(), fields));
+      },
+    },
+  );
+}
+
+function editRoute(deps: AppDeps, find: ReturnType<typeof resourceRoutes>["find"]): Route {
+  const { db, now } = deps;
+  return route({
+    method: "put",
+    path: "/api/v1/products/{id}",
+    access: "write",
+    tag,
+    summary: "Edit a product",
+    shape: { params: idParams, body: edit },
+    answer: { status: 200, schema: z.union([stored, storedB]) },
+    errors: ["DATA_EXISTED"],
+    handle: async (input) => {
+      const { caller, body } = input;
+      const id = await find(input, productIDs, input.params.id);
+      refuseChanged(body, await getProduct(db, caller.tenant, id), fixed);
+      const { productName, description } = body;
+      const fields = present({ productName, description });
+      return answer(deps, 200, input, await updateProduct(db, caller, now(), id, fields));
+    },
+  });
+}
+
+/** Variant B shows the devices of a product. */
+async function withDevices(db: Db, asking: Asking, products: readonly Product[]): Promise<ProductRow[]> {
+  if (asking.variant === "A") return [...products];
+  const ids = products.map(({ id }) => id);
+  const devices = await devicesOfProducts(db, ids);
+  return products.map((product) => ({ ...product, devices: devices.get(product.id) ?? [] }));
+}
+
+async function answer(
+  { db, stamp }: Pick<AppDeps, "db" | "stamp">,
+  status: 200 | 201,
+  asking: Asking,
+  product: Product,
+) {
+  const [row = product] = await withDevices(db, asking, [product]);
+  const headers = productTruncated(row) ? { Truncated: "true" } : {};
+  return { status, body: productStored(row, viewContext(stamp, asking)), headers };
 }

@@ -10,7 +10,7 @@ import {
   resolveIDs,
 } from "../../store/metadata/db/table.js";
 import type { Making } from "../http/answer-room.js";
-import type { Caller } from "../http/auth.js";
+import type { Caller } from "../http/caller.js";
 import type { ErrorCode } from "../http/errors.js";
 import {
   idsQuery,
@@ -24,8 +24,8 @@ import {
 } from "../http/paging.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams, pageOf } from "../http/schemas.js";
+import type { Stamp } from "../views/context.js";
 import { type ViewContext, viewContext } from "../views/context.js";
-import type { Stamp } from "../views/time.js";
 
 /**
  * The routes that every resource has alike: a list, a detail, a delete. What differs between resources is data;
@@ -121,7 +121,8 @@ export function resourceRoutes({ db, stamp, zone }: ResourceDeps): ResourceRoute
     list: <Row>(spec: ListSpec<Row>) => {
       const { aliases = {}, range } = spec;
       const fields = {
-        ...{ filters: { ...ownID, ...spec.filters }, aliases },
+        filters: { ...ownID, ...spec.filters },
+        aliases,
         ...(range === undefined ? {} : { range }),
       };
       const item = spec.schemaB === undefined ? spec.schema : z.union([spec.schema, spec.schemaB]);

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime } from "../../query/time-text.js";
-import { requireDeployment } from "../http/auth.js";
+import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";

@@ -82,7 +82,9 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
         if (user === null) throw notPresent();
         const passwordHash = await hashChosen(body.newPassword, payerOf(caller));
         const aftermath = {
-          ...{ shown: user.passwordHash, staying: sessionOf(request), revokesApiKeys: body.revokeApiKeys },
+          shown: user.passwordHash,
+          staying: sessionOf(request),
+          revokesApiKeys: body.revokeApiKeys,
         };
         await updateUser(db, caller, now(), user.id, { passwordHash }, aftermath).catch((error: unknown) => {
           throw error instanceof StoreError && error.code === "DENIED" ? notPresent() : error;

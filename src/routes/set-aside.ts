@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { followers } from "../../store/journal/set-aside.js";
-import { requireDeployment } from "../http/auth.js";
+import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, stampText } from "../http/schemas.js";
@@ -20,8 +20,12 @@ const aside = z
   })
   .openapi("SetAside");
 const example = {
-  ...{ id: 51_204, follower: "alerts", deviceIntID: 7, topic: "telemetry" },
-  ...{ receivedAt: "2026-11-21 16:03:37", asideAt: "2026-11-21 16:05:02" },
+  id: 51_204,
+  follower: "alerts",
+  deviceIntID: 7,
+  topic: "telemetry",
+  receivedAt: "2026-11-21 16:03:37",
+  asideAt: "2026-11-21 16:05:02",
   reason: "it needs more than 192 MiB of memory",
 } as const;
 const replayed = z
@@ -44,8 +48,10 @@ export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
       handle: ({ caller }) => {
         requireDeployment(caller);
         const body = kept.all().map(({ device, receivedAt, asideAt, ...one }) => ({
-          ...{ ...one, deviceIntID: device },
-          ...{ receivedAt: stamp(Math.floor(receivedAt / 1000)), asideAt: stamp(asideAt) },
+          ...one,
+          deviceIntID: device,
+          receivedAt: stamp(Math.floor(receivedAt / 1000)),
+          asideAt: stamp(asideAt),
         }));
         return { status: 200, body };
       },

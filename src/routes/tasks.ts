@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { getTask, type Task } from "../../store/metadata/tasks.js";
-import { type Caller, mayCall } from "../http/auth.js";
+import { type Caller, mayCall } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { type Route, route } from "../http/route.js";
@@ -36,7 +36,9 @@ const withFile: ReadonlySet<string> = new Set([devicesExport, devicesImport, his
 export function taskRoutes({ db, tasks, now }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);
   const view = ({ id, kind, state, current, msg, file }: Task, { role }: Caller) => ({
-    ...{ state, current, msg },
+    state,
+    current,
+    msg,
     ...(withFile.has(kind)
       ? { excelPath: file === null || !mayCall(role, "write") ? null : links.link(id, file) }
       : {}),

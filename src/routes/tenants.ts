@@ -2,11 +2,11 @@ import { z } from "@hono/zod-openapi";
 import { newSecret } from "../../store/metadata/db/ids.js";
 import { listTenants, type Tenant } from "../../store/metadata/users/tenants.js";
 import { createTenantWithAdmin } from "../host/first-start.js";
-import { requireDeployment } from "../http/auth.js";
+import { requireDeployment } from "../http/caller.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { int, stampText } from "../http/schemas.js";
-import type { Stamp } from "../views/time.js";
+import type { Stamp } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Callers";

@@ -130,9 +130,12 @@ function createHttpServer(
 ): Server {
   const handle = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
   const options = {
-    ...{ maxHeaderSize: headerBytesMax, keepAliveTimeout: usualTimes.idleMs, requireHostHeader: false },
+    maxHeaderSize: headerBytesMax,
+    keepAliveTimeout: usualTimes.idleMs,
+    requireHostHeader: false,
     // The wires know what a request owes, and when.
-    ...{ headersTimeout: 0, requestTimeout: 0 },
+    headersTimeout: 0,
+    requestTimeout: 0,
   };
   const server = createServer(options);
   const turns = createRequestTurns();

@@ -2,13 +2,20 @@ import { join } from "node:path";
 import { createNarrowing, type Narrow } from "../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
-import { type Aside, type Follower, followers, openSetAside } from "../../store/journal/set-aside.js";
+import {
+  type Aside,
+  type Follower,
+  followers,
+  openSetAside,
+  type SetAside,
+} from "../../store/journal/set-aside.js";
 import { openWorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import type { Troubles } from "./status.js";
+import type { Troubles } from "../observability/status.js";
+import type { Replayed, SetAsideMessages } from "../routes/deps.js";
 import { runTrial, type TrialBounds, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
@@ -21,29 +28,17 @@ interface Earlier {
 /** Lets a record that was set aside have its effect now. @throws where it cannot have it later */
 type Replay = (record: JournalRecord) => Promise<void>;
 
-/** What has become of a record, by follower. */
-interface Replayed {
-  readonly replayed: readonly Follower[];
-  /** They stay set aside. */
-  readonly refused: readonly { readonly follower: Follower; readonly reason: string }[];
-}
-
 /** Records that end whoever works on them: found at starts, tried in a thread, set aside, replayed when asked. */
-export interface AsideKeeper {
+export interface AsideKeeper extends SetAsideMessages {
   /** For one follower's start. */
   narrow(follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
-  all(): readonly Aside[];
   /** How many are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
   /** The series consumer waits for its store: the others need not wait for it. */
   letOthersOn(): void;
   /** Who replays what was set aside for a follower. */
   replaysBy(follower: Follower, replay: Replay): void;
-  /** Tries the record once more and, where that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
-  replay(id: number): Promise<Replayed>;
-  /** Gives the record up: what it says in the events stays. @throws StoreError NOT_FOUND */
-  drop(id: number): Promise<void>;
 }
 
 interface AsideDeps {
@@ -62,8 +57,95 @@ const troubleName = "set_aside";
 /** Both work on the points of a message: what ends one may end the other. */
 const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
+export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
+  const { config, log, troubles } = deps;
+  const kept = await openSetAside(join(config.dataDir, "set-aside"));
+  const trials = createTrials(deps);
+  const replays = createReplays(kept, trials, log);
+  const order = createStartOrder();
+
+  function show(): void {
+    const ids = [...new Set(kept.all().map(({ id }) => id))];
+    const shown = ids.slice(0, 10).join(", ");
+    const what = `${ids.length} messages ended the service and are set aside, see set_aside: ${shown}`;
+    troubles.note(troubleName, ids.length === 0 ? null : what);
+  }
+
+  async function setAside(follower: Follower, record: JournalRecord, reason: string): Promise<void> {
+    const { topic, ...where } = await kept.add(follower, record, reason, deps.now());
+    const replay = `tidemark set-aside replay ${record.id}`;
+    log.error("a message is set aside: starts of the service ended while it alone was in work", {
+      ...where,
+      topic,
+      replay,
+    });
+  }
+
+  /** False where it is set aside. */
+  async function tryAlone(follower: Follower, record: JournalRecord): Promise<boolean> {
+    const verdict = await trials.try(follower, record);
+    if (verdict.is !== "ended") return true;
+    await setAside(follower, record, verdict.reason);
+    for (const other of siblings.has(follower) ? siblings : []) {
+      if (kept.has(other, record.id)) continue;
+      const too = await trials.try(other, record);
+      if (too.is === "ended") await setAside(other, record, too.reason);
+    }
+    show();
+    return false;
+  }
+
+  function asidesOf(id: number): Aside[] {
+    const found = kept.all().filter((one) => one.id === id);
+    if (found.length === 0) throw new StoreError("NOT_FOUND", `no message ${id} is set aside`);
+    return found;
+  }
+
+  show();
+  return {
+    narrow: (follower, context) => (from, end) => {
+      if (context !== undefined) trials.contextBy(follower, context);
+      return createNarrowing({
+        from,
+        end,
+        mark: openWorkMark(join(config.dataDir, "work", `${follower}.json`)),
+        ...order.of(follower),
+        isAside: (id) => kept.has(follower, id),
+        tryAlone: (record) => tryAlone(follower, record),
+      });
+    },
+    isAside: kept.has,
+    all: kept.all,
+    counts: () => {
+      const countOf = (follower: Follower) => kept.all().filter((one) => one.follower === follower).length;
+      return new Map(followers.map((one) => [one, countOf(one)] as const));
+    },
+    letOthersOn: order.letOn,
+    replaysBy: replays.by,
+    replay: async (id) => {
+      const replayed: Follower[] = [];
+      const refused: Replayed["refused"][number][] = [];
+      for (const aside of asidesOf(id)) {
+        const { follower } = aside;
+        const reason = await replays.run(aside);
+        if (reason === null) replayed.push(follower);
+        else refused.push({ follower, reason });
+      }
+      show();
+      return { replayed, refused };
+    },
+    drop: async (id) => {
+      for (const aside of asidesOf(id)) {
+        await kept.remove(aside);
+        log.warn("a message that was set aside has been given up", { ...aside });
+      }
+      show();
+    },
+  };
+}
+
 /** Alerts wait until the series consumer has started and is not narrow; sessions are there before either starts. */
-function createTurns() {
+function createStartOrder() {
   let release: () => void = () => undefined;
   let isHeld = true;
   const released = new Promise<void>((resolve) => {
@@ -85,118 +167,67 @@ function createTurns() {
   };
 }
 
-export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
-  const { config, db, log, troubles } = deps;
-  const kept = await openSetAside(join(config.dataDir, "set-aside"));
+interface Trials {
+  /** What a follower's trials need beside the record. */
+  contextBy(follower: Follower, context: TrialContext): void;
+  try(follower: Follower, record: JournalRecord): Promise<Verdict>;
+}
+
+/** Tries a record alone, in a thread, with what the follower would have at hand. */
+function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
   const contexts = new Map<Follower, TrialContext>();
-  const replays = new Map<Follower, Replay>();
-
-  function show(): void {
-    const all = kept.all();
-    const ids = [...new Set(all.map(({ id }) => id))];
-    const shown = ids.slice(0, 10).join(", ");
-    const what = `${ids.length} messages ended the service and are set aside, see set_aside: ${shown}`;
-    troubles.note(troubleName, ids.length === 0 ? null : what);
-  }
-
-  async function tried(follower: Follower, record: JournalRecord): Promise<Verdict> {
-    const { saved, before } = (await contexts.get(follower)?.(record)) ?? { saved: null, before: [] };
-    const records = [...before, record].map(encodedRecord);
-    const { nodeNumber: node, timezone, oldestTime: earliest } = config;
-    const start = { follower, node, timezone, earliest, oldest: deps.oldest(), records, saved };
-    const verdict = await runTrial(db, start, deps.bounds).catch(
-      (error: unknown): Verdict => ({ is: "not tried", reason: asError(error).message }),
-    );
-    const { id: journalID, device } = record;
-    log.warn("a record that starts have ended in has been tried", {
-      ...{ follower, journalID, device, verdict: verdict.is },
-      ...("reason" in verdict ? { reason: verdict.reason } : {}),
-    });
-    return verdict;
-  }
-
-  /** False where it is set aside. */
-  async function tryAlone(follower: Follower, record: JournalRecord): Promise<boolean> {
-    const verdict = await tried(follower, record);
-    if (verdict.is !== "ended") return true;
-    await setAside(follower, record, verdict.reason);
-    for (const other of siblings.has(follower) ? siblings : []) {
-      if (kept.has(other, record.id)) continue;
-      const too = await tried(other, record);
-      if (too.is === "ended") await setAside(other, record, too.reason);
-    }
-    show();
-    return false;
-  }
-
-  async function setAside(follower: Follower, record: JournalRecord, reason: string): Promise<void> {
-    const { topic, ...where } = await kept.add(follower, record, reason, deps.now());
-    log.error("a message is set aside: starts of the service ended while it alone was in work", {
-      ...{ ...where, topic, replay: `tidemark set-aside replay ${record.id}` },
-    });
-  }
-
-  function asidesOf(id: number): Aside[] {
-    const found = kept.all().filter((one) => one.id === id);
-    if (found.length === 0) throw new StoreError("NOT_FOUND", `no message ${id} is set aside`);
-    return found;
-  }
-
-  /** Null where it has had its effect, otherwise why not. */
-  async function replayOne(aside: Aside): Promise<string | null> {
-    const replay = replays.get(aside.follower);
-    if (replay === undefined) return "nothing follows the journal for it now";
-    const record = await kept.read(aside);
-    const verdict = await tried(aside.follower, record);
-    if (verdict.is !== "harmless") return verdict.reason;
-    try {
-      await replay(record);
-    } catch (error) {
-      return asError(error).message;
-    }
-    await kept.remove(aside);
-    log.info("a message that was set aside has been replayed", { ...aside });
-    return null;
-  }
-
-  const turns = createTurns();
-  show();
   return {
-    narrow: (follower, context) => (from, end) => {
-      if (context !== undefined) contexts.set(follower, context);
-      return createNarrowing({
-        ...{ from, end, mark: openWorkMark(join(config.dataDir, "work", `${follower}.json`)) },
-        ...turns.of(follower),
-        isAside: (id) => kept.has(follower, id),
-        tryAlone: (record) => tryAlone(follower, record),
+    contextBy: (follower, context) => void contexts.set(follower, context),
+    try: async (follower, record) => {
+      const { saved, before } = (await contexts.get(follower)?.(record)) ?? { saved: null, before: [] };
+      const start = {
+        follower,
+        node: config.nodeNumber,
+        timezone: config.timezone,
+        earliest: config.oldestTime,
+        oldest: oldest(),
+        records: [...before, record].map(encodedRecord),
+        saved,
+      };
+      const verdict = await runTrial(db, start, bounds).catch(
+        (error: unknown): Verdict => ({ is: "not tried", reason: asError(error).message }),
+      );
+      log.warn("a record that starts have ended in has been tried", {
+        follower,
+        journalID: record.id,
+        device: record.device,
+        verdict: verdict.is,
+        ...("reason" in verdict ? { reason: verdict.reason } : {}),
       });
+      return verdict;
     },
-    isAside: kept.has,
-    all: kept.all,
-    counts: () =>
-      new Map(
-        followers.map((one) => [one, kept.all().filter(({ follower }) => follower === one).length] as const),
-      ),
-    letOthersOn: turns.letOn,
-    replaysBy: (follower, replay) => void replays.set(follower, replay),
-    replay: async (id) => {
-      const replayed: Follower[] = [];
-      const refused: Replayed["refused"][number][] = [];
-      for (const aside of asidesOf(id)) {
-        const { follower } = aside;
-        const reason = await replayOne(aside);
-        if (reason === null) replayed.push(follower);
-        else refused.push({ follower, reason });
+  };
+}
+
+interface Replays {
+  by(follower: Follower, replay: Replay): void;
+  /** Tries the record once more and lets it have its effect; null where it had, otherwise why not. */
+  run(aside: Aside): Promise<string | null>;
+}
+
+function createReplays(kept: SetAside, trials: Trials, log: Logger): Replays {
+  const replays = new Map<Follower, Replay>();
+  return {
+    by: (follower, replay) => void replays.set(follower, replay),
+    run: async (aside) => {
+      const replay = replays.get(aside.follower);
+      if (replay === undefined) return "nothing follows the journal for it now";
+      const record = await kept.read(aside);
+      const verdict = await trials.try(aside.follower, record);
+      if (verdict.is !== "harmless") return verdict.reason;
+      try {
+        await replay(record);
+      } catch (error) {
+        return asError(error).message;
       }
-      show();
-      return { replayed, refused };
-    },
-    drop: async (id) => {
-      for (const aside of asidesOf(id)) {
-        await kept.remove(aside);
-        log.warn("a message that was set aside has been given up", { ...aside });
-      }
-      show();
+      await kept.remove(aside);
+      log.info("a message that was set aside has been replayed", { ...aside });
+      return null;
     },
   };
 }

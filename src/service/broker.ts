@@ -54,12 +54,6 @@ export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, par
   });
 }
 
-/** Who Tidemark is at the broker, where it has a password there. */
-export function ownCredentials({ broker }: Config): { username: string; password: string } | null {
-  const { username = null, password = null } = broker ?? {};
-  return username === null || password === null ? null : { username, password };
-}
-
 /** What a broker has verified, as the endpoint knows certificates. */
 export async function certificateNamed(db: Db, commonName: string): Promise<ClientCertificate | undefined> {
   const found = await findCertByName(db, commonName);

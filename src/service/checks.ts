@@ -6,7 +6,7 @@ import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import { metadataFile } from "../host/metadata.js";
 import type { Logger } from "../observability/log.js";
-import type { Kept } from "./journal-and-sessions.js";
+import type { MessageLayer } from "./message-layer.js";
 
 /** Goes over every database of the data folder in the background. */
 export interface Checks {
@@ -17,7 +17,7 @@ export interface Checks {
 
 interface ChecksDeps {
   readonly config: Config;
-  readonly kept: Pick<Kept, "events" | "remakeSessions">;
+  readonly messaging: Pick<MessageLayer, "events" | "remakeSessions">;
   readonly series: Pick<SeriesStore, "files">;
   readonly report: DamageLog["report"];
   readonly log: Logger;
@@ -26,15 +26,15 @@ interface ChecksDeps {
 const dayMs = 86_400_000;
 
 /** Once after a start, then daily. What is found damaged is made again where it can be, and told where not. */
-export function createChecks({ config, kept, series, report, log }: ChecksDeps): Checks {
+export function createChecks({ config, messaging, series, report, log }: ChecksDeps): Checks {
   const ending = new AbortController();
   const dir = config.dataDir;
   let dueAt = 0;
   let running: Promise<void> | null = null;
 
   const menders = new Map<string, (fault: string) => Promise<void>>([
-    [join(dir, "events.db"), (fault) => kept.events.remake(fault)],
-    [join(dir, "sessions.db"), (fault) => kept.remakeSessions(fault)],
+    [join(dir, "events.db"), (fault) => messaging.events.remake(fault)],
+    [join(dir, "sessions.db"), (fault) => messaging.remakeSessions(fault)],
   ]);
   const metadata = metadataFile(config);
   if (metadata !== null) {
@@ -54,7 +54,8 @@ export function createChecks({ config, kept, series, report, log }: ChecksDeps):
     const startedAt = performance.now();
     await checkDatabases(paths, onFault, ending.signal);
     log.debug("databases checked", {
-      ...{ files: paths.length, seconds: (performance.now() - startedAt) / 1000 },
+      files: paths.length,
+      seconds: (performance.now() - startedAt) / 1000,
     });
   }
 

@@ -15,10 +15,10 @@ import type { SeriesStore } from "../../store/series/series.js";
 import { createConditions } from "../alerts/conditions.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
+import type { Status } from "../observability/status.js";
 import type { AsideKeeper } from "./aside.js";
-import type { Base } from "./metadata-and-directory.js";
+import type { MetadataLayer } from "./metadata-layer.js";
 import { timed } from "./series.js";
-import type { Status } from "./status.js";
 
 /** What reads the journal: points into the series store, and what messages mean into alerts, places and counters. */
 export interface Consumers {
@@ -29,7 +29,7 @@ export interface Consumers {
 
 interface ConsumersDeps extends Required<Pick<SeriesConsumerOptions, "rules" | "onStored" | "onFailed">> {
   readonly config: Config;
-  readonly base: Base;
+  readonly metadata: MetadataLayer;
   readonly journal: Journal;
   readonly series: SeriesStore;
   readonly presence: Presence;
@@ -46,10 +46,17 @@ const influxWrites = { lanes: 2, lingerMs: 50 } as const;
 const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
-  const { config, base, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;
-  const { db, directory, meter } = base;
+  const { config, metadata, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;
+  const { db, directory, meter } = metadata;
   const alerts = await startAlertsConsumer({
-    ...{ journal, directory, db, meter, rules, onFailed, ...clock, node: config.nodeNumber },
+    journal,
+    directory,
+    db,
+    meter,
+    rules,
+    onFailed,
+    ...clock,
+    node: config.nodeNumber,
     narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
     plans: createWatchPlans(db, createConditions()),
@@ -57,11 +64,18 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
     onFailure: fatal,
   });
-  base.follow(alerts.forget);
+  metadata.follow(alerts.forget);
   aside.replaysBy("alerts", alerts.replay);
   aside.replaysBy("series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
-    ...{ journal, directory, db, meter, rules, onFailed, now: clock.now, watcher: alerts },
+    journal,
+    directory,
+    db,
+    meter,
+    rules,
+    onFailed,
+    now: clock.now,
+    listener: alerts,
     ...(config.influx === null ? embeddedWrites : influxWrites),
     series: timed(deps.series, status),
     narrow: aside.narrow("series"),
@@ -74,7 +88,8 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     onFailure: fatal,
   });
   return {
-    ...{ series, alerts },
+    series,
+    alerts,
     close: async () => {
       await series.close();
       await alerts.close();
@@ -84,15 +99,20 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
 
 /** Stores what is not there yet of a message that was set aside: newer ones may have had a point at its times. */
 async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<void> {
-  const { base, series, rules, onFailed, clock } = deps;
-  const device = await base.directory.get(record.device);
+  const { metadata, series, rules, onFailed, clock } = deps;
+  const device = await metadata.directory.get(record.device);
   if (device === undefined) return;
   await redecode({
-    ...{ series, device, rules, onFailed, start: record.receivedAt, stop: record.receivedAt + 1 },
+    series,
+    device,
+    rules,
+    onFailed,
+    start: record.receivedAt,
+    stop: record.receivedAt + 1,
     events: { kept: () => only(record) },
     isAside: () => false,
     guarded: (points, write) => deps.gate.run(() => write(points)),
-    refused: (points) => quarantine(base.db, clock.now(), points, null),
+    refused: (points) => quarantine(metadata.db, clock.now(), points, null),
     reached: async () => undefined,
     signal: new AbortController().signal,
   });

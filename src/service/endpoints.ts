@@ -14,19 +14,20 @@ import type { Accept } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { isCertDisabled } from "../../store/metadata/policies/certs.js";
+import { ownCredentials } from "../brokers/own-account.js";
 import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import { certificateNamed, connectBroker, ownCredentials } from "./broker.js";
+import type { Status } from "../observability/status.js";
+import { certificateNamed, connectBroker } from "./broker.js";
 import type { Faults } from "./faults.js";
-import type { Kept } from "./journal-and-sessions.js";
-import type { Base } from "./metadata-and-directory.js";
+import type { MessageLayer } from "./message-layer.js";
+import type { MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
-import type { Status } from "./status.js";
 
 /** Where devices come in: the MQTT listeners, and the external broker where there is one. */
-interface Endpoints {
+export interface Endpoints {
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
   /** What an external broker is told of who may do what. */
@@ -36,8 +37,8 @@ interface Endpoints {
 interface EndpointsDeps {
   readonly config: Config;
   readonly brokerSettings: BrokerSettings | null;
-  readonly base: Base;
-  readonly kept: Kept;
+  readonly metadata: MetadataLayer;
+  readonly messaging: MessageLayer;
   readonly accept: Accept;
   readonly presence: Presence;
   readonly status: Status;
@@ -49,16 +50,22 @@ interface EndpointsDeps {
 }
 
 export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
-  const { config, base, kept, accept, status, log, clock } = deps;
+  const { config, metadata, messaging, accept, status, log, clock } = deps;
   const { now, monotonic } = clock;
-  const { db, devices, authority, directory, meter } = base;
+  const { db, devices, authority, directory, meter } = metadata;
   const guesses = { backOff: createBackOff(monotonic, freeFailures), proven: createProven() };
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(accept, meter, monotonic);
   const listeners = await openMqttListeners({
-    ...{ config, meter, log, clock, connectionsMax: deps.connectionsMax },
+    config,
+    meter,
+    log,
+    clock,
+    connectionsMax: deps.connectionsMax,
     certificate: createServerCertificate({
-      ...{ config, authority, vault: devices.vault },
+      config,
+      authority,
+      vault: devices.vault,
       onFault: (path, error) =>
         log.warn("the kept server certificate cannot be used: another is issued", { path, error }),
     }),
@@ -66,11 +73,13 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     note: (trouble) => status.note("certificate", trouble),
     context: contextOf(deps, guesses, { limits, denials }),
   });
-  kept.onCommit(listeners.afterCommit);
+  messaging.onCommit(listeners.afterCommit);
   const broker = brokerOf(deps, limits);
-  if (broker !== null) kept.onCommit(broker.afterCommit);
+  if (broker !== null) messaging.onCommit(broker.afterCommit);
   const brokerAccess = createBrokerAccess({
-    ...{ directory, denials, now },
+    directory,
+    denials,
+    now,
     guessesOf: guardByTenant(guesses, monotonic),
     own: ownCredentials(config),
     certificate: (commonName) => certificateNamed(db, commonName),
@@ -95,20 +104,29 @@ function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: nu
 }
 
 function contextOf(
-  { config, base, kept, accept, presence, faults, clock }: EndpointsDeps,
+  { config, metadata, messaging, accept, presence, faults, clock }: EndpointsDeps,
   guesses: GuessGuard,
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
-  const { directory, meter } = base;
-  const { journal, events, spaces, records, sessions, earlier, work } = kept;
+  const { directory, meter } = metadata;
+  const { journal, events, spaces, records, sessions, earlier, work } = messaging;
   return {
-    ...{ accept, sessions, presence, spaces, records, work, meter, ...clock, ...guards },
-    ...{ topics: config.topics, packetBytesMax: packetBytesMaxOf(config.topics) },
+    accept,
+    sessions,
+    presence,
+    spaces,
+    records,
+    work,
+    meter,
+    ...clock,
+    ...guards,
+    topics: config.topics,
+    packetBytesMax: packetBytesMaxOf(config.topics),
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
         authenticate(directory, username, { token, certificate }, clock.now(), (fingerprint) =>
-          isCertDisabled(base.db, fingerprint),
+          isCertDisabled(metadata.db, fingerprint),
         ),
       ),
     platformSubscriptions: directory.platformSubscriptions,
@@ -124,12 +142,20 @@ function contextOf(
 }
 
 function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broker | null {
-  const { brokerSettings, base, kept, accept, status, log, faults, clock, config } = deps;
+  const { brokerSettings, metadata, messaging, accept, status, log, faults, clock, config } = deps;
   if (brokerSettings === null) return null;
-  const { directory, meter } = base;
-  return connectBroker(brokerSettings, kept.earlier, {
-    ...{ accept, meter, limits, directory, now: clock.now, log, topics: config.topics },
-    ...{ spaces: kept.spaces, work: kept.work, history: kept.events.history },
+  const { directory, meter } = metadata;
+  return connectBroker(brokerSettings, messaging.earlier, {
+    accept,
+    meter,
+    limits,
+    directory,
+    now: clock.now,
+    log,
+    topics: config.topics,
+    spaces: messaging.spaces,
+    work: messaging.work,
+    history: messaging.events.history,
     note: (trouble) => status.note("broker", trouble),
     onFault: faults("at a message of the broker"),
   });

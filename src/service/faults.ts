@@ -1,3 +1,5 @@
+import type { FailedRecord, OnFailed } from "../../ingest/followers/failures.js";
+import { count, type Meter } from "../../ingest/meter.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Logger } from "../observability/log.js";
 
@@ -7,8 +9,8 @@ type OnFault = (error: unknown) => void;
 const minuteMs = 60_000;
 const linesPerMinute = 10;
 
-/** Whether one more line may be written: the first few of a minute, for whoever brings one about brings about more. */
-export function createLineBudget(monotonic: () => number): () => boolean {
+/** Whether one more line may be written: the first few of a minute, because whoever causes one causes more. */
+function createLineBudget(monotonic: () => number): () => boolean {
   let since = Number.NEGATIVE_INFINITY;
   let lines = 0;
   return () => {
@@ -20,12 +22,27 @@ export function createLineBudget(monotonic: () => number): () => boolean {
   };
 }
 
-/** Logs faults of ours that have cost one packet, one message or one connection; which that is, is said before. */
+/** Logs faults of ours that have cost one packet, one message or one connection; `what` says which. */
 export type Faults = (what: string) => OnFault;
 
 export function createFaults(log: Pick<Logger, "error">, monotonic: () => number): Faults {
   const mayWrite = createLineBudget(monotonic);
   return (what) => (error) => {
     if (mayWrite()) log.error(`a fault of the service: ${what}`, { error: asError(error) });
+  };
+}
+
+/** Counts each record that the service has failed at, and logs the first few of a minute. */
+export function createFailedRecords(
+  log: Pick<Logger, "error">,
+  meter: Pick<Meter, "recordsFailed">,
+  monotonic: () => number,
+): OnFailed {
+  const mayWrite = createLineBudget(monotonic);
+  return ({ follower, id, device, error }: FailedRecord) => {
+    count(meter.recordsFailed, follower);
+    if (!mayWrite()) return;
+    const where = { follower, journalID: id, device, error };
+    log.error("a record of the journal cannot be worked on and is passed over", where);
   };
 }

@@ -108,7 +108,9 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
       "apply the alerts' retention",
       deps.log,
       createAlertRetention(deps.db, {
-        ...{ days: deps.config.alertRetentionDays, rowsMax: deps.config.alertHistoryMax, now: deps.now },
+        days: deps.config.alertRetentionDays,
+        rowsMax: deps.config.alertHistoryMax,
+        now: deps.now,
       }),
     ),
   ];

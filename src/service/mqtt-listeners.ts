@@ -3,14 +3,9 @@ import type { Meter } from "../../ingest/meter.js";
 import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import { createEndpoint, type EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import { listenMqtt, type MqttListener } from "../../ingest/transports/mqtt/listeners/listener.js";
-import type { TlsIdentity } from "../../ingest/transports/mqtt/listeners/tls.js";
-import type { Clock } from "../../store/lib/clock.js";
-import { asError } from "../../store/lib/errors.js";
-import type { IssuedServer } from "../certificates/authority.js";
-import { endOf, type ServerCertificate } from "../certificates/server-certificate.js";
 import type { Config, Port } from "../config/config.js";
 import { ConfigError } from "../config/config.js";
-import type { Logger } from "../observability/log.js";
+import { openServerIdentity, type ServerIdentityDeps } from "./server-identity.js";
 
 /** The ports of the MQTT endpoint, by their names in the interface. */
 export const listenerNames = ["mqtt", "mqtts", "mqttss", "ws", "wss"] as const;
@@ -36,13 +31,21 @@ const kinds: Readonly<Record<ListenerName, Kind>> = {
     tls: true,
   },
   mqttss: {
-    ...{ setting: "MQTTSS_PORT", scheme: "mqtts", portOf: (config: Config) => config.mqttssPort },
-    ...{ tls: true, mutual: true, webSocket: false },
+    setting: "MQTTSS_PORT",
+    scheme: "mqtts",
+    portOf: (config: Config) => config.mqttssPort,
+    tls: true,
+    mutual: true,
+    webSocket: false,
   },
   ws: { ...plain, setting: "WS_PORT", scheme: "ws", portOf: (config) => config.wsPort, webSocket: true },
   wss: {
-    ...{ setting: "WSS_PORT", scheme: "wss", portOf: (config: Config) => config.wssPort },
-    ...{ tls: true, mutual: false, webSocket: true },
+    setting: "WSS_PORT",
+    scheme: "wss",
+    portOf: (config: Config) => config.wssPort,
+    tls: true,
+    mutual: false,
+    webSocket: true,
   },
 };
 
@@ -59,83 +62,35 @@ export interface MqttListeners {
   close(): Promise<void>;
 }
 
-interface MqttListenersDeps {
+interface MqttListenersDeps extends ServerIdentityDeps {
   readonly config: Config;
   readonly context: EndpointContext;
   /** Sockets at once, over all listeners. */
   readonly connectionsMax: number;
   readonly meter: Meter;
-  readonly certificate: ServerCertificate;
-  /** Authorities whose client certificates are recognised, PEM. */
-  readonly trusted: () => Promise<readonly string[]>;
-  readonly log: Logger;
-  /** Says that TLS is not as it should be, or that it is again (null). */
-  readonly note: (trouble: string | null) => void;
-  readonly clock: Clock;
 }
-
-const renewalCheckMs = 3_600_000;
 
 /** @throws ConfigError for a certificate that cannot be used, or a port that cannot be had */
 export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttListeners> {
-  const { config, context, meter, certificate, log, clock } = deps;
-  const { now, monotonic } = clock;
+  const { config, context, meter } = deps;
+  const { monotonic } = deps.clock;
   const endpoint = createEndpoint(context, deps.connectionsMax);
   const proxies = createProxies(config.trustedProxies);
   const frameBytesMax = packetBytesMaxOf(config.topics);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);
-  const wantsTls = wanted.some((name) => kinds[name].tls);
-  let identity: TlsIdentity | null = null;
-
-  async function load(): Promise<TlsIdentity> {
-    const issued = await certificate.load(now());
-    return { ...issued, trusted: await deps.trusted() };
-  }
-
-  /** The authority may be unable to issue: what needs no certificate is to work all the same. */
-  async function firstIdentity(): Promise<TlsIdentity | null> {
-    try {
-      const first = await load();
-      watchEnd(first);
-      return first;
-    } catch (error) {
-      if (error instanceof ConfigError) throw error;
-      const { message } = asError(error);
-      log.error("no TLS listener is open: there is no certificate for the server", { error });
-      deps.note(message);
-      return null;
-    }
-  }
-
-  function watchEnd(current: IssuedServer): void {
-    const end = endOf(current);
-    const ended = end <= now();
-    if (ended) log.warn("the server's certificate has expired", { end: new Date(end).toISOString() });
-    deps.note(ended ? "the server's certificate has expired" : null);
-  }
-
-  async function renew(): Promise<void> {
-    if (identity === null) return;
-    try {
-      const loaded = await load();
-      if (endOf(loaded) <= now() && endOf(identity) > now()) throw new Error("the new one has expired");
-      for (const listener of open.values()) listener.renew(loaded);
-      identity = loaded;
-      watchEnd(loaded);
-      log.info("TLS: certificate loaded", { end: new Date(endOf(loaded)).toISOString() });
-    } catch (error) {
-      const { message } = asError(error);
-      log.error(`TLS: the certificate in use stays, the new one cannot be used: ${message}`);
-      deps.note(message);
-    }
-  }
-
-  if (wantsTls) identity = await firstIdentity();
+  const server = await openServerIdentity(
+    deps,
+    wanted.some((name) => kinds[name].tls),
+    (renewed) => {
+      for (const listener of open.values()) listener.renew(renewed);
+    },
+  );
   try {
     for (const name of wanted) {
       const { tls, mutual, webSocket, setting, portOf } = kinds[name];
       const port = portOf(config);
+      const identity = server.current();
       if (port === null || (tls && identity === null)) continue;
       const offer = tls && identity !== null ? { identity, mutual, suites: config.tlsSuites } : null;
       const told = { proxies, protocol: config.proxyProtocol, frameBytesMax };
@@ -153,23 +108,24 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
     endpoint.close();
     throw error;
   }
-  const renewal = setInterval(() => {
-    if (identity !== null && certificate.isDue(identity, now())) void renew();
-  }, renewalCheckMs);
+  server.renewWhenDue();
 
   const portOf = (name: ListenerName): number | null => open.get(name)?.port ?? null;
   return {
     ports: {
-      ...{ mqtt: portOf("mqtt"), mqtts: portOf("mqtts"), mqttss: portOf("mqttss") },
-      ...{ ws: portOf("ws"), wss: portOf("wss") },
+      mqtt: portOf("mqtt"),
+      mqtts: portOf("mqtts"),
+      mqttss: portOf("mqttss"),
+      ws: portOf("ws"),
+      wss: portOf("wss"),
     },
     afterCommit: endpoint.afterCommit,
-    reload: renew,
+    reload: server.renew,
     stopListening: () => {
       for (const listener of open.values()) listener.stopListening();
     },
     close: async () => {
-      clearInterval(renewal);
+      server.close();
       for (const listener of open.values()) listener.stopListening();
       endpoint.close();
       await Promise.all([...open.values()].map((listener) => listener.closed()));
@@ -189,7 +145,10 @@ export function listenerAddresses(
     return port === null ? null : `${scheme}://${name}:${port}${webSocket ? "/mqtt" : ""}`;
   };
   return {
-    ...{ mqtt: address("mqtt"), mqtts: address("mqtts"), mqttss: address("mqttss") },
-    ...{ ws: address("ws"), wss: address("wss") },
+    mqtt: address("mqtt"),
+    mqtts: address("mqtts"),
+    mqttss: address("mqttss"),
+    ws: address("ws"),
+    wss: address("wss"),
   };
 }

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { LostPoints, SeriesConsumer } from "../../ingest/consumers/series.js";
+import type { LostPoints } from "../../ingest/consumers/replay.js";
+import type { SeriesConsumer } from "../../ingest/consumers/series.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
-interface Refill {
+export interface Refill {
   /** Resolves once that is done for a gap; rejects when the service stops before. */
   fill(gap: LostPoints): Promise<void>;
   /** What holds the messages, and what decodes them, is there. */
@@ -39,7 +40,10 @@ export function createRefill(log: Logger): Refill {
     for (const segment of segmentsOf(journal, gap)) points += await fillFrom(source, segment, gap);
     const oldest = journal.segments[0];
     log.info("lost points of kept events are written again", {
-      ...{ points, from: iso(gap.start), to: iso(gap.stop), series: gap.series },
+      points,
+      from: iso(gap.start),
+      to: iso(gap.stop),
+      series: gap.series,
       eventsSince: oldest === undefined ? null : iso(oldest.createdAt * 1000),
     });
   }

@@ -8,7 +8,7 @@ import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/ser
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
-import type { Status } from "./status.js";
+import type { Status } from "../observability/status.js";
 
 /** Half of what the engine would take: the process is to stay below 400 MB. */
 const embeddedMemtablePointsMax = 500_000;

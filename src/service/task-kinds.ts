@@ -10,7 +10,7 @@ import {
 } from "../import-export/devices/kinds.js";
 import { type HistoryKindDeps, historyImport, historyImportKind } from "../import-export/points/kinds.js";
 import { historyRedecode, type RedecodeKindDeps, redecodeKind } from "../import-export/points/redecode.js";
-import type { TaskKind } from "../tasks/runner.js";
+import type { TaskKind } from "../tasks/task-kind.js";
 
 export interface TaskKindsDeps {
   readonly config: Config;

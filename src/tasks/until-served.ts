@@ -1,15 +1,27 @@
 import { StoreError } from "../../store/lib/errors.js";
-import { retry, retryDelays } from "../../store/lib/retry.js";
+import { retry } from "../../store/lib/retry.js";
 
 const longestMs = 10_000;
+
+const isAway = (error: unknown): boolean => error instanceof StoreError && error.code === "UNAVAILABLE";
 
 /**
  * Tries until the store can do it, first again after so many milliseconds; the work must bear being done twice.
  * @throws what else it throws, or the abort
  */
-export const untilServed = <T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> =>
-  retry(work, {
-    delays: () => retryDelays(firstMs, longestMs),
-    isPassing: (error) => error instanceof StoreError && error.code === "UNAVAILABLE",
-    signal,
-  });
+export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> {
+  const attempt = (): Promise<T> => {
+    signal.throwIfAborted();
+    return work();
+  };
+  try {
+    return await retry(attempt, {
+      signal,
+      delayMs: { first: firstMs, longest: longestMs },
+      isTransient: isAway,
+    });
+  } catch (error) {
+    if (isAway(error)) signal.throwIfAborted();
+    throw error;
+  }
+}

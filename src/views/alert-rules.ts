@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { AlertRule } from "../../store/metadata/alerts/alert-rules.js";
+import { label } from "../http/labels.js";
 import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
-import { label } from "./labels.js";
 
 export const alertRuleSchema = z
   .object({

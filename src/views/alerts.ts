@@ -1,6 +1,6 @@
 import type { Alert } from "../../store/metadata/alerts/alerts.js";
+import { label } from "../http/labels.js";
 import type { Stamped } from "./context.js";
-import { label } from "./labels.js";
 
 export function currentAlert(alert: Alert, { stamp }: Stamped) {
   return {

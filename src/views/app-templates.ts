@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { type Newest, told, valueText } from "../../query/newest.js";
 import type { AppTemplate } from "../../store/metadata/products/app-templates.js";
+import { label } from "../http/labels.js";
 import { int, intOrNull, newestErrorSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 import { dataPointStoredSchema } from "./data-points.js";
-import { label } from "./labels.js";
 
 const enumEntries = dataPointStoredSchema.shape.enum;
 

@@ -1,8 +1,8 @@
 import type { ConnectionRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
+import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
 import type { LogRow } from "./events.js";
-import { label, labelB } from "./labels.js";
 
 /** 0 gone, 1 come, 2 refused; the codes of connectStatus, and of deviceStatus in Variant B. */
 export const connectStatuses: Readonly<Record<number, number>> = {

@@ -1,6 +1,10 @@
-import type { Caller } from "../http/auth.js";
+import { wallText } from "../../query/time-text.js";
+import type { Zone } from "../../query/zone.js";
+import type { Caller } from "../http/caller.js";
 import type { Variant } from "../http/route.js";
-import type { Stamp } from "./time.js";
+
+/** Milliseconds → `YYYY-MM-DD HH:MM:SS` in the deployment's time zone; null stays null. */
+export type Stamp = (at: number | null) => string | null;
 
 /** What a view needs beside the record. */
 export interface ViewContext {
@@ -18,4 +22,8 @@ export function viewContext(
   input: { readonly caller: Caller; readonly variant: Variant },
 ): ViewContext {
   return { stamp, variant: input.variant, secrets: input.caller.role !== "viewer" };
+}
+
+export function createStamp(zone: Zone): Stamp {
+  return (at) => (at === null ? null : wallText(zone, at));
 }

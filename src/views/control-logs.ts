@@ -1,7 +1,7 @@
 import type { ControlLog, GroupControlLog } from "../../store/metadata/commands/control-logs.js";
+import { label } from "../http/labels.js";
 import type { Stamped } from "./context.js";
 import { payloadText } from "./events.js";
-import { label } from "./labels.js";
 
 function shown(log: Omit<ControlLog, "deviceIntID" | "deviceName">, { stamp }: Stamped) {
   return {

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
+import { label } from "../http/labels.js";
 import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
-import { label } from "./labels.js";
 
 export const dataPointStoredSchema = z
   .object({

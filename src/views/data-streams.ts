@@ -1,6 +1,6 @@
 import type { DataStream } from "../../store/metadata/products/data-streams.js";
+import { label } from "../http/labels.js";
 import type { Stamped } from "./context.js";
-import { label } from "./labels.js";
 
 export function dataStreamListed(stream: DataStream) {
   return {

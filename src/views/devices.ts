@@ -1,8 +1,8 @@
 import type { Device } from "../../store/metadata/devices/record.js";
+import { deviceTypeB, locationB } from "../devices/variant-b.js";
+import { label, labelB } from "../http/labels.js";
 import { type BrokerAddresses, type Brokers, brokerAddresses } from "./broker-info.js";
 import type { ViewContext } from "./context.js";
-import { deviceTypeB } from "./device-types.js";
-import { label, labelB } from "./labels.js";
 
 /** Devices as each variant shows them. Variant B shows gateways among them. */
 
@@ -115,12 +115,6 @@ function labelsB(device: Device) {
 /** Variant B knows no sleep. */
 function statusB({ deviceStatus }: Device): number {
   return Math.min(deviceStatus, 1);
-}
-
-/** Variant B's place is a text; one that Variant A gave as JSON shows as its JSON text. */
-export function locationB({ location }: Pick<Device, "location">): string | null {
-  if (location === null || location === undefined) return null;
-  return typeof location === "string" ? location : JSON.stringify(location);
 }
 
 function brokersB({ brokers }: DeviceContext): Omit<BrokerAddresses, "wsBroker" | "wssBroker"> {

@@ -1,7 +1,7 @@
 import type { Gateway } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
+import { label } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
-import { label } from "./labels.js";
 
 /** A gateway is a row of the device table; its name stands in deviceName. */
 export function gatewayStored(gateway: Device, { stamp, secrets }: ViewContext) {

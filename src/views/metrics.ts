@@ -1,6 +1,6 @@
 import type { Metric } from "../../store/metadata/products/metrics.js";
+import { label } from "../http/labels.js";
 import type { Stamped } from "./context.js";
-import { label } from "./labels.js";
 
 export function metricListed(metric: Metric) {
   return {

@@ -1,7 +1,7 @@
 import type { BindableDevice } from "../../store/metadata/devices/bound-devices.js";
 import { bindingsShownMax, type Policy } from "../../store/metadata/policies/policies.js";
+import { label, labelB } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
-import { label, labelB } from "./labels.js";
 
 export function policyTruncated(policy: Policy): boolean {
   return policy.bindings.length > bindingsShownMax;

@@ -1,6 +1,6 @@
 import type { ProductResource } from "../../store/metadata/products/product-resources.js";
+import { textDictionary } from "../http/labels.js";
 import type { Stamped } from "./context.js";
-import { textDictionary } from "./labels.js";
 
 export function productResourceStored(resource: ProductResource, { stamp }: Stamped) {
   return {

@@ -1,6 +1,6 @@
 import { devicesShownMax, type Product } from "../../store/metadata/products/products.js";
+import { label } from "../http/labels.js";
 import type { ViewContext } from "./context.js";
-import { label } from "./labels.js";
 
 const lwm2m = 3;
 

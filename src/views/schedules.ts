@@ -1,7 +1,7 @@
 import type { Schedule } from "../../store/metadata/commands/schedules.js";
+import { label } from "../http/labels.js";
 import type { Stamped } from "./context.js";
 import { payloadText } from "./events.js";
-import { label } from "./labels.js";
 
 export function scheduleListed(schedule: Schedule, { stamp }: Stamped) {
   return {

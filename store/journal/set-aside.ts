@@ -23,7 +23,7 @@ export interface Aside {
 }
 
 /** Records that were set aside, a file each: they stay when the journal lets go of them. */
-interface SetAside {
+export interface SetAside {
   has(follower: Follower, id: number): boolean;
   /** By journal id and follower. */
   all(): readonly Aside[];

@@ -1,5 +1,3 @@
-import { setTimeout } from "node:timers/promises";
-
 /** Runs works one after the other in the order they were asked for; a failure does not stop the next. */
 export type Lock = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -91,6 +89,4 @@ export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Pr
     });
 }
 
-/** @throws the abort */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  setTimeout(ms, undefined, { signal });
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

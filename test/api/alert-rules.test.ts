@@ -17,12 +17,15 @@ worldSuite("alert rules", (test, world) => {
     return makeDataPoint(world, shared);
   };
   const body = async () => ({
-    ...{ alertName: unique("Rule"), condition: "dataPoint > 50" },
+    alertName: unique("Rule"),
+    condition: "dataPoint > 50",
     dataPointIntID: (await point()).id,
   });
 
   testResource(test, world, {
-    ...{ path, body, name: "alertName" },
+    path,
+    body,
+    name: "alertName",
     required: ["alertName", "dataPointIntID", "condition"],
     optional: {},
     fixed: { productID: "another", productIntID: 99_999 },

@@ -37,14 +37,15 @@ worldSuite(
     const raise = async (of: Rec, fields: Partial<Trigger> = {}, times = 1): Promise<Rec> => {
       const alertName = fields.alertName ?? unique("alert");
       const trigger = {
-        ...{ tenant: 1, deviceIntID: of.id, cause: unique("cause"), alertContent: "temp 51 > 50" },
-        ...{
-          alertSeverity: 2,
-          alertDetail: JSON.stringify({ temp: 51 }),
-          startTime: startedAt,
-          ...fields,
-          alertName,
-        },
+        tenant: 1,
+        deviceIntID: of.id,
+        cause: unique("cause"),
+        alertContent: "temp 51 > 50",
+        alertSeverity: 2,
+        alertDetail: JSON.stringify({ temp: 51 }),
+        startTime: startedAt,
+        ...fields,
+        alertName,
       };
       const db = await openDb({ url, shared: true });
       for (let i = 0; i < times; i++)
@@ -63,9 +64,16 @@ worldSuite(
       const alert = await raise(of, { alertDetail: JSON.stringify(alertDetail), alertSeverity: 1 }, 3);
       hasKeys(alert, form);
       const expected = {
-        ...{ alertContent: "temp 51 > 50", alertSeverity: 1, alertSeverityLabel: "紧急", alertTimes: 3 },
-        ...{ alertDetail, deviceID: of.deviceID, deviceName: of.deviceName },
-        ...{ startTime: "2026-01-02 03:04:05", createAt: "2026-01-02 03:04:06", updateAt: null },
+        alertContent: "temp 51 > 50",
+        alertSeverity: 1,
+        alertSeverityLabel: "紧急",
+        alertTimes: 3,
+        alertDetail,
+        deviceID: of.deviceID,
+        deviceName: of.deviceName,
+        startTime: "2026-01-02 03:04:05",
+        createAt: "2026-01-02 03:04:06",
+        updateAt: null,
       };
       assert.equal({ ...alert, ...expected }, alert);
       assert.equal((await world.call("GET", `${current}/${alert.id}`)).record, alert);

@@ -55,8 +55,14 @@ worldSuite("app templates", (test, world) => {
     const made = await makeAppTemplate(world, own, { dataStreamIntID: stream.id, templateType: "2" });
     const detail = (await world.call("GET", `${path}/${made.id}`)).record;
     const expected = {
-      ...{ dataPointID: own.dataPointID, dataPointName: own.dataPointName, dataTransType: 3, enum: choices },
-      ...{ dataStreamName: stream.streamName, topic: stream.topic, templateTypeLabel: "枚举", places: null },
+      dataPointID: own.dataPointID,
+      dataPointName: own.dataPointName,
+      dataTransType: 3,
+      enum: choices,
+      dataStreamName: stream.streamName,
+      topic: stream.topic,
+      templateTypeLabel: "枚举",
+      places: null,
     };
     assert.equal({ ...detail, ...expected }, detail);
     assert.equal((await world.call("GET", `${path}?dataPointIntID=${own.id}`)).page.items, [detail]);

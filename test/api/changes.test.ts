@@ -45,20 +45,32 @@ worldSuite("changes", (test, world) => {
     const product = await makeProduct(world);
     const [point, other] = [await makeDataPoint(world, product), await makeDataPoint(world, product)];
     const device = await makeDevice(world, product, {
-      ...{ location: { b: 1, a: [2] }, metaData: { x: null }, latitude: "1.50", token: "a-token-of-its-own" },
+      location: { b: 1, a: [2] },
+      metaData: { x: null },
+      latitude: "1.50",
+      token: "a-token-of-its-own",
       scopes: [{ scopeType: 1, scopeName: "yard", center: [7, -12], radius: 50 }],
     });
     const loraProduct = await makeProduct(world, { cloudProtocol: 4 });
     const lora = await makeDevice(world, loraProduct, {
-      ...{ deviceID: "0011223344556677", authType: null, cloudProtocol: 4 },
+      deviceID: "0011223344556677",
+      authType: null,
+      cloudProtocol: 4,
       lora: { type: "otaa", appEUI: "0".repeat(16), appKey: "a".repeat(32), fcntCheck: 0, canJoin: 1 },
     });
     const rule = await world.make("/api/v1/alert_rules", {
-      ...{ alertName: "hot", alertContent: "too hot", alertSeverity: 2, productID: product.productID },
-      ...{ dataPointIntID: point.id, condition: "dataPoint > 1", duration: 0 },
+      alertName: "hot",
+      alertContent: "too hot",
+      alertSeverity: 2,
+      productID: product.productID,
+      dataPointIntID: point.id,
+      condition: "dataPoint > 1",
+      duration: 0,
     });
     const user = await world.make("/api/v1/users", {
-      ...{ username: unique("user"), password: "pass-word-1", role: "viewer" },
+      username: unique("user"),
+      password: "pass-word-1",
+      role: "viewer",
     });
     const dataPoints = [point.id, other.id];
     const cases: readonly (readonly [string, string, Rec, object, object?])[] = [

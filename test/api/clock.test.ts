@@ -9,7 +9,7 @@ import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import { createStillClock } from "../clock.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { endedBy } from "../ingest/support.js";
-import { connected } from "../mqtt/raw-client.js";
+import { connected } from "../ingest/transports/mqtt/raw-client.js";
 import { assert, rejects, suite, until } from "../suite.js";
 import { type World, worldSuite } from "../world.js";
 
@@ -111,8 +111,14 @@ suite("credentials and a clock that is set", (test) => {
   function keeper(expiresAt: number | null) {
     let asked = 0;
     const row = {
-      ...{ tenant: 1, tenantID: "C1", userIntID: 1, username: "admin", role: "admin", userRole: "admin" },
-      ...{ expiresAt, secretHash: hashGenerated(key.appSecret) },
+      tenant: 1,
+      tenantID: "C1",
+      userIntID: 1,
+      username: "admin",
+      role: "admin",
+      userRole: "admin",
+      expiresAt,
+      secretHash: hashGenerated(key.appSecret),
     };
     const db = {
       first: async () => {

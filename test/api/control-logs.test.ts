@@ -10,7 +10,9 @@ worldSuite("control logs", (test, world) => {
   });
   const publish = async (to: Rec, payload: string, topic = "inbox"): Promise<void> => {
     const { status, text } = await world.call("POST", "/api/v1/device_publish", {
-      ...{ deviceID: to.deviceID, payload, topic },
+      deviceID: to.deviceID,
+      payload,
+      topic,
     });
     assert.is(status, 201, text);
   };

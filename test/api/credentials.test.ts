@@ -62,7 +62,12 @@ suite("remembered credentials", (test) => {
     const [appID, appSecret] = [longID(), newSecret()];
     const secretHash = hashGenerated(appSecret);
     const { id } = await createApiKey(db, admin, 1, {
-      ...{ userIntID, name: null, appID, secretHash, role, expiresAt },
+      userIntID,
+      name: null,
+      appID,
+      secretHash,
+      role,
+      expiresAt,
     });
     return { id, authorization: `Bearer ${appID}:${appSecret}` };
   }

@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config/config.js";
 import { createDiskSpace, type DiskSpace } from "../../src/http/disk-space.js";
 import { columnNames } from "../../src/import-export/devices/device-columns.js";
 import { devicesExportKind, devicesImportKind } from "../../src/import-export/devices/kinds.js";
-import { TaskFailure, type TaskKind } from "../../src/tasks/runner.js";
+import { TaskFailure, type TaskKind } from "../../src/tasks/task-kind.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { assert, withTempDir } from "../suite.js";

@@ -28,7 +28,9 @@ suite("HEAD", (test) => {
       [
         route({ method: "get", path: "/list", ...told, handle: () => ({ status: 200, body: rows }) }),
         route({
-          ...{ method: "get", path: "/file", ...told },
+          method: "get",
+          path: "/file",
+          ...told,
           handle: () => ({
             status: 200,
             body: opened(),
@@ -38,8 +40,14 @@ suite("HEAD", (test) => {
         }),
       ],
       {
-        ...{ authenticator, log, variant: "A", requestID: () => "1", addressOf: () => "" },
-        ...{ hangUp: () => undefined, onCaller: () => undefined, room: answers },
+        authenticator,
+        log,
+        variant: "A",
+        requestID: () => "1",
+        addressOf: () => "",
+        hangUp: () => undefined,
+        onCaller: () => undefined,
+        room: answers,
       },
     );
     const head = async (path: string) => {
@@ -66,15 +74,20 @@ suite("answers of routes", (test) => {
     const told = { tag: "t", summary: "s", answer: { status: 200 } } as const;
     const app = new Hono();
     const { authenticator, log } = inertDeps();
-    const caller = { ...{ tenant: 1, userIntID: 1, username: "u", role: "admin" } } as never;
+    const caller = { tenant: 1, userIntID: 1, username: "u", role: "admin" } as never;
     mountRoutes(
       app,
       (["get", "post"] as const).map((method) =>
         route({ method, path: "/one", access: "read", ...told, handle: () => ({ status: 200, body }) }),
       ),
       {
-        ...{ authenticator: { ...authenticator, caller: async () => caller }, log, variant: "A" },
-        ...{ requestID: () => "1", addressOf: () => "", hangUp: () => undefined, onCaller: () => undefined },
+        authenticator: { ...authenticator, caller: async () => caller },
+        log,
+        variant: "A",
+        requestID: () => "1",
+        addressOf: () => "",
+        hangUp: () => undefined,
+        onCaller: () => undefined,
         room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
       },
     );

@@ -6,7 +6,10 @@ import { unknownIDs } from "./resource.js";
 worldSuite("gateway data", (test, world) => {
   const makeGateway = ({ productID }: Rec) =>
     world.make("/api/v1/gateways", {
-      ...{ gatewayName: unique("Gateway"), productID, gatewayProtocol: 1, upLinkNetwork: 4 },
+      gatewayName: unique("Gateway"),
+      productID,
+      gatewayProtocol: 1,
+      upLinkNetwork: 4,
     });
   const path = (id: unknown) => `/api/v1/gateways/${id}/devices_data`;
   const dataOf = async (gateway: Rec, query = "") =>
@@ -43,7 +46,9 @@ worldSuite("gateway data", (test, world) => {
     assert.equal(meta, { count: 2, limit: 10, page: 1 });
     const value = { temp: 22, on: true, note: null, place: [121.4, 31.2, 7] };
     const shown = points.map(({ id, dataPointID, dataPointName }) => ({
-      ...{ dataPointIntID: id, dataPointID, dataPointName },
+      dataPointIntID: id,
+      dataPointID,
+      dataPointName,
       time: dataPointID === "note" ? null : time,
       value: value[dataPointID as keyof typeof value],
     }));

@@ -71,7 +71,10 @@ worldSuite("export of history", (test, world) => {
     assert.ok(text.includes(`${id},'-odd,2024-06-01T00:00:00Z,-1\r\n`));
     const json = await exportedText(world, `${deviceQuery()}&${range}`, "application/x-ndjson");
     assert.equal(JSON.parse(json.split("\n")[0] ?? ""), {
-      ...{ deviceID: id, dataPointID: "temp", time: "2024-06-01T00:00:00Z", value: 1.5 },
+      deviceID: id,
+      dataPointID: "temp",
+      time: "2024-06-01T00:00:00Z",
+      value: 1.5,
     });
     assert.ok(!json.includes("1969"));
   });

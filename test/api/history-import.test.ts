@@ -18,7 +18,10 @@ worldSuite("import of history", (test, world) => {
     for (const [dataPointID, pointDataType] of Object.entries(types)) {
       const dataTransType = dataPointID === "cmd" ? 2 : 1;
       const { id } = await makeDataPoint(world, product, {
-        ...{ dataPointID, dataPointName: dataPointID, pointDataType, dataTransType },
+        dataPointID,
+        dataPointName: dataPointID,
+        pointDataType,
+        dataTransType,
       });
       points.set(dataPointID, id);
     }
@@ -282,7 +285,9 @@ worldSuite("import of history", (test, world) => {
 
   test("points days late change the aggregates of their windows at once", async () => {
     const mean = await world.make("/api/v1/metrics", {
-      ...{ metricName: unique("mean"), aggregateType: 3, dataPointIntID: points.get("temp") },
+      metricName: unique("mean"),
+      aggregateType: 3,
+      dataPointIntID: points.get("temp"),
     });
     const range = "time_unit=day&startTime=2024-03-01T00:00:00Z&endTime=2024-03-04T00:00:00Z";
     const means = async () => {
@@ -341,13 +346,13 @@ worldSuite("import of history", (test, world) => {
     assert.is(Number(good) + Number(bad), 300_000);
     for (;;) {
       const again = await world.call("POST", "/api/v1/devices", {
-        ...{
-          productID: product.productID,
-          cloudProtocol: 1,
-          deviceName: unique("Device"),
-          deviceID: device.deviceID,
-        },
-        ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+        productID: product.productID,
+        cloudProtocol: 1,
+        deviceName: unique("Device"),
+        deviceID: device.deviceID,
+        deviceType: 1,
+        upLinkSystem: 1,
+        authType: 1,
       });
       if (again.status === 201) break;
       refused(again, "DATA_EXISTED");

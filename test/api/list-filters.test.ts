@@ -83,13 +83,25 @@ worldSuite("filters of every list", (test, world) => {
     await makeProductResource(world, fed);
     await makeAppTemplate(world, fed, { topic: "switch" });
     await world.make("/api/v1/alert_rules", {
-      ...{ alertName: "hot", alertContent: "hot", alertSeverity: 1, ...named },
-      ...{ dataPointIntID: point.id, condition: "dataPoint > 1000", duration: 0 },
+      alertName: "hot",
+      alertContent: "hot",
+      alertSeverity: 1,
+      ...named,
+      dataPointIntID: point.id,
+      condition: "dataPoint > 1000",
+      duration: 0,
     });
     const gateway = await makeGateway(world, product);
     const device = await makeDevice(world, product, {
-      ...{ upLinkSystem: 2, gateway: gateway.id, description: "north", latitude: 1.5, longitude: 2.5 },
-      ...{ IMEI: "356938035643809", serialNumber: "s-1", manufacturer: "m", deviceConsoleIP: "10.0.0.1" },
+      upLinkSystem: 2,
+      gateway: gateway.id,
+      description: "north",
+      latitude: 1.5,
+      longitude: 2.5,
+      IMEI: "356938035643809",
+      serialNumber: "s-1",
+      manufacturer: "m",
+      deviceConsoleIP: "10.0.0.1",
     });
     const group = await makeGroup(world, product, { description: "all" });
     const policy = await makePolicy(world, { description: "p", topic: "never/#", access: 2, allow: 0 });

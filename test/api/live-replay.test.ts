@@ -12,7 +12,10 @@ const numberType = 1;
 const textType = 3;
 const pointsOf = (count: number, pointDataType: number) =>
   Array.from({ length: count }, (_, n) => ({
-    ...{ field: `f${pointDataType}.${n}`, dataPointID: `p${n}`, dataTransType: 1, pointDataType },
+    field: `f${pointDataType}.${n}`,
+    dataPointID: `p${n}`,
+    dataTransType: 1,
+    pointDataType,
   }));
 
 /** A store that remembers what it was asked, and answers `newest` points of each series. */

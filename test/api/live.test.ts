@@ -248,7 +248,8 @@ worldSuite("live feed of a device", (test, world) => {
     // One log, and of each feed what is on its way.
     assert.ok(most <= (1 << 20) + 6 * 2 * (64 << 10), `${most} bytes`);
     await until(async () => (await gauge("tidemark_live_feeds")) <= before, {
-      ...{ what: "the feeds to end", timeoutMs: 60_000 },
+      what: "the feeds to end",
+      timeoutMs: 60_000,
     });
     assert.ok((await gauge(letGo)) >= endedBefore + 6);
     await new Promise((resolve) => setTimeout(resolve, stallMs + 2_000));

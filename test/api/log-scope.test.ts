@@ -35,7 +35,9 @@ worldSuite("filters of logs", (test, world) => {
     const product = await makeProduct(world, { productName: unique("Wärme") });
     const device = await makeDevice(world, product, { deviceName: "Öfen_1" });
     await world.call("POST", "/api/v1/device_publish", {
-      ...{ deviceID: device.deviceID, payload: "x", topic: "KÜCHE" },
+      deviceID: device.deviceID,
+      payload: "x",
+      topic: "KÜCHE",
     });
     await world.publish(device, { a: 1 });
     const count = async (path: string) =>

@@ -103,8 +103,11 @@ worldSuite("pages of large rows", (test, world) => {
     await endsEarly(`/api/v1/device_control_logs?publishStatus=0`);
     for (let n = 0; n < rows; n++) {
       await world.make("/api/v1/device_schedule_publish", {
-        ...{ deviceIntID: device.id, payload: `${n} ${text}`, scheduleName: `s${n}` },
-        ...{ scheduleType: 1, IntervalMinute: 60 },
+        deviceIntID: device.id,
+        payload: `${n} ${text}`,
+        scheduleName: `s${n}`,
+        scheduleType: 1,
+        IntervalMinute: 60,
       });
     }
     await endsEarly(`/api/v1/devices/${device.id}/schedule_publish`);
@@ -119,7 +122,10 @@ worldSuite("pages of large rows", (test, world) => {
       points.push(await makeDataPoint(world, product, { dataPointID, pointDataType: 3 }));
     }
     const gateway = await world.make("/api/v1/gateways", {
-      ...{ gatewayName: "g", productID: product.productID, gatewayProtocol: 1, upLinkNetwork: 1 },
+      gatewayName: "g",
+      productID: product.productID,
+      gatewayProtocol: 1,
+      upLinkNetwork: 1,
     });
     const devices: Rec[] = [];
     for (let n = 0; n < 30; n++) {

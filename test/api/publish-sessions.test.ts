@@ -11,7 +11,8 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
 
   const publish = async (device: Rec, body: object = {}) => {
     const reply = await world.call("POST", "/api/v1/device_publish", {
-      ...{ deviceID: device.deviceID, payload: "on" },
+      deviceID: device.deviceID,
+      payload: "on",
       ...body,
     });
     assert.is(reply.status, 201, reply.text);
@@ -154,7 +155,10 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     const device = await makeDevice(world, product);
     await leave(device, "#");
     const policy = await world.make("/api/v1/policies", {
-      ...{ name: "no doors", topic: "door/#", access: 1, allow: 0 },
+      name: "no doors",
+      topic: "door/#",
+      access: 1,
+      allow: 0,
     });
     await world.make(`/api/v1/policies/${policy.id}/devices`, { devicesIntID: [device.id] });
     assert.is(await publish(device, { topic: "door/1" }), "failed");
@@ -192,7 +196,10 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     await own.endAsync();
 
     const policy = await world.make("/api/v1/policies", {
-      ...{ name: "no valves", topic: "valve", access: 1, allow: 0 },
+      name: "no valves",
+      topic: "valve",
+      access: 1,
+      allow: 0,
     });
     await world.make(`/api/v1/policies/${policy.id}/devices`, { devicesIntID: [child.id] });
     assert.is(await publish(child, { topic: "valve" }), "failed");

@@ -99,8 +99,13 @@ worldSuite("records that others refer to", (test, world) => {
       },
     );
     const rule = await world.make(api("alert_rules"), {
-      ...{ alertName: "hot", alertContent: "hot", alertSeverity: 1, productID: product.productID },
-      ...{ dataPointIntID: point.id, condition: "dataPoint > 1", duration: 0 },
+      alertName: "hot",
+      alertContent: "hot",
+      alertSeverity: 1,
+      productID: product.productID,
+      dataPointIntID: point.id,
+      condition: "dataPoint > 1",
+      duration: 0,
     });
     const listed = (it: string) => ({
       metrics: `1 metric refers to ${it}: ${metric.id} "${metric.metricName}"`,

@@ -6,7 +6,12 @@ import { createServerCertificate, endOf, hostsOf } from "../../src/certificates/
 import { ConfigError, readConfig } from "../../src/config/config.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
-import { makeAuthority, makeCertificate, run, writePair } from "../ingest/tls-support.js";
+import {
+  makeAuthority,
+  makeCertificate,
+  run,
+  writePair,
+} from "../ingest/transports/mqtt/listeners/support.js";
 import { testWithOpenssl } from "../programs.js";
 import { assert, suite, withTempDir } from "../suite.js";
 
@@ -21,7 +26,9 @@ async function setUp(dir: string, given: { certPath: string; keyPath: string } |
   const faults: string[] = [];
   const certificate = (over: { vault?: Vault; host?: string; publicHost?: string } = {}) =>
     createServerCertificate({
-      ...{ config: { ...config, ...over }, authority, vault: over.vault ?? vault },
+      config: { ...config, ...over },
+      authority,
+      vault: over.vault ?? vault,
       onFault: (path, { message }) => faults.push(`${path}: ${message}`),
     });
   return { db, store, authority, certificate, faults };

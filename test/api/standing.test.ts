@@ -30,7 +30,8 @@ worldSuite("standing of those whose request is under way", (test, world) => {
     syncBuiltinESMExports();
     db = await openDb({
       url: `file:${join(world.dataDir, "metadata.db")}`,
-      ...{ shared: true, migrates: false },
+      shared: true,
+      migrates: false,
     });
   });
   test.after(() => {

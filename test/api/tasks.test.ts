@@ -6,13 +6,8 @@ import { createDiskSpace } from "../../src/http/disk-space.js";
 import { attachment } from "../../src/http/file-answer.js";
 import { createLogger } from "../../src/observability/log.js";
 import { createDownloadLinks, linkLifeMs } from "../../src/tasks/links.js";
-import {
-  openTasksRunner,
-  TaskFailure,
-  type TaskKind,
-  tasksPerTenantMax,
-  tasksRunningMax,
-} from "../../src/tasks/runner.js";
+import { openTasksRunner, tasksPerTenantMax, tasksRunningMax } from "../../src/tasks/runner.js";
+import { TaskFailure, type TaskKind } from "../../src/tasks/task-kind.js";
 import { pause } from "../../store/lib/turns.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createTask, getTask, taskEnded, updateTask } from "../../store/metadata/tasks.js";

@@ -93,10 +93,14 @@ worldSuite("what messages mean", (test, world) => {
   test("what was counted before an alert was deleted, or its rule, brings none back", async () => {
     const product = await makeProduct(world);
     const point = await makeDataPoint(world, product, {
-      ...{ dataPointID: "temp", upperLimit: 50, dataPointName: "T" },
+      dataPointID: "temp",
+      upperLimit: 50,
+      dataPointName: "T",
     });
     const rule = await world.make("/api/v1/alert_rules", {
-      ...{ alertName: unique("rule"), dataPointIntID: point.id, condition: "dataPoint > 0" },
+      alertName: unique("rule"),
+      dataPointIntID: point.id,
+      condition: "dataPoint > 0",
     });
     const device = await makeDevice(world, product);
     await send(device, { temp: 60 });
@@ -121,7 +125,9 @@ worldSuite("what messages mean", (test, world) => {
   test("a limit that is taken away ends its alert with the next message", async () => {
     const product = await makeProduct(world);
     const point = await makeDataPoint(world, product, {
-      ...{ dataPointID: "temp", upperLimit: 50, dataPointName: "T" },
+      dataPointID: "temp",
+      upperLimit: 50,
+      dataPointName: "T",
     });
     const device = await makeDevice(world, product);
     await send(device, { temp: 60 });
@@ -159,7 +165,11 @@ worldSuite("what messages mean", (test, world) => {
       upperLimit: 5,
     });
     await makeDataPoint(world, product, {
-      ...{ dataPointID: "state", dataPointName: "泵", pointDataType: fault, faultValue: "7", isDiscard: 1 },
+      dataPointID: "state",
+      dataPointName: "泵",
+      pointDataType: fault,
+      faultValue: "7",
+      isDiscard: 1,
     });
     const device = await makeDevice(world, product);
     await send(device, { temp: 1, state: "0" }, { temp: 99, state: 7 });

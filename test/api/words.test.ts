@@ -42,8 +42,20 @@ suite("words of validators", (test) => {
     const names = Object.keys(every.shape);
     assert.equal(errorsOf(every, {}), Object.fromEntries(names.map((field) => [field, "is required"])));
     const wrong = {
-      ...{ text: 1, few: "four", whole: 9, real: "x", one: 3, word: "z", flag: 1, list: ["a", "b", "c"] },
-      ...{ pair: [1], place: [200, 0], name: "", map: { a: "x" }, only: 2, strict: { b: 1 } },
+      text: 1,
+      few: "four",
+      whole: 9,
+      real: "x",
+      one: 3,
+      word: "z",
+      flag: 1,
+      list: ["a", "b", "c"],
+      pair: [1],
+      place: [200, 0],
+      name: "",
+      map: { a: "x" },
+      only: 2,
+      strict: { b: 1 },
     };
     assert.equal(errorsOf(every, wrong), {
       text: "must be a text",

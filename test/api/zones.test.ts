@@ -26,14 +26,20 @@ const cases: readonly Case[] = [
   { zone: "Asia/Shanghai", year: 2025, month: 3, offsets: [[always, 8]], hours: 744 },
   { zone: "Asia/Kolkata", year: 2025, month: 4, offsets: [[always, 5.5]], hours: 720 },
   {
-    ...{ zone: "America/New_York", year: 2025, month: 3, hours: 743 },
+    zone: "America/New_York",
+    year: 2025,
+    month: 3,
+    hours: 743,
     offsets: [
       [always, -5],
       ["2025-03-09T07:00:00Z", -4],
     ],
   },
   {
-    ...{ zone: "America/New_York", year: 2025, month: 11, hours: 721 },
+    zone: "America/New_York",
+    year: 2025,
+    month: 11,
+    hours: 721,
     offsets: [
       [always, -4],
       ["2025-11-02T06:00:00Z", -5],
@@ -41,7 +47,10 @@ const cases: readonly Case[] = [
   },
   {
     // Clocks go back at midnight: the day before has 25 hours.
-    ...{ zone: "America/Santiago", year: 2025, month: 4, hours: 721 },
+    zone: "America/Santiago",
+    year: 2025,
+    month: 4,
+    hours: 721,
     offsets: [
       [always, -3],
       ["2025-04-06T03:00:00Z", -4],
@@ -49,7 +58,10 @@ const cases: readonly Case[] = [
   },
   {
     // Clocks go forward at midnight: the day has none.
-    ...{ zone: "America/Santiago", year: 2025, month: 9, hours: 719 },
+    zone: "America/Santiago",
+    year: 2025,
+    month: 9,
+    hours: 719,
     offsets: [
       [always, -4],
       ["2025-09-07T04:00:00Z", -3],
@@ -58,7 +70,10 @@ const cases: readonly Case[] = [
   { zone: "Europe/Moscow", year: 2025, month: 3, offsets: [[always, 3]], hours: 744 },
   {
     // The last change that Moscow made, from summer time for good to winter time for good.
-    ...{ zone: "Europe/Moscow", year: 2014, month: 10, hours: 745 },
+    zone: "Europe/Moscow",
+    year: 2014,
+    month: 10,
+    hours: 745,
     offsets: [
       [always, 4],
       ["2014-10-25T22:00:00Z", 3],

@@ -12,7 +12,7 @@ import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
-import type { TaskResult } from "../../src/tasks/runner.js";
+import type { TaskResult } from "../../src/tasks/task-kind.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { pause } from "../../store/lib/turns.js";
 import { listControlLogs } from "../../store/metadata/commands/control-logs.js";
@@ -74,8 +74,18 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
     ]);
     if (id % 10 === 0) continue;
     const { state } = spaces.connect({
-      ...{ tenant: 1, device: id, deviceID: `d${id}`, clientID: "c", session: 1, connection: id, at: 0 },
-      ...{ cleanStart: true, expiry: 0, will: null, ip: "", keepAlive: 0 },
+      tenant: 1,
+      device: id,
+      deviceID: `d${id}`,
+      clientID: "c",
+      session: 1,
+      connection: id,
+      at: 0,
+      cleanStart: true,
+      expiry: 0,
+      will: null,
+      ip: "",
+      keepAlive: 0,
     });
     const note = (settled: Settled = () => undefined) => {
       got.set(id, [...(got.get(id) ?? []), settled]);
@@ -115,16 +125,18 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   const leave = (device: number): void => {
     const connection = 1000 + device;
     spaces.connect({
-      ...{
-        tenant: 1,
-        device,
-        deviceID: `d${device}`,
-        clientID: "k",
-        session: 2,
-        connection,
-        at: now() * 1000,
-      },
-      ...{ cleanStart: false, expiry: 3600, will: null, ip: "", keepAlive: 0 },
+      tenant: 1,
+      device,
+      deviceID: `d${device}`,
+      clientID: "k",
+      session: 2,
+      connection,
+      at: now() * 1000,
+      cleanStart: false,
+      expiry: 3600,
+      will: null,
+      ip: "",
+      keepAlive: 0,
     });
     const end = { orderly: true, expiry: null, ofEarlierRun: false };
     spaces.disconnect({ device, connection, at: now() * 1000, ...end });
@@ -134,28 +146,26 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
 }
 
 const task = (needAck: number, payload: string): Task => ({
-  ...{
-    id: "task",
-    tenant: 1,
-    kind: "group_publish",
-    state: "PENDING",
-    current: 0,
-    msg: null,
-    file: null,
-    node: 0,
-  },
-  ...{ userIntID: null, username: "admin", createAt: now() },
+  id: "task",
+  tenant: 1,
+  kind: "group_publish",
+  state: "PENDING",
+  current: 0,
+  msg: null,
+  file: null,
+  node: 0,
+  userIntID: null,
+  username: "admin",
+  createAt: now(),
   input: {
-    ...{
-      groupIntID: 1,
-      groupID: "g",
-      groupName: "Group",
-      needAck,
-      topic: "inbox",
-      payload,
-      qos: 1,
-      ttl: 60,
-    },
+    groupIntID: 1,
+    groupID: "g",
+    groupName: "Group",
+    needAck,
+    topic: "inbox",
+    payload,
+    qos: 1,
+    ttl: 60,
   },
 });
 
@@ -174,12 +184,10 @@ async function run(
 ): Promise<TaskResult> {
   const { closing = new AbortController() } = rest;
   return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
-    ...{
-      task: task(needAck, payload),
-      signal: closing.signal,
-      dir: "",
-      space: createDiskSpace("", async () => 0),
-    },
+    task: task(needAck, payload),
+    signal: closing.signal,
+    dir: "",
+    space: createDiskSpace("", async () => 0),
     progress: async (current) => {
       await onProgress?.(current, closing);
     },
@@ -223,8 +231,8 @@ suite("group_publish as a task", (test) => {
       const closing = new AbortController();
       const failing: Commands = {
         ...fleet.commands,
-        send: async (way, logged, command) => {
-          if (left-- > 0) return fleet.commands.send(way, logged, command);
+        send: async (route, logged, command) => {
+          if (left-- > 0) return fleet.commands.send(route, logged, command);
           closing.abort(new Error("killed"));
           return true;
         },
@@ -342,7 +350,7 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       const broken: Commands = {
         ...fleet.commands,
-        wayTo: async () => {
+        routeTo: async () => {
           throw new Error("broken");
         },
       };
@@ -449,10 +457,10 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       for (let id = 1; id <= 40; id++) fleet.slow.add(id);
       const began = performance.now();
-      await fleet.commands.room(2);
+      await fleet.commands.untilTaken(2);
       assert.ok(performance.now() - began < 1000);
       let hasRoom = false;
-      const own = fleet.commands.room(1).then(() => {
+      const own = fleet.commands.untilTaken(1).then(() => {
         hasRoom = true;
       });
       await pause(100);

@@ -15,8 +15,14 @@ const actor = { tenant: 1, username: "admin", userIntID: null };
 /** A log of this process that is issued, made at `createAt` for ten seconds. */
 function issue(db: Db, qos: 0 | 1, createAt = time): Promise<number> {
   return createControlLog(db, actor, createAt, {
-    ...{ deviceIntID: 1, groupLogIntID: null, node: 0, topic: "inbox", payload: Buffer.from("on") },
-    ...{ qos, ttl: 10, publishStatus: publishStatuses.issued },
+    deviceIntID: 1,
+    groupLogIntID: null,
+    node: 0,
+    topic: "inbox",
+    payload: Buffer.from("on"),
+    qos,
+    ttl: 10,
+    publishStatus: publishStatuses.issued,
   });
 }
 

@@ -32,25 +32,31 @@ async function openProcess(db: Db, from = start, zoneName = "UTC", node = 0): Pr
   let time = from;
   const sent: number[] = [];
   const adopted: string[] = [];
-  const commands: Pick<Commands, "wayTo" | "logOf" | "send" | "kept"> = {
-    wayTo: async ({ id, blocked }) =>
+  const commands: Pick<Commands, "routeTo" | "logOf" | "send" | "untilKept"> = {
+    routeTo: async ({ id, blocked }) =>
       blocked === 1
         ? null
-        : { to: { id } as DeviceEntry, carried: null, qos: 1, isLive: true, outlives: false },
-    logOf: (target, way, groupLogIntID, command) => ({
+        : { to: { id } as DeviceEntry, relayedTo: null, qos: 1, isLive: true, outlives: false },
+    logOf: (target, route, groupLogIntID, command) => ({
       ...command,
-      ...{ deviceIntID: target.id, groupLogIntID, node },
-      publishStatus: way === null ? publishStatuses.failed : publishStatuses.issued,
+      deviceIntID: target.id,
+      groupLogIntID,
+      node,
+      publishStatus: route === null ? publishStatuses.failed : publishStatuses.issued,
     }),
     send: async ({ to }) => {
       sent.push(to.id);
       return true;
     },
-    kept: async (sending) => void (await Promise.all(sending)),
+    untilKept: async (sending) => void (await Promise.all(sending)),
   };
   const opened: Process = {
     scheduler: startScheduler({
-      ...{ db, node, zone: zone(zoneName), log, now: () => time },
+      db,
+      node,
+      zone: zone(zoneName),
+      log,
+      now: () => time,
       commands: commands as Commands,
       tasks: {
         adopt: ({ id }) => void adopted.push(id),
@@ -257,8 +263,14 @@ suite("schedules that are due", (test) => {
       assert.is(one.adopted.length, 3);
       const [task] = await db.all<{ input: string; username: string }>("select input, username from task");
       assert.equal(JSON.parse(task?.input ?? ""), {
-        ...{ groupIntID: 1, groupID: "g", groupName: "G", needAck: 1 },
-        ...{ topic: "inbox", ttl: 3600, payload: "on", qos: 1 },
+        groupIntID: 1,
+        groupID: "g",
+        groupName: "G",
+        needAck: 1,
+        topic: "inbox",
+        ttl: 3600,
+        payload: "on",
+        qos: 1,
       });
       assert.is(task?.username, "admin");
       await one.scheduler.close();

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Answer, Document } from "../../src/reference/close-schemas.js";
-import { builtDocument } from "../../src/reference/files.js";
-import { partsPath } from "../../src/reference/parts-path.js";
+import { builtDocument, partsPath } from "../../src/reference/files.js";
 
 /** Real answers, held against what the reference says of their path, method and status. */
 

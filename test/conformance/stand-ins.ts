@@ -7,18 +7,23 @@ const pem = (kind: string) => `-----BEGIN ${kind}-----\n…\n-----END ${kind}---
 
 /** By field, whatever the value is; only where it is a text. */
 const byField: Readonly<Record<string, string>> = {
-  ...{
-    tenantID: "Cq8LZ0aT7",
-    CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
-    appSecret: "Jx0…",
-    IP: "192.0.2.7",
-  },
-  ...{ clientIP: "192.0.2.7", statusUrl: "/task_status/0123456789abcdef0123456789abcdef" },
-  ...{ cert: pem("CERTIFICATE"), key: pem("PRIVATE KEY"), root: pem("CERTIFICATE") },
-  ...{ mqttBroker: "iot.example.com:1883", mqttsBroker: "iot.example.com:8883" },
-  ...{ mqttssBroker: "iot.example.com:8884", coapBroker: "iot.example.com:5683" },
-  ...{ coapsBroker: "iot.example.com:5684", coapssBroker: "iot.example.com:5685" },
-  ...{ wsBroker: "ws://iot.example.com:8083/mqtt", wssBroker: "wss://iot.example.com:8084/mqtt" },
+  tenantID: "Cq8LZ0aT7",
+  CN: "Cq8LZ0aT7:7hq2v0d3k5m8p1r4t6w9z2b5c8",
+  appSecret: "Jx0…",
+  IP: "192.0.2.7",
+  clientIP: "192.0.2.7",
+  statusUrl: "/task_status/0123456789abcdef0123456789abcdef",
+  cert: pem("CERTIFICATE"),
+  key: pem("PRIVATE KEY"),
+  root: pem("CERTIFICATE"),
+  mqttBroker: "iot.example.com:1883",
+  mqttsBroker: "iot.example.com:8883",
+  mqttssBroker: "iot.example.com:8884",
+  coapBroker: "iot.example.com:5683",
+  coapsBroker: "iot.example.com:5684",
+  coapssBroker: "iot.example.com:5685",
+  wsBroker: "ws://iot.example.com:8083/mqtt",
+  wssBroker: "wss://iot.example.com:8084/mqtt",
 };
 
 const generated: Readonly<Record<string, string>> = { productID: "k3Xb9Q", groupID: "w7Hn2c" };

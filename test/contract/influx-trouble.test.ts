@@ -7,8 +7,8 @@ import type { InfluxState } from "../../store/series/influx/health.js";
 import type { FieldConflict } from "../../store/series/influx/ledger.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Columns, Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
-import { memoryLedger } from "../influx-ledger.js";
-import type { InfluxServer } from "../influxd.js";
+import type { InfluxServer } from "../influxd/influxd.js";
+import { memoryLedger } from "../influxd/ledger.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";
 
@@ -29,7 +29,13 @@ async function open(server: InfluxServer, ledger = memoryLedger(), fields: objec
   const { url, token, org, bucket } = server;
   const [states, made, conflicts]: [InfluxState[], boolean[], Opened["conflicts"]] = [[], [], []];
   const store = await openInfluxSeriesStore({
-    ...{ url, token, org, bucket, nodeNumber: 0, timeoutMs: 10_000, ledger },
+    url,
+    token,
+    org,
+    bucket,
+    nodeNumber: 0,
+    timeoutMs: 10_000,
+    ledger,
     checkpoint: { read: async () => 0, write: async () => undefined },
     onState: (state) => void states.push(state),
     onBucketMade: (again) => void made.push(again),
@@ -69,7 +75,9 @@ const removeBucket = async (server: InfluxServer) =>
 /** InfluxDB's own deletion, of the weeks from the Monday `from` on. */
 const removeWeeks = (server: InfluxServer, from: number, weeks: number, predicate: string) =>
   operate(server, "POST", `/delete?org=${server.org}&bucket=${server.bucket}`, {
-    ...{ start: isoOf(from), stop: isoOf(from + weeks * week - 1), predicate },
+    start: isoOf(from),
+    stop: isoOf(from + weeks * week - 1),
+    predicate,
   });
 
 const isoOf = (micros: number): string => new Date(Math.floor(micros / 1000)).toISOString();
@@ -159,7 +167,8 @@ influxSuite("a field that something else writes in InfluxDB", (test, influx) => 
     await allNamed(second.store, b, server.bucket);
     // The operator takes out what does not belong there; a point of ours is taken again.
     await operate(server, "POST", `/delete?org=${server.org}&bucket=${server.bucket}`, {
-      ...{ start: "2025-03-03T00:00:00Z", stop: "2025-03-10T00:00:00Z" },
+      start: "2025-03-03T00:00:00Z",
+      stop: "2025-03-10T00:00:00Z",
       predicate: `_measurement="${productID}"`,
     });
     assert.equal(await second.store.write(pointsOf(a, [inShard, 2]), nextID()), []);
@@ -319,7 +328,9 @@ influxSuite("a stretch of time that InfluxDB holds with another type", (test, in
     const { a, after } = await conflictAmongGood(server, newDevice(), store);
     const increase = (edges: number[]) =>
       store.aggregate({
-        ...{ series: a, edges, aggregate: "increase" },
+        series: a,
+        edges,
+        aggregate: "increase",
         calendar: { unit: "day", timezone: "UTC" },
       });
     assert.equal(await increase([after + 5, after + 30]), [2], "3 is readable, 4 and 5 follow");

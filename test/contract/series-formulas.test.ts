@@ -10,7 +10,7 @@ import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { createExtremes } from "../../store/series/extremes.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Columns, Kind, SeriesRef, SeriesStore } from "../../store/series/series.js";
-import { memoryLedger } from "../influx-ledger.js";
+import { memoryLedger } from "../influxd/ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { pairsOf } from "./series-oracle.js";

@@ -5,8 +5,8 @@ import { StoreError } from "../../store/lib/errors.js";
 import type { InfluxState } from "../../store/series/influx/health.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Point, SeriesStore } from "../../store/series/series.js";
-import { memoryLedger } from "../influx-ledger.js";
-import type { InfluxServer } from "../influxd.js";
+import type { InfluxServer } from "../influxd/influxd.js";
+import { memoryLedger } from "../influxd/ledger.js";
 import { assert, influxSuite, rejects, suite, until } from "../suite.js";
 import { defineSeriesContract, newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { batchOf } from "./series-columns.js";
@@ -250,7 +250,11 @@ suite("series store against a server that misbehaves", (test) => {
     const told: InfluxState[] = [];
     const store = await openInfluxSeriesStore({
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      ...{ token: "t", org: "o", bucket: "b", nodeNumber: 0, timeoutMs: 200 },
+      token: "t",
+      org: "o",
+      bucket: "b",
+      nodeNumber: 0,
+      timeoutMs: 200,
       checkpoint: memoryCheckpoint().checkpoint,
       ledger: memoryLedger(),
       onState: (state) => void told.push(state),
@@ -290,8 +294,15 @@ suite("questions to InfluxDB of those who leave", (test) => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const opening = openInfluxSeriesStore({
-      ...{ url: `http://127.0.0.1:${port}`, token: "t", org: "o", bucket: "b", nodeNumber: 0 },
-      ...{ ...memoryCheckpoint(), ledger: memoryLedger(), timeoutMs: 60_000, probeMs: 1e6 },
+      url: `http://127.0.0.1:${port}`,
+      token: "t",
+      org: "o",
+      bucket: "b",
+      nodeNumber: 0,
+      ...memoryCheckpoint(),
+      ledger: memoryLedger(),
+      timeoutMs: 60_000,
+      probeMs: 1e6,
     });
     // The probe's own question is answered at once.
     await until(() => open.size > 0, { what: "the probe" });

@@ -5,7 +5,7 @@ import { DateTime } from "luxon";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { Point, SeriesRef, SeriesStore, WindowUnit } from "../../store/series/series.js";
-import { memoryLedger } from "../influx-ledger.js";
+import { memoryLedger } from "../influxd/ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../suite.js";
 import { aggregates, newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { piecesOf } from "./series-columns.js";

@@ -178,7 +178,10 @@ function definePoints(test: Test, use: OpenSeriesStore): void {
     const other = newSeries();
     const times = Float64Array.of(...beyond, earliestTime, latestTime);
     const refusedAt = await store.writeBatch({
-      ...{ series: [other], seriesAt: new Int32Array(times.length), times, texts: [] },
+      series: [other],
+      seriesAt: new Int32Array(times.length),
+      times,
+      texts: [],
       values: Float64Array.of(3, 3, 3, 3, 3, 1, 2),
     });
     assert.equal(

@@ -1,7 +1,7 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
 
+import { createTroubles } from "../../src/observability/status.js";
 import { type AsideKeeper, openAsideKeeper } from "../../src/service/aside.js";
-import { createTroubles } from "../../src/service/status.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { openWorkMark } from "../../store/journal/work-mark.js";
 import { earliestTime } from "../../store/lib/time-range.js";
@@ -16,13 +16,12 @@ async function withKeeper(body: (keeper: AsideKeeper) => Promise<void>): Promise
     mark.close();
     await body(
       await openAsideKeeper({
-        ...{
-          config: { dataDir, nodeNumber: 0, timezone: "UTC", oldestTime: earliestTime },
-          db: {} as never,
-          oldest: () => 0,
-        },
+        config: { dataDir, nodeNumber: 0, timezone: "UTC", oldestTime: earliestTime },
+        db: {} as never,
+        oldest: () => 0,
         log: { debug: unused, info: unused, warn: unused, error: unused },
-        ...{ troubles: createTroubles(), now: Date.now },
+        troubles: createTroubles(),
+        now: Date.now,
       }),
     );
   });

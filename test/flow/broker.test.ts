@@ -3,8 +3,8 @@
  * acknowledged is lost.
  */
 import type { MqttClient } from "mqtt";
-import { brokerMissing, type Mosquitto, startMosquitto } from "../broker/mosquitto.js";
-import { makeDevice, pointOf } from "../broker/support.js";
+import { brokerMissing, type Mosquitto, startMosquitto } from "../ingest/transports/broker/mosquitto.js";
+import { makeDevice, pointOf } from "../ingest/transports/broker/support.js";
 import { assert, openTempDir, suite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { payloadsOf, type RunningService, startService, valuesOf } from "./support.js";
@@ -70,7 +70,9 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
 type Load = ReturnType<typeof createLoad>;
 
 const session = {
-  ...{ clean: false, clientId: "load", reconnectPeriod: 50 },
+  clean: false,
+  clientId: "load",
+  reconnectPeriod: 50,
   properties: { sessionExpiryInterval: 3600 },
 };
 

@@ -229,8 +229,11 @@ suite("commands through kill -9", (test) => {
           const crontabTime = new Date(dueAt).toISOString().slice(0, 19).replace("T", " ");
           const post = (device: Rec) =>
             service.call("POST", "/api/v1/device_schedule_publish", {
-              ...{ deviceID: device.deviceID, payload: `s${made++}`, scheduleName: "s" },
-              ...{ scheduleType: 0, crontabTime },
+              deviceID: device.deviceID,
+              payload: `s${made++}`,
+              scheduleName: "s",
+              scheduleType: 0,
+              crontabTime,
             });
           const all = Array.from({ length: 20 }, () => devices).flat();
           const replies = await Promise.all(all.map(post));
@@ -280,8 +283,13 @@ async function importFleet(
   const product = await service.make("/api/v1/products", { productName: "fleet", cloudProtocol: 1 });
   const { productID } = product;
   const rows = Array.from({ length: count }, (_, i) => ({
-    ...{ deviceID: `f${i}`, deviceName: `f${i}`, deviceType: 1, upLinkSystem: 1, authType: 1 },
-    ...{ productID: String(productID), cloudProtocol: 1 },
+    deviceID: `f${i}`,
+    deviceName: `f${i}`,
+    deviceType: 1,
+    upLinkSystem: 1,
+    authType: 1,
+    productID: String(productID),
+    cloudProtocol: 1,
   }));
   const first = JSON.parse(await readFile(join(dir, "first-start.json"), "utf8")) as { apiKey: string };
   const response = await fetch(`${service.addresses.http}/api/v1/devices_import`, {

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type Api, createApi } from "../../bench/api.js";
-import { publishYear, settled } from "../../bench/demo-edge.js";
-import { type Service, startService } from "../../bench/demo-service.js";
-import { coldAndStill, createStation, type Station } from "../../bench/demo-station.js";
-import { readYear, yearFile } from "../../bench/demo-year.js";
+import { type Client, createClient } from "../../src/demo/client.js";
+import { publishYear, settled } from "../../src/demo/edge-node.js";
+import { type Service, startService } from "../../src/demo/service.js";
+import { coldAndStill, createStation, type Station } from "../../src/demo/station.js";
+import { readYear, yearFile } from "../../src/demo/weather.js";
 import { assert, suite } from "../suite.js";
 
 interface MetricAnswer {
@@ -37,7 +37,7 @@ function assertNear(actual: number | null | undefined, expected: number | undefi
 suite("demo: a year of weather through the service", (test) => {
   let service: Service;
   let station: Station;
-  let api: Api;
+  let api: Client;
 
   async function windows(metric: string, unit: string): Promise<MetricAnswer["metricData"]> {
     const range = "startTime=2010-01-01T00:00:00Z&endTime=2011-01-01T00:00:00Z";
@@ -49,13 +49,12 @@ suite("demo: a year of weather through the service", (test) => {
 
   test.before(async () => {
     service = await startService({});
-    api = createApi(service.http, { authorization: `Bearer ${service.key}` });
+    api = createClient(service.http, service.key);
     station = await createStation(api);
     await publishYear(service.mqtt, station, readYear(), () => undefined);
     await settled(api);
   });
   test.after(async () => {
-    api.close();
     await service.close();
   });
 
@@ -124,7 +123,7 @@ suite("demo: a year of weather through the service", (test) => {
 
 suite("demo: the program", (test) => {
   test("ends well, asks what it prints, and leaves nothing running", async () => {
-    const program = fileURLToPath(new URL("../../bench/demo.js", import.meta.url));
+    const program = fileURLToPath(new URL("../../src/demo/demo.js", import.meta.url));
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {

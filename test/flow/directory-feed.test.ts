@@ -1,6 +1,6 @@
 /** What is changed on one process acts on the other, which looks for changes twice a second. */
 import { connectAsync, type MqttClient } from "mqtt";
-import { makeDevice, pointOf } from "../broker/support.js";
+import { makeDevice, pointOf } from "../ingest/transports/broker/support.js";
 import { assert, openTempDir, suite, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import type { RunningService } from "./support.js";
@@ -27,8 +27,10 @@ suite("two processes, one directory", (test) => {
 
   const connect = (device: Rec): Promise<MqttClient> =>
     connectAsync(second.mqtt, {
-      ...{ username: String(device.deviceUsername), password: String(device.token) },
-      ...{ reconnectPeriod: 0, protocolVersion: 5 },
+      username: String(device.deviceUsername),
+      password: String(device.token),
+      reconnectPeriod: 0,
+      protocolVersion: 5,
     });
   /** Call the result after the change: fails unless the other process ends the connection by itself. */
   const watched = (client: MqttClient): (() => Promise<boolean>) => {
@@ -66,7 +68,10 @@ suite("two processes, one directory", (test) => {
       until(async () => (await passes()) === expected, { what: `the other process to answer ${expected}` });
     assert.is(await passes(), true);
     const policy = await first.make("/api/v1/policies", {
-      ...{ name: "pair", topic: "secret", access: 0, allow: 0 },
+      name: "pair",
+      topic: "secret",
+      access: 0,
+      allow: 0,
     });
     const bound = await first.call("POST", `/api/v1/devices/${device.id}/policies`, { ids: [policy.id] });
     assert.is(bound.status, 201, bound.text);

@@ -63,7 +63,11 @@ async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }
   const loads = devices.map((device) => ({
     device,
     publisher: createPublisher({
-      ...{ device, qos: 1, clientID: "flow", mostInFlight: 20, pauseMs: 5 },
+      device,
+      qos: 1,
+      clientID: "flow",
+      mostInFlight: 20,
+      pauseMs: 5,
       payload: (n) => JSON.stringify({ n }),
     }),
   }));

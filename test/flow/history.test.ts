@@ -58,7 +58,8 @@ function defineFlow(
       service = await startService(dir.path, environment);
     }
     await until(async () => /SUCCESS|FAILURE/.test(String((await state()).state)), {
-      ...{ what: "the import to end", timeoutMs: 120_000 },
+      what: "the import to end",
+      timeoutMs: 120_000,
     });
     const end = await state();
     assert.is(end.state, "SUCCESS", JSON.stringify(end));
@@ -129,12 +130,18 @@ function defineFlow(
     service = await startService(dir.path, { ...environment, POINT_RETENTION_DAYS: "30" });
     const payload = (n: number) => JSON.stringify({ n });
     const publisher = createPublisher({
-      ...{ device: other, qos: 1, clientID: "meanwhile", payload, mostInFlight: 10, pauseMs: 10 },
+      device: other,
+      qos: 1,
+      clientID: "meanwhile",
+      payload,
+      mostInFlight: 10,
+      pauseMs: 10,
     });
     const publishing = publisher.run(service.mqtt);
     const pauses = watchPauses(() => publisher.acknowledged.size);
     await until(async () => (await valuesOf(service, device)).length === 500, {
-      ...{ what: "the old points to go", timeoutMs: 60_000 },
+      what: "the old points to go",
+      timeoutMs: 60_000,
     });
     await until(() => publisher.acknowledged.size >= 200, {
       what: "messages to be taken",

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
-import { makeDevice, pointOf } from "../broker/support.js";
+import { makeDevice, pointOf } from "../ingest/transports/broker/support.js";
 import { assert, influxSuite, until, withTempDir } from "../suite.js";
 import type { Rec } from "../world.js";
 import { provision, type RunningService, startService } from "./support.js";
@@ -18,7 +18,9 @@ const said = (service: RunningService, text: string) =>
 
 async function publish(service: RunningService, device: Rec, payloads: readonly object[]): Promise<void> {
   const client = await connectAsync(service.mqtt, {
-    ...{ username: String(device.deviceUsername), password: String(device.token), reconnectPeriod: 0 },
+    username: String(device.deviceUsername),
+    password: String(device.token),
+    reconnectPeriod: 0,
   });
   for (const payload of payloads) await client.publishAsync("data", JSON.stringify(payload), { qos: 1 });
   await client.endAsync();
@@ -44,10 +46,15 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         if (product === undefined) throw new Error("no product");
         const hum = await service.make("/api/v1/data_points", {
           ...pointOf(product),
-          ...{ dataPointName: "hum", dataPointID: "hum" },
+          dataPointName: "hum",
+          dataPointID: "hum",
         });
         const metric = await service.make("/api/v1/metrics", {
-          ...{ metricName: "hum", dataPointIntID: hum.id, metricType: 2, aggregateType: 3, expressions: "" },
+          metricName: "hum",
+          dataPointIntID: hum.id,
+          metricType: 2,
+          aggregateType: 3,
+          expressions: "",
         });
         const foreign = await fetch(`${url}/api/v2/write?org=${org}&bucket=${bucket}&precision=ms`, {
           method: "POST",
@@ -114,12 +121,10 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
             points.push(await service.make("/api/v1/data_points", { ...pointOf(product), ...names }));
           }
           const gateway = await service.make("/api/v1/gateways", {
-            ...{
-              gatewayName: productName,
-              productID: product.productID,
-              gatewayProtocol: 1,
-              upLinkNetwork: 4,
-            },
+            gatewayName: productName,
+            productID: product.productID,
+            gatewayProtocol: 1,
+            upLinkNetwork: 4,
           });
           const device = await makeDevice(service, product, { upLinkSystem: 2, gateway: gateway.id });
           const foreign = await fetch(`${url}/api/v2/write?org=${org}&bucket=${bucket}&precision=ms`, {
@@ -143,12 +148,10 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         for (const { id } of one.points) {
           templates.push(
             await service.make("/api/v1/app_templates", {
-              ...{
-                templateName: `t${id}`,
-                templateType: 1,
-                productID: one.product.productID,
-                dataPointIntID: id,
-              },
+              templateName: `t${id}`,
+              templateType: 1,
+              productID: one.product.productID,
+              dataPointIntID: id,
             }),
           );
         }
@@ -185,14 +188,16 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         for (const template of templates) await remove("/api/v1/app_templates", template.id);
         await remove("/api/v1/data_points", one.points[0]?.id);
         await until(async () => !(await fields()).includes(String(one.product.productID)), {
-          ...{ what: "the deleted data point's conflict to end", timeoutMs: 60_000 },
+          what: "the deleted data point's conflict to end",
+          timeoutMs: 60_000,
         });
         assert.ok((await fields()).includes(String(two.product.productID)), "the other's holds");
         await remove("/api/v1/devices", two.device.id);
         await remove("/api/v1/gateways", two.gateway.id);
         await remove("/api/v1/products", two.product.id);
         await until(async () => (await fields()) === "", {
-          ...{ what: "the deleted product's conflict to end", timeoutMs: 60_000 },
+          what: "the deleted product's conflict to end",
+          timeoutMs: 60_000,
         });
         await service.stop();
       }),
@@ -222,12 +227,14 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
         assert.equal(await degraded(service), {});
         await (await influx()).stop();
         await until(async () => said(service, "InfluxDB serves no").length === 2, {
-          ...{ what: "the log to say so", timeoutMs: 40_000 },
+          what: "the log to say so",
+          timeoutMs: 40_000,
         });
         assert.equal(Object.keys(await degraded(service)).sort(), ["series", "series_queries"]);
         await (await influx()).start();
         await until(async () => said(service, "again").length === 2, {
-          ...{ what: "the log to say so", timeoutMs: 40_000 },
+          what: "the log to say so",
+          timeoutMs: 40_000,
         });
         assert.equal(await degraded(service), {});
         const back = said(service, "InfluxDB serves");

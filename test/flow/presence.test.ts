@@ -15,7 +15,10 @@ async function deviceProcess(address: string, device: Rec, keepalive: number): P
     await connectAsync(process.argv[1], JSON.parse(process.argv[2]));
     console.log("connected");`;
   const options = {
-    ...{ username: device.deviceUsername, password: device.token, reconnectPeriod: 0, keepalive },
+    username: device.deviceUsername,
+    password: device.token,
+    reconnectPeriod: 0,
+    keepalive,
     clientId: "process",
   };
   const child = spawn(

@@ -5,7 +5,13 @@ import { writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { connectTo, makeAuthority, makeCertificate, thrownOut, writePair } from "../ingest/tls-support.js";
+import {
+  connectTo,
+  makeAuthority,
+  makeCertificate,
+  thrownOut,
+  writePair,
+} from "../ingest/transports/mqtt/listeners/support.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { provision, type RunningService, startService } from "./support.js";
 
@@ -39,8 +45,11 @@ suite("reload", (test) => {
       const expired = await makeCertificate(authority, { purpose: "server", hosts, to: -1000 });
       const files = writePair(dir, "server", first);
       const service = await startService(join(dir, "data"), {
-        ...{ MQTTS_PORT: "0", MQTTSS_PORT: "0", WSS_PORT: "0" },
-        ...{ TLS_CERT: files.cert, TLS_KEY: files.key },
+        MQTTS_PORT: "0",
+        MQTTSS_PORT: "0",
+        WSS_PORT: "0",
+        TLS_CERT: files.cert,
+        TLS_KEY: files.key,
       });
       const secure = ["mqtts", "mqttss", "wss"].map((name) => service.addresses[name]);
       const expectSerial = async (cert: string) => {
@@ -111,7 +120,10 @@ suite("reload", (test) => {
     withTempDir(async (dir) => {
       const files = writePair(dir, "ca", await makeAuthority("Old CA", -1000));
       const service = await startService(join(dir, "data"), {
-        ...{ CA_CERT: files.cert, CA_KEY: files.key, MQTTS_PORT: "0", WS_PORT: "0" },
+        CA_CERT: files.cert,
+        CA_KEY: files.key,
+        MQTTS_PORT: "0",
+        WS_PORT: "0",
       });
       const { mqtt, mqtts, ws } = service.addresses;
       assert.ok(mqtt && ws);

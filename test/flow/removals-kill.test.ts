@@ -22,8 +22,11 @@ suite("removals through kill -9", (test) => {
         let service = await startService(dir);
         const product = await service.make("/api/v1/products", { productName: "p", cloudProtocol: 1 });
         await service.make("/api/v1/data_points", {
-          ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id },
-          ...{ pointDataType: 1, dataTransType: 1 },
+          dataPointName: "n",
+          dataPointID: "n",
+          productIntID: product.id,
+          pointDataType: 1,
+          dataTransType: 1,
         });
         let midst = false;
         for (let round = 0; round < roundsMax && !midst; round++) {
@@ -78,8 +81,13 @@ async function waiting(dir: string): Promise<number> {
 
 function post(service: RunningService, product: Rec, deviceID: string): Promise<Reply> {
   return service.call("POST", "/api/v1/devices", {
-    ...{ productID: product.productID, cloudProtocol: 1, deviceType: 1, upLinkSystem: 1, authType: 1 },
-    ...{ deviceName: deviceID, deviceID },
+    productID: product.productID,
+    cloudProtocol: 1,
+    deviceType: 1,
+    upLinkSystem: 1,
+    authType: 1,
+    deviceName: deviceID,
+    deviceID,
   });
 }
 

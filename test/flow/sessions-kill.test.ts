@@ -21,7 +21,11 @@ suite("sessions through kill -9", (test) => {
           const [device] = (await provision(service, 1)) as [Rec];
           const receiver = createReceiver(device, "data", qos);
           const publisher = createPublisher({
-            ...{ device, qos, clientID: "publisher", mostInFlight: 5, pauseMs: 5 },
+            device,
+            qos,
+            clientID: "publisher",
+            mostInFlight: 5,
+            pauseMs: 5,
             payload: (n) => JSON.stringify({ n }),
           });
           let receiving = receiver.run(service.mqtt);

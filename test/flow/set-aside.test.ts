@@ -43,7 +43,9 @@ async function startUntilItStays(
 
 async function publishAll(service: RunningService, device: Rec, payloads: readonly string[]): Promise<void> {
   const client = await connectAsync(service.mqtt, {
-    ...{ username: String(device.deviceUsername), password: String(device.token), reconnectPeriod: 0 },
+    username: String(device.deviceUsername),
+    password: String(device.token),
+    reconnectPeriod: 0,
   });
   client.on("error", () => undefined);
   // A service that ends in the middle has acknowledged what it has kept.
@@ -137,8 +139,12 @@ suite("a message that ends every start", (test) => {
         let service = await startService(dir, { API_KEY: key });
         const [device] = (await provision(service, 1)) as [Rec];
         const client = await connectAsync(service.mqtt, {
-          ...{ username: String(device.deviceUsername), password: String(device.token) },
-          ...{ protocolVersion: 5, reconnectPeriod: 0, clientId: "stays", clean: false },
+          username: String(device.deviceUsername),
+          password: String(device.token),
+          protocolVersion: 5,
+          reconnectPeriod: 0,
+          clientId: "stays",
+          clean: false,
           properties: { sessionExpiryInterval: 3600 },
         });
         client.on("error", () => undefined);

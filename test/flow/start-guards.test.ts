@@ -42,7 +42,11 @@ async function withHistory(dir: string, count = 20) {
   const [device] = await provision(service, 1);
   assert.ok(device);
   const publisher = createPublisher({
-    ...{ device, qos: 1, clientID: "flow", mostInFlight: 20, pauseMs: 1 },
+    device,
+    qos: 1,
+    clientID: "flow",
+    mostInFlight: 20,
+    pauseMs: 1,
     payload: (n) => JSON.stringify({ n }),
   });
   const running = publisher.run(service.mqtt);

@@ -141,7 +141,10 @@ export async function openService(
 }
 
 const environmentOf = (dataDir: string) => ({
-  ...{ DATA_DIR: dataDir, HTTP_PORT: "0", MQTT_PORT: "0", FREE_BYTES_MIN: "0" },
+  DATA_DIR: dataDir,
+  HTTP_PORT: "0",
+  MQTT_PORT: "0",
+  FREE_BYTES_MIN: "0",
   ...listenersOff,
 });
 
@@ -190,14 +193,23 @@ export async function nothingSetAside(service: AnyService): Promise<void> {
 export async function provision(service: AnyService, devices: number): Promise<Rec[]> {
   const product = await service.make("/api/v1/products", { productName: "flow", cloudProtocol: 1 });
   await service.make("/api/v1/data_points", {
-    ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id, pointDataType: 1, dataTransType: 1 },
+    dataPointName: "n",
+    dataPointID: "n",
+    productIntID: product.id,
+    pointDataType: 1,
+    dataTransType: 1,
   });
   const made: Rec[] = [];
   for (let i = 0; i < devices; i++) {
     made.push(
       await service.make("/api/v1/devices", {
-        ...{ productID: product.productID, cloudProtocol: 1, deviceType: 1, upLinkSystem: 1, authType: 1 },
-        ...{ deviceName: `flow-${i}`, deviceID: `flow-${i}` },
+        productID: product.productID,
+        cloudProtocol: 1,
+        deviceType: 1,
+        upLinkSystem: 1,
+        authType: 1,
+        deviceName: `flow-${i}`,
+        deviceID: `flow-${i}`,
       }),
     );
   }

@@ -26,8 +26,13 @@ suite("kill -9 in the middle of a transfer", (test) => {
   const fleet = () =>
     csvOf(
       Array.from({ length: devices }, (_, i) => ({
-        ...{ deviceID: `d${i}`, deviceName: `n${i}`, deviceType: 1, upLinkSystem: 1, authType: 1 },
-        ...{ productID, cloudProtocol: 1 },
+        deviceID: `d${i}`,
+        deviceName: `n${i}`,
+        deviceType: 1,
+        upLinkSystem: 1,
+        authType: 1,
+        productID,
+        cloudProtocol: 1,
       })),
     );
   async function address(): Promise<{ http: string; key: string }> {

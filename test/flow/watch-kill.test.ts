@@ -24,19 +24,34 @@ interface Devices {
 async function provision(service: RunningService): Promise<Devices> {
   const product = await service.make("/api/v1/products", { productName: "watch", cloudProtocol: 1 });
   const point = await service.make("/api/v1/data_points", {
-    ...{ dataPointName: "n", dataPointID: "n", productIntID: product.id, pointDataType: 1, dataTransType: 1 },
+    dataPointName: "n",
+    dataPointID: "n",
+    productIntID: product.id,
+    pointDataType: 1,
+    dataTransType: 1,
     upperLimit: -1,
   });
   await service.make("/api/v1/alert_rules", {
-    ...{ alertName: kinds.rule, dataPointIntID: point.id, condition: "dataPoint >= 0" },
+    alertName: kinds.rule,
+    dataPointIntID: point.id,
+    condition: "dataPoint >= 0",
   });
   const device = (name: string, fields: object) =>
     service.make("/api/v1/devices", {
-      ...{ productID: product.productID, cloudProtocol: 1, deviceType: 1, upLinkSystem: 1, authType: 1 },
-      ...{ deviceName: name, deviceID: name, ...fields },
+      productID: product.productID,
+      cloudProtocol: 1,
+      deviceType: 1,
+      upLinkSystem: 1,
+      authType: 1,
+      deviceName: name,
+      deviceID: name,
+      ...fields,
     });
   const gateway = await service.make("/api/v1/gateways", {
-    ...{ gatewayName: "gateway", productID: product.productID, gatewayProtocol: 1, upLinkNetwork: 1 },
+    gatewayName: "gateway",
+    productID: product.productID,
+    gatewayProtocol: 1,
+    upLinkNetwork: 1,
   });
   const child = await device("child", { upLinkSystem: 2, gateway: gateway.id });
   const sibling = await device("sibling", { upLinkSystem: 2, gateway: gateway.id });
@@ -83,11 +98,14 @@ suite("kill -9 and what messages mean", (test) => {
         const publishers = [
           createPublisher({
             ...common,
-            ...{ device: devices.device, clientID: "a" },
+            device: devices.device,
+            clientID: "a",
             payload: (n) => `{"n":${n}}`,
           }),
           createPublisher({
-            ...{ ...common, device: devices.gateway, clientID: "b" },
+            ...common,
+            device: devices.gateway,
+            clientID: "b",
             payload: (n) =>
               JSON.stringify({
                 Telemetry: [

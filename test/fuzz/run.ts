@@ -1,5 +1,5 @@
 /** Sends cases for a time and holds the service to what no client may break. */
-import { connectPacket, openClient, publishing } from "../mqtt/raw-client.js";
+import { connectPacket, openClient, publishing } from "../ingest/transports/mqtt/raw-client.js";
 import { until } from "../suite.js";
 import { type Case, caseOf, type Grammar } from "./cases.js";
 import type { Held, Target } from "./target.js";
@@ -90,13 +90,13 @@ interface Neighbour {
 async function openNeighbour({ service, starvedMs }: Target): Promise<Neighbour> {
   const product = await service.make("/api/v1/products", { productName: `n${Date.now()}`, cloudProtocol: 1 });
   const device = await service.make("/api/v1/devices", {
-    ...{
-      productID: product.productID,
-      cloudProtocol: 1,
-      deviceName: "Neighbour",
-      deviceID: `n${Date.now()}`,
-    },
-    ...{ deviceType: 1, upLinkSystem: 1, authType: 1 },
+    productID: product.productID,
+    cloudProtocol: 1,
+    deviceName: "Neighbour",
+    deviceID: `n${Date.now()}`,
+    deviceType: 1,
+    upLinkSystem: 1,
+    authType: 1,
   });
   const client = await openClient(service.mqtt, 4);
   client.send(connectPacket(device, 4, { clientId: "neighbour" }));

@@ -77,8 +77,15 @@ export async function openTarget(dataDir: string): Promise<Target> {
     await authorized("POST", "data_points", { ...point, productIntID: product.id });
     for (const { username, password } of devices) {
       await authorized("POST", "devices", {
-        ...{ productID: product.productID, cloudProtocol: 1, deviceName: username, deviceID: username },
-        ...{ deviceType: 1, upLinkSystem: 1, authType: 1, deviceUsername: username, token: password },
+        productID: product.productID,
+        cloudProtocol: 1,
+        deviceName: username,
+        deviceID: username,
+        deviceType: 1,
+        upLinkSystem: 1,
+        authType: 1,
+        deviceUsername: username,
+        token: password,
       });
     }
   }

@@ -17,7 +17,7 @@ import {
   publishing,
   subscribed,
   subscribing,
-} from "../mqtt/raw-client.js";
+} from "../ingest/transports/mqtt/raw-client.js";
 import { assert, until } from "../suite.js";
 import type { Rec, World } from "../world.js";
 import { connectionsBack, heldBytes, publishedSuite } from "./support.js";

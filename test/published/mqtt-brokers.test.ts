@@ -11,7 +11,7 @@ import {
   publish,
   publishing,
   subscribed,
-} from "../mqtt/raw-client.js";
+} from "../ingest/transports/mqtt/raw-client.js";
 import { assert, until } from "../suite.js";
 import type { Reply } from "../world.js";
 import { connectionsBack, heldBytes, publishedSuite } from "./support.js";

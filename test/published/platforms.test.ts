@@ -4,7 +4,7 @@ import { exchange } from "../api/raw-http.js";
 import { ended } from "../api/transfer.js";
 import { deviceBody, productBody } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
-import { codeOf, connectPacket, openClient, publishing } from "../mqtt/raw-client.js";
+import { codeOf, connectPacket, openClient, publishing } from "../ingest/transports/mqtt/raw-client.js";
 import { assert } from "../suite.js";
 import { type Rec, refused } from "../world.js";
 import { publishedSuite } from "./support.js";

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { eventsOf } from "../ingest/support.js";
-import { type Client, connected, publish } from "../mqtt/raw-client.js";
+import { type Client, connected, publish } from "../ingest/transports/mqtt/raw-client.js";
 import { assert, type Test, until } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";
 

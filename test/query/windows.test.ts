@@ -20,7 +20,12 @@ const zones = [
   ..."America/Juneau Asia/Manila Pacific/Kwajalein America/Toronto America/Goose_Bay".split(" "),
 ];
 const lengthMs: Readonly<Record<WindowUnit, number>> = {
-  ...{ minute: 6e4, hour: 3.6e6, day: 8.64e7, week: 6.048e8, month: 2.6e9, year: 3.1536e10 },
+  minute: 6e4,
+  hour: 3.6e6,
+  day: 8.64e7,
+  week: 6.048e8,
+  month: 2.6e9,
+  year: 3.1536e10,
 };
 const hourMs = 3_600_000;
 const anyInstant = fc.integer({ min: Date.UTC(1950, 0, 1), max: Date.UTC(2100, 0, 1) });

@@ -17,7 +17,7 @@ import { handshakeTimeoutMs } from "../../ingest/transports/mqtt/listeners/tls.j
 import { listenerNames } from "../../src/service/mqtt-listeners.js";
 import { makeDevice, makeProduct } from "../factories.js";
 import { connectPacket } from "../ingest/support.js";
-import { helloOf } from "../ingest/tls-support.js";
+import { helloOf } from "../ingest/transports/mqtt/listeners/support.js";
 import { assert, suite, until } from "../suite.js";
 import { type Rec, type World, worldSuite } from "../world.js";
 

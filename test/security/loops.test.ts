@@ -10,7 +10,7 @@
  * - `awaits`: each step, over a page, a piece or a portion of bounded size, waits for a store, a thread, a disk or a peer.
  *   The embedded metadata answers within the turn: where many pages of it may follow one another, that is `yields`.
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
- * - `startup`: before anybody is served, when the service ends, or or in a tool of the operator.
+ * - `startup`: before anybody is served, when the service ends, in a tool of the operator, or in the demo.
  * - `constant`: a table of the code, a number of a few digits, a handful of attempts.
  * - `taken`: takes out or tells, once, what was put in one by one; whoever put it in has paid for that.
  * - `limit: NAME`: what it goes over has a bound of that name, a constant or a setting, and a step costs little.
@@ -25,7 +25,7 @@ const longer: Readonly<Record<string, string>> = {
   "ingest/access/credentials": "compares with each certificate that is bound to one device",
   "ingest/sessions/changes": "a save that failed puts all that it had taken back in one turn",
   "ingest/sessions/pending-wills":
-    "looks at all wills that are left, each second and behind each connection that ends",
+    "looks at all wills that are left, each second and after each connection that ends",
   "ingest/sessions/snapshot":
     "which messages have changed is looked up in one turn, and sessions made into rows: it must be the state of one journal id",
   "ingest/alerts/geofence":
@@ -37,14 +37,17 @@ const longer: Readonly<Record<string, string>> = {
 const known: Readonly<Record<string, readonly [loops: number, bound: string]>> = {
   "ingest/access/admission": [3, "limit: connectionsMax"],
   "ingest/directory/carried-devices": [1, "taken"],
-  "ingest/alerts/consumer": [6, "yields"],
   "ingest/consumers/carriers": [1, "taken"],
   "ingest/consumers/envelopes": [7, "yields"],
-  "ingest/consumers/lanes": [5, "awaits"],
+  "ingest/consumers/lanes": [4, "awaits"],
   "ingest/alerts/offline": [1, "awaits"],
-  "ingest/consumers/series": [9, "yields"],
-  "ingest/alerts/device-states": [13, "yields"],
-  "ingest/followers/stopper": [2, "taken"],
+  "ingest/consumers/replay": [5, "awaits"],
+  "ingest/followers/follower": [2, "yields"],
+  "ingest/alerts/device-states": [5, "limit: statesMax"],
+  "ingest/alerts/journal-records": [2, "limit: walkBufferBytes"],
+  "ingest/alerts/record-effects": [1, "limit: payloadBytesMax"],
+  "ingest/alerts/state-statements": [3, "yields"],
+  "ingest/alerts/state-writer": [2, "yields"],
   "ingest/access/credentials": [1, "long"],
   "ingest/decode/binary": [4, "limit: payloadBytesMax"],
   "ingest/decode/bits": [1, "constant"],
@@ -92,7 +95,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/sessions/weights": [2, "limit: propertiesBytesMax"],
   "ingest/sessions/wills": [2, "awaits"],
   "ingest/messages/topics": [3, "limit: topicLengthMax"],
-  "ingest/transports/broker/inbound": [3, "yields"],
+  "ingest/transports/broker/inbound": [1, "yields"],
+  "ingest/transports/broker/ordered-acks": [1, "limit: receiveMaximum"],
   "ingest/transports/broker/outbound": [3, "limit: outgoingMessagesMax"],
   "ingest/transports/broker/packets": [1, "constant"],
   "ingest/transports/broker/redelivery": [2, "awaits"],
@@ -136,14 +140,22 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/config/config": [4, "startup"],
   "src/commands/commands": [2, "awaits"],
   "src/commands/cron": [4, "limit: cronLengthMax"],
+  "src/commands/due-runs": [2, "yields"],
   "src/commands/group-publish": [3, "yields"],
   "src/commands/issued": [4, "yields"],
   "src/commands/receipts": [3, "awaits"],
-  "src/commands/scheduler": [5, "yields"],
+  "src/commands/scheduler": [3, "yields"],
   "src/commands/unconfirmed": [1, "limit: waitingBytesMax"],
+  "src/demo/archive": [2, "startup"],
+  "src/demo/demo": [2, "startup"],
+  "src/demo/edge-node": [2, "startup"],
+  "src/demo/service": [1, "startup"],
+  "src/demo/station": [2, "startup"],
   "src/import-export/points/csv-rows": [4, "limit: rowBytesMax"],
-  "src/import-export/points/csv-taker": [4, "limit: batchPointsMax"],
-  "src/import-export/points/export-stream": [2, "awaits"],
+  "src/import-export/points/csv-taker": [3, "limit: batchPointsMax"],
+  "src/import-export/points/csv-targets": [1, "limit: columnsMax"],
+  "src/import-export/points/export-pieces": [1, "limit: columnsMax"],
+  "src/import-export/points/export-stream": [1, "awaits"],
   "src/import-export/points/export.worker": [4, "worker"],
   "src/import-export/points/import.worker": [1, "worker"],
   "src/import-export/points/ndjson-taker": [4, "limit: batchPointsMax"],
@@ -158,7 +170,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/import-export/points/values": [1, "limit: batchPointsMax"],
   "src/import-export/points/write-rows": [8, "worker"],
   "src/http/answer-room": [1, "limit: pageBytesMax"],
-  "src/http/auth": [3, "taken"],
+  "src/http/credential-cache": [3, "taken"],
   "src/http/body": [1, "awaits"],
   "src/http/chunks": [2, "limit: chunkBytesMax"],
   "src/http/fields": [4, "limit: jsonBytesMax"],
@@ -170,15 +182,14 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/http/text-search": [4, "limit: patternCharactersMax"],
   "src/http/upload": [2, "constant"],
   "src/host/lock": [4, "startup"],
-  "src/main": [1, "startup"],
+  "src/main": [2, "startup"],
   "src/service/maintenance": [4, "yields"],
   "src/service/mqtt-listeners": [5, "startup"],
   "src/reference/close-schemas": [7, "startup"],
-  "src/reference/document": [5, "startup"],
+  "src/reference/document": [7, "startup"],
   "src/reference/examples": [3, "startup"],
   "src/reference/headers": [4, "startup"],
   "src/reference/operation-ids": [1, "startup"],
-  "src/reference/parameters": [2, "startup"],
   "src/background/removals": [5, "yields"],
   "src/routes/alert-rules": [1, "constant"],
   "src/routes/api-keys": [1, "limit: idsMax"],
@@ -193,20 +204,19 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/ingest-status": [2, "limit: devicesMax"],
   "src/routes/live-replay": [6, "awaits"],
   "src/routes/metrics": [1, "constant"],
-  "src/routes/product-parts": [1, "limit: idsMax"],
+  "src/routes/product-ref": [1, "limit: idsMax"],
   "src/routes/shown-devices": [2, "awaits"],
   "src/routes/users": [1, "limit: idsMax"],
   "src/service/aside": [3, "constant"],
-  "src/service/metadata-and-directory": [1, "constant"],
+  "src/service/metadata-layer": [1, "constant"],
   "src/server/http-server": [3, "limit: connectionsMax"],
   "src/server/wire": [1, "yields"],
-  "src/service/journal-and-sessions": [2, "awaits"],
+  "src/service/message-layer": [2, "awaits"],
   "src/service/refill": [2, "awaits"],
   "src/service/trial/session-context": [2, "awaits"],
   "src/service/trial/trial.worker": [1, "worker"],
-  "src/cli/stop-signals": [1, "startup"],
-  "src/tasks/runner": [3, "awaits"],
-  "src/tasks/until-served": [0, "awaits"],
+  "src/tasks/run-task": [1, "awaits"],
+  "src/tasks/runner": [2, "awaits"],
   "src/cli/tools": [1, "startup"],
   "src/import-export/devices/check-file": [1, "awaits"],
   "src/import-export/devices/csv-file": [3, "awaits"],
@@ -233,7 +243,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/commands/control-logs": [1, "limit: changesPerWrite"],
   "store/lib/crc32": [2, "limit: CHUNK_TEXT_BYTES_MAX"],
   "store/lib/crc32c": [5, "limit: recordBytesLimit"],
-  "store/lib/retry": [3, "awaits"],
+  "store/lib/retry": [2, "taken"],
   "store/files/database-check.child": [2, "worker"],
   "store/files/database-file": [2, "startup"],
   "store/metadata/devices/access": [1, "limit: bindingsShownMax"],
@@ -476,7 +486,7 @@ suite("every loop", (test) => {
       ["ingest/messages/topics.js", "short"],
     ] as const;
     for (const [file, bound] of wrong) assert.ok(faultOf(file, bound), bound);
-    assert.is(faultOf("ingest/alerts/device-states.js", "yields"), null);
+    assert.is(faultOf("ingest/alerts/state-statements.js", "yields"), null);
     assert.is(faultOf("store/series/embedded/writer.js", "worker"), null);
   });
 });

@@ -34,14 +34,22 @@ const floods: Readonly<Record<string, Flood>> = {
   pubcomp: acknowledgement("pubcomp", null),
   subscribe: {
     packet: (n) => ({
-      ...{ cmd: "subscribe", messageId: id(n), dup: false, qos: 1, retain: false },
+      cmd: "subscribe",
+      messageId: id(n),
+      dup: false,
+      qos: 1,
+      retain: false,
       subscriptions: [{ topic: `a/${n % 50}/#`, qos: 1 }],
     }),
     answer: "suback",
   },
   unsubscribe: {
     packet: (n) => ({
-      ...{ cmd: "unsubscribe", messageId: id(n), dup: false, qos: 1, retain: false },
+      cmd: "unsubscribe",
+      messageId: id(n),
+      dup: false,
+      qos: 1,
+      retain: false,
       unsubscriptions: [`a/${n % 50}/#`],
     }),
     answer: "unsuback",

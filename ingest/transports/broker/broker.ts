@@ -15,7 +15,7 @@ export interface Broker {
   close(): void;
 }
 
-export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom"> {
+export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "signal"> {
   readonly settings: BrokerSettings;
   readonly meter: Meter;
   /** What is wrong with the way to the broker, or that nothing is (null). */
@@ -39,7 +39,8 @@ export function openBroker(deps: BrokerDeps): Broker {
   const { settings, meter, note, log } = deps;
   const address = `${settings.host}:${settings.port}`;
   const waits = createWaits(Math.random);
-  const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume });
+  const stop = new AbortController();
+  const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume, signal: stop.signal });
   const outbound = createOutbound({ now: deps.now, onSent: flushSoon, onFault });
   let link: Link | null = null;
   let reconnect: NodeJS.Timeout | undefined;
@@ -128,6 +129,7 @@ export function openBroker(deps: BrokerDeps): Broker {
     },
     close: () => {
       isClosed = true;
+      stop.abort();
       clearInterval(sweep);
       clearTimeout(reconnect);
       link?.close();

@@ -1,3 +1,4 @@
+/** One connection to the external broker: it connects, subscribes, and hands over what comes. */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { asError } from "../../../store/lib/errors.js";
@@ -19,6 +20,7 @@ import {
   unsubscribePacket,
 } from "./packets.js";
 import { type BrokerSettings, keepAlive, packetBytesMax, receiveMaximum, sessionExpiry } from "./settings.js";
+import { watchSilence } from "./silence.js";
 import { ownFilter, sharedFilter } from "./topics.js";
 
 /** Why a connection to the broker has ended; labels of `tidemark_broker_connections_ended_total`. */
@@ -49,6 +51,8 @@ interface LinkEvents {
   ended(reason: LinkEnd, text: string): void;
 }
 
+type LinkState = "connecting" | "accepted" | "ready" | "ended";
+
 /** One connection to the broker. */
 export interface Link {
   /** Of a message that came down this connection. */
@@ -64,7 +68,6 @@ export interface Link {
 }
 
 const pubackByte = 0x40;
-const answerMsMax = 10_000;
 /** Outbound messages leave it free. */
 const subscribeID = 65_535;
 const takenOver = 0x8e;
@@ -74,53 +77,39 @@ const failure = 0x80;
 export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const socket = connect(settings);
   const [filter, otherFilter] = settings.shared ? [sharedFilter, ownFilter] : [ownFilter, sharedFilter];
-  const outbox = createWriteBuffer(socket);
+  const writeBuffer = createWriteBuffer(socket);
   const framer = new Framer();
-  let state: "connecting" | "accepted" | "ready" | "ended" = "connecting";
+  let state: LinkState = "connecting";
   let isConnected = false;
   let isPaused = false;
-  let heardAt = performance.now();
-  let pings: NodeJS.Timeout | undefined;
-  let answer = setTimeout(giveUp, answerMsMax);
-
-  function giveUp(): void {
-    // Silence counts only while we listen.
-    if (isPaused) answer = setTimeout(giveUp, answerMsMax);
-    else end("timeout", "the broker does not answer");
-  }
+  const silence = watchSilence({
+    ping: () => {
+      writeBuffer.push(pingreq);
+      writeBuffer.flush();
+    },
+    onSilence: end,
+  });
 
   function end(reason: LinkEnd, text: string): void {
     if (state === "ended") return;
     state = "ended";
-    clearTimeout(answer);
-    clearInterval(pings);
-    outbox.flush();
+    silence.stop();
+    writeBuffer.flush();
     socket.end();
     // A peer that never closes its half is cut off.
     setTimeout(() => socket.destroy(), 1000).unref();
     events.ended(reason, text);
   }
 
-  function watch(seconds: number): void {
-    if (seconds === 0) return;
-    pings = setInterval(() => {
-      if (isPaused) heardAt = performance.now();
-      if (performance.now() - heardAt > seconds * 1500)
-        return end("keep_alive", "nothing is heard of the broker");
-      outbox.push(pingreq);
-      outbox.flush();
-    }, seconds * 500);
-  }
-
   function accept(accepted: Accepted): void {
     if (state !== "connecting") throw protocolError("a second CONNACK");
     if (accepted.code !== 0) return end("refused", sayCode("the broker refuses the connection", accepted));
     state = "accepted";
-    watch(accepted.keepAlive ?? keepAlive);
+    silence.keepAlive(accepted.keepAlive ?? keepAlive);
     events.accepted(link, accepted);
     // An earlier start may have left the other one in the session.
-    if (accepted.sessionPresent) outbox.push(unsubscribePacket(subscribeID, otherFilter));
-    outbox.push(subscribePacket(subscribeID, filter));
+    if (accepted.sessionPresent) writeBuffer.push(unsubscribePacket(subscribeID, otherFilter));
+    writeBuffer.push(subscribePacket(subscribeID, filter));
   }
 
   function takeRare(packet: Rare): void {
@@ -135,86 +124,100 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     if (packet.code >= failure) {
       return end("subscription", sayCode(`the broker refuses the subscription ${filter}`, packet));
     }
-    clearTimeout(answer);
+    silence.answered();
     state = "ready";
     events.subscribed();
   }
 
-  const owner: FrameOwner = {
-    frameBytesMax: packetBytesMax,
-    strictLengths: true,
-    get takesNoMore() {
-      return state === "ended";
-    },
-    begin: (firstByte) => {
-      if (state === "connecting" && firstByte >> 4 !== packetTypes.connack) {
-        throw protocolError("the first packet is no CONNACK");
-      }
-    },
-    frame: (firstByte, bytes, start, stop) => {
-      const type = firstByte >> 4;
-      if (type !== packetTypes.publish && type !== packetTypes.puback) {
-        if (type === packetTypes.pingresp) return;
-        return takeRare(readRare(firstByte, bytes.subarray(start, stop)));
-      }
-      const reader = new Reader(bytes, start, stop);
-      if (type === packetTypes.publish) return events.delivered(readDelivery(firstByte, reader));
-      const { messageID, code } = readAcknowledgement(reader);
-      events.acknowledged(messageID, code);
-    },
-  };
+  const frames = createFrameOwner(() => state, events, takeRare);
 
   socket.on("data", (chunk: Buffer) => {
     if (state === "ended") return;
-    heardAt = performance.now();
+    silence.heard();
     try {
-      framer.read(chunk, owner);
+      framer.read(chunk, frames);
     } catch (error) {
       // A fault of ours at one packet ends the connection as well, not the process.
       return end("protocol", `what the broker sends is not understood: ${asError(error).message}`);
     }
-    outbox.flush();
+    writeBuffer.flush();
     events.idle();
   });
   socket.on("error", (error) => end(isConnected ? "lost" : "unreachable", error.message));
   socket.on("close", () => end("lost", "the connection is lost"));
   socket.once(settings.tls === null ? "connect" : "secureConnect", () => {
     isConnected = true;
-    outbox.push(connectPacket({ ...settings, keepAlive, sessionExpiry, receiveMaximum, packetBytesMax }));
-    outbox.flush();
+    writeBuffer.push(
+      connectPacket({ ...settings, keepAlive, sessionExpiry, receiveMaximum, packetBytesMax }),
+    );
+    writeBuffer.flush();
   });
 
   const link: Link = {
-    acknowledge: (messageID) => outbox.acknowledge(pubackByte, messageID),
-    push: (bytes) => outbox.push(bytes),
-    flush: () => outbox.flush(),
+    acknowledge: (messageID) => writeBuffer.acknowledge(pubackByte, messageID),
+    push: (bytes) => writeBuffer.push(bytes),
+    flush: () => writeBuffer.flush(),
     get waitingBytes() {
-      return outbox.waitingBytes;
+      return writeBuffer.waitingBytes;
     },
     pause: () => {
       if (isPaused) return;
       isPaused = true;
+      silence.pause();
       socket.pause();
     },
     resume: () => {
       if (!isPaused) return;
       isPaused = false;
-      heardAt = performance.now();
+      silence.resume();
       socket.resume();
     },
     close: () => {
-      if (state === "accepted" || state === "ready") outbox.push(disconnect);
+      if (state === "accepted" || state === "ready") writeBuffer.push(disconnect);
       end("closed", "");
     },
   };
   return link;
 }
 
+/** Reads the packets of a broker: messages and their acknowledgements by hand, what is rare by the library. */
+function createFrameOwner(
+  state: () => LinkState,
+  events: Pick<LinkEvents, "delivered" | "acknowledged">,
+  takeRare: (packet: Rare) => void,
+): FrameOwner {
+  return {
+    frameBytesMax: packetBytesMax,
+    strictLengths: true,
+    get takesNoMore() {
+      return state() === "ended";
+    },
+    begin: (firstByte) => {
+      if (state() === "connecting" && firstByte >> 4 !== packetTypes.connack) {
+        throw protocolError("the first packet is no CONNACK");
+      }
+    },
+    frame: (firstByte, bytes, start, stop) => {
+      const type = firstByte >> 4;
+      if (type === packetTypes.publish) {
+        return events.delivered(readDelivery(firstByte, new Reader(bytes, start, stop)));
+      }
+      if (type === packetTypes.puback) {
+        const { messageID, code } = readAcknowledgement(new Reader(bytes, start, stop));
+        return events.acknowledged(messageID, code);
+      }
+      if (type !== packetTypes.pingresp) takeRare(readRare(firstByte, bytes.subarray(start, stop)));
+    },
+  };
+}
+
 function connect({ host, port, tls }: BrokerSettings): Socket {
   if (tls === null) return connectTcp({ host, port, noDelay: true });
   const { ca, cert, key } = tls;
   return connectTls({
-    ...{ host, port, minVersion: "TLSv1.2" },
+    host,
+    port,
+    minVersion: "TLSv1.2",
     // A name for SNI must not be an address.
     ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
     ...(ca === null ? {} : { ca }),

@@ -1,17 +1,20 @@
+/** Messages of the broker that come again: recognised among what this run and the one before have taken. */
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { crc32c } from "../../../store/lib/crc32c.js";
+import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
+import type { Delivery } from "./packets.js";
 import { receiveMaximum } from "./settings.js";
 
-/** A message by what the broker sends again with DUP: packet id, topic and payload. */
-interface Named {
+/** What the broker sends again with DUP it names by packet id, topic and payload. */
+interface NamedMessage {
   readonly messageID: number;
   readonly topic: string;
   readonly payload: Uint8Array;
 }
 
-/** One of them. */
-export interface Trace {
+/** A message that has been taken. */
+interface Trace {
   readonly isKept: boolean;
   /** Calls back once it is; it must not be kept yet. */
   onKept(tell: () => void): void;
@@ -19,11 +22,64 @@ export interface Trace {
   keep(): void;
 }
 
+/** Tells messages that the broker sends again from new ones: of this run, and of the one before. */
+export interface Redeliveries {
+  /** A connection begins; `resumed`: the broker goes on with what it had open. */
+  begin(resumed: boolean): void;
+  /** Whether what an earlier run had taken of the device must be read before the message can be judged. */
+  needsHistory(delivery: Delivery, device: DeviceEntry): boolean;
+  readHistory(device: DeviceEntry): Promise<void>;
+  /** To be told of each message before it is taken. */
+  note(delivery: Delivery): void;
+  /** Of a message that is sent again: what was taken of it. `topic` is that of the device. */
+  find(delivery: Delivery, device: DeviceEntry, topic: string): Trace | null;
+  /** A message that is on its way to the disk. */
+  add(delivery: Delivery): Trace;
+}
+
+export function createRedeliveries(takenBefore: (device: number) => Promise<Taken>): Redeliveries {
+  const recent = createRecent();
+  /** What an earlier run had taken of each device. The broker sends it again before anything new [MQTT-4.4.0-1]. */
+  const earlier = new Map<number, Taken>();
+  let mayRepeatEarlier = true;
+
+  const isAgain = ({ dup, qos }: Delivery): boolean => dup && qos === 1;
+  const add = ({ messageID, topic, payload }: Delivery): Trace =>
+    recent.add({ messageID, topic: topic ?? "", payload });
+
+  return {
+    begin: (resumed) => {
+      mayRepeatEarlier = resumed && mayRepeatEarlier;
+      earlier.clear();
+      if (!resumed) recent.clear();
+    },
+    needsHistory: (delivery, device) => mayRepeatEarlier && isAgain(delivery) && !earlier.has(device.id),
+    readHistory: async (device) => {
+      earlier.set(device.id, await takenBefore(device.id));
+    },
+    note: ({ qos, dup }) => {
+      if (qos === 1 && !dup) mayRepeatEarlier = false;
+    },
+    find: (delivery, device, topic) => {
+      if (!isAgain(delivery)) return null;
+      const { messageID, payload } = delivery;
+      const known = recent.find({ messageID, topic: delivery.topic ?? "", payload });
+      if (known !== undefined) return known;
+      if (earlier.get(device.id)?.has(messageKey({ messageID, topic, payload })) !== true) return null;
+      // It may come again once more, when what an earlier run took is no longer asked for.
+      const trace = add(delivery);
+      trace.keep();
+      return trace;
+    },
+    add,
+  };
+}
+
 /** What this run has taken of one session of the broker. */
 interface Recent {
   /** A message that is on its way to the disk. */
-  add(message: Named): Trace;
-  find(message: Named): Trace | undefined;
+  add(message: NamedMessage): Trace;
+  find(message: NamedMessage): Trace | undefined;
   clear(): void;
 }
 
@@ -31,7 +87,7 @@ interface Recent {
  * The broker has at most `receiveMaximum` messages open and we acknowledge in its order: what it may send again on
  * the next connection is among the last that many.
  */
-export function createRecent(): Recent {
+function createRecent(): Recent {
   const traces = new Map<number, NamedTrace>();
   return {
     add: (message) => {
@@ -59,13 +115,13 @@ class NamedTrace implements Trace {
   #tell: (() => void)[] | null = null;
   isKept = false;
 
-  constructor({ topic, payload }: Named) {
+  constructor({ topic, payload }: NamedMessage) {
     this.#topic = topic;
     this.#bytes = payload.length;
     this.#crc = crc32c(payload);
   }
 
-  isOf({ topic, payload }: Named): boolean {
+  isOf({ topic, payload }: NamedMessage): boolean {
     return this.#topic === topic && this.#bytes === payload.length && this.#crc === crc32c(payload);
   }
 

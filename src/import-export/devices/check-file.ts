@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/errors.js";
+import { FormatError } from "../format-error.js";
 import { readHeader } from "./device-columns.js";
 import { type FormatName, formatOf, formats } from "./formats.js";
-import { FormatError } from "./table-file.js";
 import { openPackage, readWorkbook } from "./xlsx-package.js";
 
 /** What can be seen at once of a file that was sent, before a task looks at all of it. @throws ApiError FORMAT_INVALID */

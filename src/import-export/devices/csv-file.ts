@@ -4,15 +4,9 @@ import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { guarded } from "../../http/disk-space.js";
-import { guardFormula, unguardFormula } from "./formula-guard.js";
-import {
-  type Cell,
-  columnsMax,
-  type FileRow,
-  FormatError,
-  rowCharactersMax,
-  type TableFormat,
-} from "./table-file.js";
+import { FormatError } from "../format-error.js";
+import { guardFormula, unguardFormula } from "../formula-guard.js";
+import { type Cell, columnsMax, type FileRow, rowCharactersMax, type TableFormat } from "./table-file.js";
 
 /** RFC 4180, UTF-8. Written with a byte order mark, without which Excel reads the bytes in its country's code page. */
 export const csvFile: TableFormat = {

@@ -1,5 +1,6 @@
 import type { ExportedDevice } from "../../../store/metadata/devices/export.js";
-import { type Cell, FormatError } from "./table-file.js";
+import { FormatError } from "../format-error.js";
+import type { Cell } from "./table-file.js";
 
 /** How a column's cells are read: a text as it stands, a number, or JSON text. */
 type ColumnKind = "text" | "number" | "json" | "jsonOrText";

@@ -7,11 +7,12 @@ import {
 } from "../../../store/metadata/devices/import.js";
 import { taskEnded } from "../../../store/metadata/tasks.js";
 import type { DiskClaim } from "../../http/disk-space.js";
+import { FormatError } from "../format-error.js";
 import { type ColumnName, readHeader } from "./device-columns.js";
 import { formats } from "./formats.js";
 import { createRowChecker, type RowChecker } from "./import-rows.js";
 import { createRowErrors, type RowErrors, summaryOf, writeErrors } from "./row-errors.js";
-import { type FileRow, FormatError, rowsMax } from "./table-file.js";
+import { type FileRow, rowsMax } from "./table-file.js";
 import { type ImportJob, JobFailure, type TransferContext } from "./transfer-job.js";
 
 /** How far each step brings the task; reading and checking the rows takes most of the time. */

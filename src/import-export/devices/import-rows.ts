@@ -1,12 +1,10 @@
-import { longID } from "../../../store/metadata/db/ids.js";
 import { auditOf, toColumns } from "../../../store/metadata/devices/columns.js";
 import type { DeviceStore, NewDevice } from "../../../store/metadata/devices/devices.js";
 import type { StagedDevice } from "../../../store/metadata/devices/import.js";
 import { findGatewayID } from "../../../store/metadata/devices/lookup.js";
 import { findProduct, type ProductRef } from "../../../store/metadata/products/products.js";
-import { createBodyA, defaults } from "../../devices/create.js";
-import { draftOf, spelled, withoutNulls } from "../../devices/draft.js";
-import { bodySpellings, checkDevice, dropUncalledLinks } from "../../devices/rules.js";
+import { createBodyA, draftOfNew, newDeviceOf, otherProtocol } from "../../devices/create.js";
+import { checkDevice } from "../../devices/rules.js";
 import { ApiError } from "../../http/errors.js";
 import { parseWith } from "../../http/fields.js";
 import { bodyOf, type ColumnName, type FieldErrors } from "./device-columns.js";
@@ -72,22 +70,12 @@ function toDevice(
   const { productID, cloudProtocol, ...input } = parsed;
   if (product === undefined) return null;
   if (cloudProtocol !== product.cloudProtocol) {
-    wrong.cloudProtocol = `must be the product's, ${product.cloudProtocol}`;
+    wrong.cloudProtocol = otherProtocol(product);
   }
-  const fields = spelled(input, bodySpellings);
-  const draft = draftOf(fields, input.deviceID, null);
+  const draft = draftOfNew(input);
   for (const [field, text] of Object.entries(checkDevice(draft, product.cloudProtocol)))
     wrong[field] ??= text;
-  return {
-    ...defaults,
-    ...withoutNulls(fields),
-    ...dropUncalledLinks(draft),
-    deviceID: input.deviceID,
-    deviceName: input.deviceName,
-    deviceUsername: input.deviceUsername ?? longID(),
-    token: input.token ?? longID(),
-    productIntID: product.id,
-  };
+  return newDeviceOf(input, draft, product);
 }
 
 function parsedOf(body: Record<string, unknown>, wrong: FieldErrors) {

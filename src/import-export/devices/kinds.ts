@@ -6,7 +6,7 @@ import type { Task } from "../../../store/metadata/tasks.js";
 import type { Config } from "../../config/config.js";
 import { masterKey } from "../../host/master-key.js";
 import { metadataAddress } from "../../host/metadata.js";
-import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/runner.js";
+import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
 import type { FormatName } from "./formats.js";
 import { stagingTable } from "./import-devices.js";
 import { runTransfer } from "./run-transfer.js";

@@ -1,10 +1,9 @@
-import { Worker } from "node:worker_threads";
 import { asError } from "../../../store/lib/errors.js";
-import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { createThreadGate, gateCells } from "../../../store/metadata/db/thread-gate.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
+import { startThread } from "../thread.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
 /** Where a worker finds the metadata. */
@@ -74,34 +73,21 @@ export async function runTransfer(
   const gate = createThreadGate(cells);
   const start: WorkerStart = { job, database, masterKey: await masterKey(), stop, gate: cells };
   signal.throwIfAborted();
-  const worker = new Worker(new URL("./transfer.worker.js", import.meta.url), {
-    workerData: start,
-    resourceLimits: { ...threadLimits, maxOldGenerationSizeMb: heapMegabytesMax },
-  });
-  let turn: (() => void) | null = null;
   let late: NodeJS.Timeout | undefined;
-  const halt = () => {
+  let outcome: FromWorker | null = null;
+  let failure: Error | null = null;
+  const turns = createWriteTurns(db, () => thread.send({ kind: "go" }));
+
+  const halt = (): void => {
     Atomics.store(stop, 0, 1);
     late = setTimeout(end, haltMs);
   };
-  const end = () => {
+  const end = (): void => {
     // A write that has begun ends by itself.
-    if (turn !== null) return;
-    if (gate.shut()) void worker.terminate();
+    if (turns.isHeld()) return;
+    if (gate.shut()) void thread.terminate();
     else late = setTimeout(end, shutRetryMs);
   };
-  signal.addEventListener("abort", halt, { once: true });
-  const endTurn = () => {
-    turn?.();
-    turn = null;
-  };
-  let outcome: FromWorker | null = null;
-  let over = false;
-
-  const answer = (message: ToWorker) => worker.postMessage(message);
-
-  let failure: Error | null = null;
-
   async function grow(bytes: number): Promise<void> {
     const refused = await room.grow(bytes).then(
       () => null,
@@ -111,43 +97,73 @@ export async function runTransfer(
         return asError(error).message;
       },
     );
-    answer({ kind: "room", refused });
+    thread.send({ kind: "room", refused });
   }
 
-  function grant(): Promise<void> {
-    return db.exclusive(async () => {
-      // A turn that comes after the thread's end would never be given back.
-      if (over) return;
-      const ended = new Promise<void>((resolve) => {
-        turn = resolve;
-      });
-      answer({ kind: "go" });
-      await ended;
-    });
-  }
-
-  return new Promise<number>((resolve, reject) => {
-    worker.on("message", (message: FromWorker) => {
+  let failed: (error: unknown) => void = () => undefined;
+  let exited: (code: number) => void = () => undefined;
+  const exit = new Promise<number>((resolve, reject) => {
+    exited = resolve;
+    failed = reject;
+  });
+  const thread = startThread<FromWorker, ToWorker>(new URL("./transfer.worker.js", import.meta.url), {
+    start,
+    heapMegabytesMax,
+    onMessage: (message) => {
       if (message.kind === "progress") progress(message.current);
-      else if (message.kind === "release") endTurn();
-      else if (message.kind === "ask") grant().catch(reject);
+      else if (message.kind === "release") turns.release();
+      else if (message.kind === "ask") turns.ask().catch(failed);
       else if (message.kind === "grow") void grow(message.bytes);
       else outcome = message;
-    });
-    worker.once("error", (error) => {
+    },
+    onError: (error) => {
       failure = error;
-    });
-    worker.once("exit", (code) => {
-      over = true;
+    },
+    onExit: (code) => {
       clearTimeout(late);
-      endTurn();
+      turns.close();
       signal.removeEventListener("abort", halt);
       room.settle();
-      if (failure !== null && outcome?.kind === "refused") reject(failure);
-      else if (outcome?.kind === "done") resolve(outcome.count);
-      else if (outcome?.kind === "refused") reject(new JobFailure(outcome.message, outcome.listed));
-      else if (outcome?.kind === "failed") reject(new Error(outcome.message));
-      else reject(failure ?? new Error(`the transfer's thread ended with ${code}`));
-    });
+      exited(code);
+    },
   });
+  signal.addEventListener("abort", halt, { once: true });
+  const code = await exit;
+  return countOf(outcome, failure, code);
+}
+
+/** How many devices were moved. @throws JobFailure, Error where the thread did not come to its end */
+function countOf(outcome: FromWorker | null, failure: Error | null, code: number): number {
+  if (outcome?.kind === "done") return outcome.count;
+  if (outcome?.kind === "refused") throw failure ?? new JobFailure(outcome.message, outcome.listed);
+  if (outcome?.kind === "failed") throw new Error(outcome.message);
+  throw failure ?? new Error(`the transfer's thread ended with ${code}`);
+}
+
+/** The thread's turns to write to the metadata: it asks for one, is told to go, and gives it back. */
+function createWriteTurns(db: Pick<Db, "exclusive">, go: () => void) {
+  let giveBack: (() => void) | null = null;
+  let over = false;
+  const release = (): void => {
+    giveBack?.();
+    giveBack = null;
+  };
+  return {
+    isHeld: () => giveBack !== null,
+    ask: () =>
+      db.exclusive(async () => {
+        // A turn that comes after the thread's end would never be given back.
+        if (over) return;
+        const ended = new Promise<void>((resolve) => {
+          giveBack = resolve;
+        });
+        go();
+        await ended;
+      }),
+    release,
+    close: () => {
+      over = true;
+      release();
+    },
+  };
 }

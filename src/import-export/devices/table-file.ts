@@ -1,4 +1,4 @@
-/** What files of rows share: cells, bounds, and the error of a file that cannot be read. */
+/** What files of rows share: cells and bounds. */
 import type { DiskClaim } from "../../http/disk-space.js";
 
 export type Cell = string | number | boolean | null;
@@ -22,14 +22,6 @@ export interface TableFormat {
   ): Promise<void>;
   /** @throws FormatError */
   read(path: string): AsyncGenerator<FileRow>;
-}
-
-/** The file is not what it should be; the message is for the caller. */
-export class FormatError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "FormatError";
-  }
 }
 
 /** Rows of devices, without the header. */

@@ -1,10 +1,10 @@
 import { readNumber } from "../../../store/lib/number-text.js";
+import { FormatError } from "../format-error.js";
 import {
   type Cell,
   cellCharactersMax,
   columnsMax,
   type FileRow,
-  FormatError,
   rowCharactersMax,
   type TableFormat,
 } from "./table-file.js";

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { Readable } from "node:stream";
 import yauzl from "yauzl";
-import { FormatError } from "./table-file.js";
+import { FormatError } from "../format-error.js";
 import { isDateFormat } from "./xlsx-cells.js";
 import { readXml } from "./xml-events.js";
 

@@ -1,4 +1,4 @@
-import { FormatError } from "./table-file.js";
+import { FormatError } from "../format-error.js";
 
 /** The texts that the cells of a workbook share, by number. */
 export interface SharedStrings {

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { SaxesParser } from "saxes";
-import { FormatError } from "./table-file.js";
+import { FormatError } from "../format-error.js";
 
 interface XmlHandlers {
   /** `name` without its namespace prefix. */

@@ -66,7 +66,8 @@ export function createBatchBuilder(): BatchBuilder {
         times: times.subarray(0, n),
         values: values.subarray(0, n),
         lines: lines.subarray(0, n),
-        ...{ texts, bad },
+        texts,
+        bad,
       };
       targetAt = new Int32Array(capacity);
       times = new Float64Array(capacity);

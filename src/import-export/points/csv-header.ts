@@ -1,5 +1,5 @@
-import { unguardFormula } from "../devices/formula-guard.js";
-import { FormatError } from "../devices/table-file.js";
+import { FormatError } from "../format-error.js";
+import { unguardFormula } from "../formula-guard.js";
 import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./bounds.js";
 import { createCsvRows } from "./csv-rows.js";
 

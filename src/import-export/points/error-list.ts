@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
-import { guardFormula } from "../devices/formula-guard.js";
+import { guardFormula } from "../formula-guard.js";
 import type { BadRow } from "./batch-builder.js";
 import { errorsFileBytesMax, errorsToldMax } from "./bounds.js";
 
@@ -15,7 +15,7 @@ export interface ErrorListState {
 export const noErrors: ErrorListState = { count: 0, bytes: 0, told: [] };
 
 /** The bad rows of an import, as CSV: line, column, error. */
-interface ErrorList {
+export interface ErrorList {
   readonly state: ErrorListState;
   add(rows: readonly BadRow[]): Promise<void>;
   close(): Promise<void>;

@@ -1,8 +1,8 @@
-import { Worker } from "node:worker_threads";
 import { asError } from "../../../store/lib/errors.js";
-import { threadLimits } from "../../../store/lib/thread-limits.js";
-import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
-import type { ExportPlan, FromExport, Piece, ToExport } from "./export-messages.js";
+import type { ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
+import { startThread } from "../thread.js";
+import type { ExportPlan, FromExport, ToExport } from "./export-messages.js";
+import { openPieces } from "./export-pieces.js";
 
 interface Export {
   readonly plan: ExportPlan;
@@ -14,13 +14,7 @@ interface Export {
 }
 
 const heapMegabytesMax = 128;
-/** Points of the pieces under way together; each series of a wide row has two. */
-const pointsUnderWay = 200_000;
-const piecePoints = { least: 500, most: 32_768 } as const;
-/** Texts of the pieces under way together, as they are held, and of one of them. */
-const textBytesUnderWay = 16 << 20;
-const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
-/** Someone who takes nothing of what is there for so long is given up. */
+/** A client that takes nothing of what is there for so long is given up. */
 const stallMs = 120_000;
 
 /** Calls back after so many milliseconds, unless it is told not to. */
@@ -31,6 +25,42 @@ const realTimer: StartTimer = (ms, then) => {
   return () => clearTimeout(timer);
 };
 
+/** Chunks as the thread writes them, taken one at a time. */
+interface ChunkQueue {
+  add(chunk: Uint8Array): void;
+  /** No more chunks come; only the first reason counts. */
+  finish(how: "end" | Error): void;
+  /** The next chunk; null at the end. @throws the error that it was finished with, after the chunks before it */
+  next(): Promise<Uint8Array | null>;
+}
+
+function createChunkQueue(): ChunkQueue {
+  const chunks: Uint8Array[] = [];
+  let outcome: "end" | Error | null = null;
+  let wake: () => void = () => undefined;
+  return {
+    add: (chunk) => {
+      chunks.push(chunk);
+      wake();
+    },
+    finish: (how) => {
+      outcome ??= how;
+      wake();
+    },
+    next: async () => {
+      for (;;) {
+        const chunk = chunks.shift();
+        if (chunk !== undefined) return chunk;
+        if (outcome === "end") return null;
+        if (outcome !== null) throw outcome;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}
+
 /**
  * The export's bytes as they are asked for, in constant memory. Resolves when the first ones are there, so that a
  * store that cannot answer is an error and no broken stream. @throws StoreError UNAVAILABLE
@@ -40,88 +70,47 @@ export async function openExport(
   { plan, series, range, closed }: Export,
   startTimer = realTimer,
 ): Promise<ReadableStream<Uint8Array>> {
-  const abreast =
-    plan.layout === "wide" ? Math.max(1, ...plan.devices.map(({ points }) => points.length)) : 1;
-  const pointsMax = Math.max(
-    piecePoints.least,
-    Math.min(piecePoints.most, Math.floor(pointsUnderWay / (2 * abreast))),
-  );
-  const bytesMax = Math.max(
-    pieceTextBytes.least,
-    Math.min(pieceTextBytes.most, Math.floor(textBytesUnderWay / (2 * abreast))),
-  );
-  const scans = new Map<number, AsyncGenerator<Columns>>();
-  const worker = new Worker(new URL("./export.worker.js", import.meta.url), {
-    workerData: plan,
-    resourceLimits: { ...threadLimits, maxOldGenerationSizeMb: heapMegabytesMax },
-  });
-  const answer = (message: ToExport, transfer: ArrayBuffer[] = []) => worker.postMessage(message, transfer);
-  const chunks: Uint8Array[] = [];
-  let outcome: "end" | Error | null = null;
-  let wake: () => void = () => undefined;
+  const pieces = openPieces(store, plan, series, range);
+  const chunks = createChunkQueue();
   let over = false;
   let stopTimer: () => void = () => undefined;
+  const thread = startThread<FromExport, ToExport>(new URL("./export.worker.js", import.meta.url), {
+    start: plan,
+    heapMegabytesMax,
+    onMessage: (message) => {
+      if (message.kind === "pull") {
+        sendPiece(message.series).catch((error: unknown) => chunks.finish(asError(error)));
+      } else if (message.kind === "end") chunks.finish("end");
+      else if (message.kind === "failed") chunks.finish(new Error(message.message));
+      else chunks.add(message.bytes);
+    },
+    onError: chunks.finish,
+    onExit: () => chunks.finish(new Error("the export's thread ended too early")),
+  });
 
-  function finish(how: "end" | Error): void {
-    outcome ??= how;
-    wake();
+  async function sendPiece(place: number): Promise<void> {
+    const { piece, buffers } = await pieces.next(place);
+    thread.send({ kind: "piece", series: place, piece }, buffers);
+  }
+  async function next(): Promise<Uint8Array | null> {
+    const chunk = await chunks.next();
+    if (chunk !== null && !over) thread.send({ kind: "taken" });
+    return chunk;
   }
   function close(): void {
     if (over) return;
     over = true;
     stopTimer();
-    void worker.terminate();
-    for (const scan of scans.values()) scan.return(undefined).catch(() => undefined);
+    void thread.terminate();
+    pieces.close();
     closed();
   }
   /** From a chunk that is there to when it is taken; the time that the store takes for the next does not count. */
-  function watch(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  function giveUpLater(controller: ReadableStreamDefaultController<Uint8Array>): void {
     stopTimer = startTimer(stallMs, () => {
       close();
       controller.error(new Error("the export was not taken"));
     });
-  }
-
-  async function serve(place: number): Promise<void> {
-    const ref = series[place];
-    if (ref === undefined) throw new RangeError(`the export has no series ${place}`);
-    const scan = scans.get(place) ?? store.scan(ref, { ...range, bytesMax }, pointsMax);
-    scans.set(place, scan);
-    const { done, value } = await scan.next();
-    if (done === true) {
-      scans.delete(place);
-      return answer({ kind: "piece", series: place, piece: null });
-    }
-    const piece: Piece = { times: value.times, values: value.values };
-    answer({ kind: "piece", series: place, piece }, buffersOf(value));
-  }
-
-  worker.on("message", (message: FromExport) => {
-    if (message.kind === "pull") serve(message.series).catch((error: unknown) => finish(asError(error)));
-    else if (message.kind === "end") finish("end");
-    else if (message.kind === "failed") finish(new Error(message.message));
-    else {
-      chunks.push(message.bytes);
-      wake();
-    }
-  });
-  worker.once("error", finish);
-  worker.once("exit", () => finish(new Error("the export's thread ended too early")));
-
-  /** The next chunk; null at the end. */
-  async function next(): Promise<Uint8Array | null> {
-    for (;;) {
-      const chunk = chunks.shift();
-      if (chunk !== undefined) {
-        if (!over) answer({ kind: "taken" });
-        return chunk;
-      }
-      if (outcome === "end") return null;
-      if (outcome !== null) throw outcome;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
   }
 
   let first: Uint8Array | null;
@@ -144,7 +133,7 @@ export async function openExport(
             controller.close();
           } else {
             controller.enqueue(chunk);
-            if (!over) watch(controller);
+            if (!over) giveUpLater(controller);
           }
         } catch (error) {
           close();
@@ -155,9 +144,4 @@ export async function openExport(
     },
     { highWaterMark: 1 },
   );
-}
-
-function buffersOf(columns: Columns): ArrayBuffer[] {
-  const arrays = columns.kind === "text" ? [columns.times] : [columns.times, columns.values];
-  return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { zone } from "../../../query/zone.js";
-import { FormatError } from "../devices/table-file.js";
+import { FormatError } from "../format-error.js";
 import type { ReadBatch } from "./batch-builder.js";
 import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
 import { localTimeIn } from "./local-time.js";

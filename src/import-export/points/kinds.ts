@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { aheadMaxMicros } from "../../../ingest/decode/points.js";
 import { latestTime } from "../../../store/lib/time-range.js";
 import type { Task } from "../../../store/metadata/tasks.js";
-import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/runner.js";
-import { FormatError } from "../devices/table-file.js";
+import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
+import { FormatError } from "../format-error.js";
 import type { HistoryFormat } from "./bounds.js";
 import type { TimeBounds } from "./row-taker.js";
 import { type ImportDeps, type ImportState, runImport } from "./run-import.js";
@@ -49,8 +49,14 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
           throw new TaskFailure("the uploaded file is gone");
         });
         const last = await runImport(deps, {
-          ...{ file: { path, format }, tenant: task.tenant, errorsPath, errorsRoom, from, signal },
-          ...{ timezone: deps.timezone, bounds: boundsOf(deps) },
+          file: { path, format },
+          tenant: task.tenant,
+          errorsPath,
+          errorsRoom,
+          from,
+          signal,
+          timezone: deps.timezone,
+          bounds: boundsOf(deps),
           saved: (state) => save(context, statePath, state, size),
         });
         errorsRoom.settle();

@@ -10,7 +10,7 @@ import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
 import { quarantine } from "../../../store/metadata/quarantine.js";
 import type { Point, SeriesStore } from "../../../store/series/series.js";
 import type { DiskSpace } from "../../http/disk-space.js";
-import { TaskFailure, type TaskKind } from "../../tasks/runner.js";
+import { TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
 import { untilServed } from "../../tasks/until-served.js";
 import type { HistoryGate } from "./gate.js";
 
@@ -71,7 +71,15 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
         }
 
         return redecode({
-          ...{ events, series, device, start, stop, rules, onFailed, isAside, signal },
+          events,
+          series,
+          device,
+          start,
+          stop,
+          rules,
+          onFailed,
+          isAside,
+          signal,
           refused: async (points) => {
             count(meter.refused, "series", points.length);
             await quarantine(db, now(), points, null);
@@ -95,5 +103,6 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
 }
 
 const messageOf = ({ messages, points }: { messages: number; points: number }) => ({
-  ...{ messages_num: messages, points_num: points },
+  messages_num: messages,
+  points_num: points,
 });

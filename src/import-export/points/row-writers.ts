@@ -1,5 +1,5 @@
 import type { OriginalForm } from "../../../query/original.js";
-import { guardFormula } from "../devices/formula-guard.js";
+import { guardFormula } from "../formula-guard.js";
 import { type HistoryFormat, type Layout, longColumns, wideColumns } from "./bounds.js";
 import type { ExportDevice, ExportPoint } from "./export-messages.js";
 import { createTimeWriter } from "./times.js";

@@ -1,14 +1,13 @@
-import { Worker } from "node:worker_threads";
 import type { SeriesRefs } from "../../../query/series-refs.js";
 import { asError } from "../../../store/lib/errors.js";
-import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../../store/series/series.js";
 import type { DiskClaim, DiskSpace } from "../../http/disk-space.js";
 import { untilServed } from "../../tasks/until-served.js";
-import { FormatError } from "../devices/table-file.js";
+import { FormatError } from "../format-error.js";
+import { startThread } from "../thread.js";
 import type { ReadBatch } from "./batch-builder.js";
-import { type ErrorListState, noErrors, openErrorList } from "./error-list.js";
+import { type ErrorList, type ErrorListState, noErrors, openErrorList } from "./error-list.js";
 import type { HistoryGate } from "./gate.js";
 import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
 import { toSeriesBatch } from "./series-batch.js";
@@ -51,93 +50,63 @@ const heapMegabytesMax = 128;
  * state, or from none, comes to the same end. @throws FormatError when the file is none, Error when aborted
  */
 export async function runImport(deps: ImportDeps, run: ImportRun): Promise<ImportState> {
-  const { series, gate } = deps;
-  const { file, bounds, timezone, tenant, from, signal } = run;
-  const targets = createTargets({ ...deps, tenant });
+  const { series } = deps;
+  const { file, bounds, timezone, from, signal } = run;
   const errors = await openErrorList(run.errorsPath, from?.errors ?? noErrors, run.errorsRoom);
-  let { offset, line, stored } = from ?? { offset: 0, line: 1, stored: 0 };
-  const state = (): ImportState => ({ offset, line, stored, errors: errors.state });
-
-  async function write(batch: ReadBatch): Promise<void> {
-    await errors.add(batch.bad);
-    await untilServed(signal, () =>
-      gate.run(async () => {
-        await deps.space?.check();
-        const { points, lines, gone } = await toSeriesBatch(batch, targets);
-        const refused = points.times.length === 0 ? [] : await series.writeBatch(points);
-        const bad = refused.map(({ index, reason }) => ({
-          ...{ line: lines[index] ?? 0, column: "", error: `the store refuses it: ${reason}` },
-        }));
-        await errors.add([...gone, ...bad]);
-        stored += lines.length - refused.length;
-      }),
-    );
-  }
-
-  let saving: Promise<void> | null = null;
-  let savedAt = performance.now();
-  /** What was written up to now is made durable while writing goes on. */
-  function save(): void {
-    if (saving !== null || performance.now() - savedAt < saveMs) return;
-    const reached = state();
-    saving = untilServed(signal, () => series.flush())
-      .then(() => run.saved(reached))
-      .finally(() => {
-        savedAt = performance.now();
-        saving = null;
-      });
-    // The next step or the end hears of it.
-    saving.catch(fail);
-  }
-
+  const writer = createBatchWriter(deps, run, errors);
+  let { offset, line } = from ?? { offset: 0, line: 1 };
   let failure: Error | null = null;
-  let stop: () => void = () => undefined;
-  function fail(error: unknown): void {
-    failure ??= asError(error);
-    stop();
-  }
-
-  const start: ImportStart = { file, bounds, timezone, place: from === null ? null : { offset, line } };
-  const worker = new Worker(new URL("./import.worker.js", import.meta.url), {
-    workerData: start,
-    resourceLimits: { ...threadLimits, maxOldGenerationSizeMb: heapMegabytesMax },
-  });
-  stop = () => void worker.terminate();
-  signal.addEventListener("abort", stop, { once: true });
-  // An abort that came before is not told again.
-  if (signal.aborted) stop();
-  const answer = (message: ToImport) => worker.postMessage(message);
   let ended = false;
+  const state = (): ImportState => ({ offset, line, stored: writer.stored, errors: errors.state });
+  const saver = createSaver(series, run, state, fail);
 
   async function serve(message: FromImport): Promise<void> {
     if (failure !== null || signal.aborted) return;
     if (message.kind === "resolve") {
-      const answers = await untilServed(signal, () => targets.resolve(message.names));
-      answer({ kind: "resolved", answers });
+      const answers = await untilServed(signal, () => writer.targets.resolve(message.names));
+      thread.send({ kind: "resolved", answers });
     } else if (message.kind === "batch") {
-      await write(message.batch);
+      await writer.write(message.batch);
       ({ offset, line } = message.place);
-      answer({ kind: "done" });
-      save();
+      thread.send({ kind: "done" });
+      saver.saveSoon();
     } else if (message.kind === "reset") {
-      targets.reset();
-      answer({ kind: "reset" });
+      writer.targets.reset();
+      thread.send({ kind: "reset" });
     } else if (message.kind === "failed") {
       throw message.format ? new FormatError(message.message) : new Error(message.message);
     } else ended = true;
   }
 
+  function fail(error: unknown): void {
+    failure ??= asError(error);
+    stop();
+  }
+
+  let served: Promise<void> = Promise.resolve();
+  let exited: () => void = () => undefined;
+  const exit = new Promise<void>((resolve) => {
+    exited = resolve;
+  });
+  const start: ImportStart = { file, bounds, timezone, place: from === null ? null : { offset, line } };
+  const thread = startThread<FromImport, ToImport>(new URL("./import.worker.js", import.meta.url), {
+    start,
+    heapMegabytesMax,
+    onMessage: (message) => {
+      served = served.then(() => serve(message)).catch(fail);
+    },
+    onError: fail,
+    onExit: exited,
+  });
+  const stop = (): void => void thread.terminate();
+  signal.addEventListener("abort", stop, { once: true });
+  // An abort that came before is not told again.
+  if (signal.aborted) stop();
+
   try {
-    let turn: Promise<void> = Promise.resolve();
-    await new Promise<void>((resolve) => {
-      worker.on("message", (message: FromImport) => {
-        turn = turn.then(() => serve(message)).catch(fail);
-      });
-      worker.once("error", fail);
-      worker.once("exit", () => resolve());
-    });
-    await turn;
-    await (saving as Promise<void> | null)?.catch(() => undefined);
+    await exit;
+    await served;
+    await saver.settled();
     signal.throwIfAborted();
     if (failure !== null) throw failure;
     if (!ended) throw new Error("the import's thread ended too early");
@@ -147,7 +116,65 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
     return last;
   } finally {
     signal.removeEventListener("abort", stop);
-    await worker.terminate();
+    await thread.terminate();
     await errors.close();
   }
+}
+
+/** Writes batches to the series store, and lists the rows that it does not take. */
+function createBatchWriter(deps: ImportDeps, { tenant, signal, from }: ImportRun, errors: ErrorList) {
+  const { series, gate, space } = deps;
+  const targets = createTargets({ ...deps, tenant });
+  let stored = from?.stored ?? 0;
+
+  async function writeNow(batch: ReadBatch): Promise<void> {
+    await space?.check();
+    const { points, lines, gone } = await toSeriesBatch(batch, targets);
+    const refused = points.times.length === 0 ? [] : await series.writeBatch(points);
+    const bad = refused.map(({ index, reason }) => ({
+      line: lines[index] ?? 0,
+      column: "",
+      error: `the store refuses it: ${reason}`,
+    }));
+    await errors.add([...gone, ...bad]);
+    stored += lines.length - refused.length;
+  }
+
+  return {
+    targets,
+    get stored() {
+      return stored;
+    },
+    write: async (batch: ReadBatch) => {
+      await errors.add(batch.bad);
+      await untilServed(signal, () => gate.run(() => writeNow(batch)));
+    },
+  };
+}
+
+/** Makes what was written durable now and then, while writing goes on. */
+function createSaver(
+  series: Pick<SeriesStore, "flush">,
+  { signal, saved }: ImportRun,
+  state: () => ImportState,
+  onFailure: (error: unknown) => void,
+) {
+  let saving: Promise<void> | null = null;
+  let savedAt = performance.now();
+  return {
+    saveSoon: () => {
+      if (saving !== null || performance.now() - savedAt < saveMs) return;
+      const reached = state();
+      saving = untilServed(signal, () => series.flush())
+        .then(() => saved(reached))
+        .finally(() => {
+          savedAt = performance.now();
+          saving = null;
+        });
+      // The next step or the end hears of it.
+      saving.catch(onFailure);
+    },
+    /** Resolves when no save is under way. */
+    settled: () => saving?.catch(() => undefined),
+  };
 }

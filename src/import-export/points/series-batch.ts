@@ -51,7 +51,8 @@ export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise
   }
   return {
     points: {
-      ...{ series, texts },
+      series,
+      texts,
       seriesAt: seriesAt.subarray(0, n),
       times: kept.times.subarray(0, n),
       values: kept.values.subarray(0, n),

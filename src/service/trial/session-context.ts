@@ -40,8 +40,10 @@ function savedOf(
 ): SavedRows {
   const isTheirs = (row: { readonly device: number }): boolean => devices.has(row.device);
   return {
-    ...{ sessions: sessions.filter(isTheirs), messages: messages.filter(isTheirs) },
-    ...{ retained: retained.filter(isTheirs), wills: wills.filter(isTheirs) },
+    sessions: sessions.filter(isTheirs),
+    messages: messages.filter(isTheirs),
+    retained: retained.filter(isTheirs),
+    wills: wills.filter(isTheirs),
   };
 }
 

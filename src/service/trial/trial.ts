@@ -56,7 +56,8 @@ export function runTrial(
       const reply = await db.all(sql, args).then(
         (rows): ToTrial => ({ call, rows: rows.map((row) => ({ ...(row as object) })) }),
         (error: unknown): ToTrial => ({
-          ...{ call, code: error instanceof StoreError ? error.code : null },
+          call,
+          code: error instanceof StoreError ? error.code : null,
           message: asError(error).message,
         }),
       );

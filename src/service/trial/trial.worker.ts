@@ -99,7 +99,12 @@ const vault = { seal: () => new Uint8Array(0), open: () => "" };
 const directory = createDirectory({ db, vault }, 100);
 const meter = createMeter();
 const common = {
-  ...{ journal, directory, db, meter, ...systemClock, narrow: unnarrowed },
+  journal,
+  directory,
+  db,
+  meter,
+  ...systemClock,
+  narrow: unnarrowed,
   rules: () => ({ local, earliest: start.earliest, oldest: start.oldest }),
   onFailed: () => undefined,
   onTrouble: () => undefined,
@@ -120,7 +125,10 @@ const trials = {
   alerts: async () =>
     follow(
       await startAlertsConsumer({
-        ...{ ...common, node: start.node, offlineGraceMs: 60_000, onCarried: () => undefined },
+        ...common,
+        node: start.node,
+        offlineGraceMs: 60_000,
+        onCarried: () => undefined,
         plans: createWatchPlans(db, createConditions()),
       }),
     ),

@@ -1,15 +1,17 @@
 import { pathToFileURL } from "node:url";
 import { type Client, createClient, type Transaction } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
-import { evenDelays, retry } from "../../lib/retry.js";
+import { retry } from "../../lib/retry.js";
 import { asStoreError, codeOf } from "./failures.js";
 import { closeFile } from "./open-files.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
 
 const whileLocked = {
-  delays: () => evenDelays(25, 200),
-  isPassing: (error: unknown) => codeOf(error) === "SQLITE_BUSY",
+  signal: null,
+  delayMs: { first: 25, longest: 25 },
+  retriesMax: 200,
+  isTransient: (error: unknown) => codeOf(error) === "SQLITE_BUSY",
 };
 
 /**

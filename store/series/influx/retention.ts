@@ -1,6 +1,6 @@
 /** Removes old points in steps, each a question of its own: one over years of many series would outlast any timeout. */
+import { sleep } from "../../lib/abortable.js";
 import { StoreError } from "../../lib/errors.js";
-import { pause } from "../../lib/turns.js";
 import type { InfluxClient } from "./client.js";
 import { deleteRange } from "./flux.js";
 import { timeMin } from "./lines.js";
@@ -35,7 +35,7 @@ export function createRetention(
       if (tookMs < quickMs) step = Math.min(stepMicrosMax, step * 2);
       else if (tookMs > slowMs) step = Math.max(dayMicros, step / 2);
       if (tookMs >= quickMs) {
-        await pause(Math.min(restMsMax, tookMs * restRatio), closed).catch(() => undefined);
+        await sleep(Math.min(restMsMax, tookMs * restRatio), closed);
       }
       if (closed.aborted)
         throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");

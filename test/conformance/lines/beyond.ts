@@ -42,8 +42,12 @@ const located: readonly Given[] = [
     as: "place",
     call: "POST /data_points",
     body: {
-      ...{ productIntID: "{product.id}", dataPointID: "place-{unique}", dataPointName: "place {unique}" },
-      ...{ pointDataType: 6, dataTransType: 1, isLocationType: 1 },
+      productIntID: "{product.id}",
+      dataPointID: "place-{unique}",
+      dataPointName: "place {unique}",
+      pointDataType: 6,
+      dataTransType: 1,
+      isLocationType: 1,
     },
   },
   {
@@ -143,8 +147,11 @@ export const beyondLines = lines("Beyond the interface", [
         as: "schedule",
         call: "POST /device_schedule_publish",
         body: {
-          ...{ deviceID: "{device.deviceID}", payload: "on", scheduleName: "s-{unique}" },
-          ...{ scheduleType: 1, IntervalMinute: 60 },
+          deviceID: "{device.deviceID}",
+          payload: "on",
+          scheduleName: "s-{unique}",
+          scheduleType: 1,
+          IntervalMinute: 60,
         },
       },
     ],
@@ -152,8 +159,10 @@ export const beyondLines = lines("Beyond the interface", [
 
   line("may connect", "POST /broker/auth", 200, holding({ result: is("allow") }), {
     body: {
-      ...{ username: "{device.deviceUsername}", password: "{device.token}" },
-      ...{ clientid: "gh-1", peerhost: "192.0.2.7" },
+      username: "{device.deviceUsername}",
+      password: "{device.token}",
+      clientid: "gh-1",
+      peerhost: "192.0.2.7",
     },
   }),
   line("may publish", "POST /broker/acl", 200, holding({ result: matching(/^(allow|deny)$/) }), {

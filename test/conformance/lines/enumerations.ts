@@ -16,8 +16,11 @@ interface Enumerated {
 const protocols = { 1: "MQTT", 2: "CoAP", 3: "LwM2M", 4: "LoRa", 5: "HTTP", 6: "WebSocket", 7: "Modbus" };
 const ownDevice = device("code-{unique}");
 const gateway = {
-  ...{ gatewayName: "code-{unique}", productID: "{product.productID}" },
-  ...{ gatewayProtocol: 1, upLinkNetwork: 1, upLinkProtocol: 1 },
+  gatewayName: "code-{unique}",
+  productID: "{product.productID}",
+  gatewayProtocol: 1,
+  upLinkNetwork: 1,
+  upLinkProtocol: 1,
 };
 const product = { productName: "code-{unique}", description: "d" };
 
@@ -105,8 +108,10 @@ export const enumerationLines = lines("Enumerations", [
           as: "own",
           call: "POST /devices",
           body: {
-            ...{ deviceName: "code-{unique}", productID: "{product.productID}" },
-            ...{ deviceType: code, authType: 1 },
+            deviceName: "code-{unique}",
+            productID: "{product.productID}",
+            deviceType: code,
+            authType: 1,
           },
           headers: { "Api-Variant": "B" },
         },

@@ -10,8 +10,12 @@ const structured = holding({
   object: array(holding({})),
 });
 const body = {
-  ...{ gatewayName: "gateway-{unique}", productID: "{product.productID}", gatewayProtocol: 7 },
-  ...{ upLinkNetwork: 2, upLinkProtocol: 1, location: { row: 1 } },
+  gatewayName: "gateway-{unique}",
+  productID: "{product.productID}",
+  gatewayProtocol: 7,
+  upLinkNetwork: 2,
+  upLinkProtocol: 1,
+  location: { row: 1 },
 };
 const own = { as: "own", call: "POST /gateways", body };
 

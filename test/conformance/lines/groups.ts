@@ -8,8 +8,12 @@ const other = { as: "other", call: "POST /groups", body };
 const member = { as: "member", call: "POST /groups/{own.id}/devices", body: { ids: ["{device.id}"] } };
 const later = "2099-01-01 00:00:00";
 const schedule = {
-  ...{ groupID: "{group.groupID}", groupIntID: "{group.id}", payload: "on" },
-  ...{ scheduleName: "s-{unique}", crontabTime: later, scheduleType: 0 },
+  groupID: "{group.groupID}",
+  groupIntID: "{group.id}",
+  payload: "on",
+  scheduleName: "s-{unique}",
+  crontabTime: later,
+  scheduleType: 0,
 };
 
 export const groupLines = lines("Groups", [

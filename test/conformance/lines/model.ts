@@ -14,23 +14,37 @@ import {
 } from "../records.js";
 
 const point = {
-  ...{ dataPointName: "point-{unique}", dataPointID: "p{unique}", productIntID: "{product.id}" },
-  ...{ pointDataType: 1, dataTransType: 1 },
+  dataPointName: "point-{unique}",
+  dataPointID: "p{unique}",
+  productIntID: "{product.id}",
+  pointDataType: 1,
+  dataTransType: 1,
 };
 const ownPoint = { as: "own", call: "POST /data_points", body: point };
 const stream = {
-  ...{ productIntID: "{product.id}", streamName: "stream-{unique}", topic: "topic-{unique}" },
-  ...{ streamType: 1, streamDataType: 1, dataPoints: ["{point.id}"] },
+  productIntID: "{product.id}",
+  streamName: "stream-{unique}",
+  topic: "topic-{unique}",
+  streamType: 1,
+  streamDataType: 1,
+  dataPoints: ["{point.id}"],
 };
 const ownStream = { as: "own", call: "POST /data_streams", body: stream };
 const metricBody = {
-  ...{ chartType: 2, metricName: "metric-{unique}", dataPointIntID: "{point.id}", isShow: 0 },
-  ...{ aggregateType: 1, expressions: "dataPoint * 2", expressionsLabel: "twice" },
+  chartType: 2,
+  metricName: "metric-{unique}",
+  dataPointIntID: "{point.id}",
+  isShow: 0,
+  aggregateType: 1,
+  expressions: "dataPoint * 2",
+  expressionsLabel: "twice",
 };
 const ownMetric = { as: "own", call: "POST /metrics", body: metricBody };
 const resource = {
-  ...{ codeValue: "softVersion", dataPointIntID: "{point.id}" },
-  ...{ productIntID: "{product.id}", productItemIntID: 0 },
+  codeValue: "softVersion",
+  dataPointIntID: "{point.id}",
+  productIntID: "{product.id}",
+  productItemIntID: 0,
 };
 const numbers = { upperLimit: "40.5", lowerLimit: "-5", dataStep: "0.5" };
 
@@ -406,8 +420,10 @@ export const resourceLines = lines("Product resources and app templates", [
         as: "own",
         call: "POST /app_templates",
         body: {
-          ...{ templateName: "t-{unique}", templateType: 1 },
-          ...{ productIntID: "{product.id}", dataPointIntID: "{point.id}" },
+          templateName: "t-{unique}",
+          templateType: 1,
+          productIntID: "{product.id}",
+          dataPointIntID: "{point.id}",
         },
       },
     ],

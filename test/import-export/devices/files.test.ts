@@ -3,13 +3,7 @@ import { join } from "node:path";
 import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { csvFile } from "../../../src/import-export/devices/csv-file.js";
-import { guardFormula, unguardFormula } from "../../../src/import-export/devices/formula-guard.js";
-import {
-  type Cell,
-  type FileRow,
-  FormatError,
-  type TableFormat,
-} from "../../../src/import-export/devices/table-file.js";
+import type { Cell, FileRow, TableFormat } from "../../../src/import-export/devices/table-file.js";
 import {
   columnIndex,
   columnName,
@@ -19,6 +13,8 @@ import {
   unescapeText,
 } from "../../../src/import-export/devices/xlsx-cells.js";
 import { xlsxFile } from "../../../src/import-export/devices/xlsx-file.js";
+import { FormatError } from "../../../src/import-export/format-error.js";
+import { guardFormula, unguardFormula } from "../../../src/import-export/formula-guard.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 import { bookParts, writeBook } from "./workbooks.js";
 

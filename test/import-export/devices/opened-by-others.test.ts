@@ -66,20 +66,24 @@ worldSuite("workbooks, opened by others", (test, world) => {
     const product = await makeProduct(world);
     const plain = await makeDevice(world, product);
     const odd = await makeDevice(world, product, {
-      ...{
-        deviceName: "=cmd|' /C calc'!A0",
-        manufacturer: "+49 'x",
-        serialNumber: "00123",
-        softVersion: "-1",
-      },
-      ...{ description: 'two\r\nlines, "quoted" _x0041_ 😀 <设备> & co', hardwareVersion: " NA " },
-      ...{ latitude: -12.25, longitude: 7.1, carrier: 3, IMEI: "356938035643809", IMSI: "001" },
-      ...{ deviceUsername: unique("user"), token: "=secret'\t", deviceConsolePort: 2222, upLinkSystem: 3 },
-      ...{
-        parentDevice: plain.id,
-        location: { floor: 3, text: "=x" },
-        metaData: ["a", 1, null, { b: true }],
-      },
+      deviceName: "=cmd|' /C calc'!A0",
+      manufacturer: "+49 'x",
+      serialNumber: "00123",
+      softVersion: "-1",
+      description: 'two\r\nlines, "quoted" _x0041_ 😀 <设备> & co',
+      hardwareVersion: " NA ",
+      latitude: -12.25,
+      longitude: 7.1,
+      carrier: 3,
+      IMEI: "356938035643809",
+      IMSI: "001",
+      deviceUsername: unique("user"),
+      token: "=secret'\t",
+      deviceConsolePort: 2222,
+      upLinkSystem: 3,
+      parentDevice: plain.id,
+      location: { floor: 3, text: "=x" },
+      metaData: ["a", 1, null, { b: true }],
       scopes: [{ scopeType: 1, scopeName: "yard", center: [7, -12], radius: 50 }],
     });
     const records = await Promise.all(

@@ -6,7 +6,9 @@ import { assert, rejects, suite, until } from "../../suite.js";
 
 const ref: SeriesRef = { tenant: 1, productID: "p", deviceID: "d", field: "f", kind: "number" };
 const plan: ExportPlan = {
-  ...{ format: "csv", layout: "long", gzip: false },
+  format: "csv",
+  layout: "long",
+  gzip: false,
   devices: [{ deviceID: "d", points: [{ dataPointID: "f", form: "number", series: 0 }] }],
 };
 

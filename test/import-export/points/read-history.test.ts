@@ -3,7 +3,7 @@ import { appendFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { rfc3339 } from "../../../query/time-text.js";
-import { FormatError } from "../../../src/import-export/devices/table-file.js";
+import { FormatError } from "../../../src/import-export/format-error.js";
 import type { BadRow } from "../../../src/import-export/points/batch-builder.js";
 import { type HistoryFormat, rowBytesMax } from "../../../src/import-export/points/bounds.js";
 import { type Place, readHistory } from "../../../src/import-export/points/read-history.js";

@@ -19,7 +19,7 @@ import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../../store/series/influx/open.js";
 import type { Kind, PointBatch, SeriesRef, SeriesStore } from "../../../store/series/series.js";
-import { memoryLedger } from "../../influx-ledger.js";
+import { memoryLedger } from "../../influxd/ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../../suite.js";
 
 /** dataPointID, type of the interface, kind, form; a name that a spreadsheet would take for a formula is among them. */
@@ -91,10 +91,12 @@ function batchOf(series: readonly SeriesRef[], rows: Case["rows"]): PointBatch {
   const texts: string[] = [];
   const columns = rows.map(([name, at, value]) => ({
     place: points.findIndex((point) => point.name === name),
-    ...{ at, value: typeof value === "string" ? texts.push(value) - 1 : value },
+    at,
+    value: typeof value === "string" ? texts.push(value) - 1 : value,
   }));
   return {
-    ...{ series, texts },
+    series,
+    texts,
     seriesAt: Int32Array.from(columns, ({ place }) => place),
     times: Float64Array.from(columns, ({ at }) => at),
     values: Float64Array.from(columns, ({ value }) => value),

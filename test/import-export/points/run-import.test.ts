@@ -53,8 +53,13 @@ suite("imports within their bounds", (test) => {
     return runImport(
       { db, series, refs: createSeriesRefs(), gate: createHistoryGate(), space: null },
       {
-        ...{ file: { path, format }, tenant: 1, timezone: "UTC", from: null },
-        ...{ errorsPath: join(dir.path, "errors.csv"), errorsRoom, signal },
+        file: { path, format },
+        tenant: 1,
+        timezone: "UTC",
+        from: null,
+        errorsPath: join(dir.path, "errors.csv"),
+        errorsRoom,
+        signal,
         bounds: { earliest: earliestTime, oldest: 0, newest: Number.MAX_SAFE_INTEGER },
         saved: async () => undefined,
       },

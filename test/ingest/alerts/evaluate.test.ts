@@ -19,8 +19,16 @@ import { assert, suite } from "../../suite.js";
 const upper = 5;
 const point = (id: number, dataPointID: string, fields: Partial<DataPoint> = {}) =>
   ({
-    ...{ id, dataPointID, dataPointName: dataPointID, pointDataType: 1, upperLimit: null, lowerLimit: null },
-    ...{ faultValue: null, isLocationType: 0, locationType: null, ...fields },
+    id,
+    dataPointID,
+    dataPointName: dataPointID,
+    pointDataType: 1,
+    upperLimit: null,
+    lowerLimit: null,
+    faultValue: null,
+    isLocationType: 0,
+    locationType: null,
+    ...fields,
   }) as DataPoint;
 const rule = { id: 9, alertName: "r", alertContent: "r", alertSeverity: 2, dataPointIntID: 1, duration: 0 };
 
@@ -42,10 +50,17 @@ interface Sent {
 }
 
 const toPoint = ({ id, time, value }: Sent): DecodedPoint => ({
-  ...{ time, value, serverStamped: false },
+  time,
+  value,
+  serverStamped: false,
   series: {
-    ...{ tenant: 1, productID: "p", deviceID: "d", field: id === 1 ? "a" : "b", kind: "number" },
-    ...{ dataPointIntID: id, isPlace: false },
+    tenant: 1,
+    productID: "p",
+    deviceID: "d",
+    field: id === 1 ? "a" : "b",
+    kind: "number",
+    dataPointIntID: id,
+    isPlace: false,
   },
 });
 
@@ -59,7 +74,9 @@ function run(
 ): void {
   const points = message.map(toPoint);
   evaluate(by, state, {
-    ...{ id, receivedAt, points },
+    id,
+    receivedAt,
+    points,
     from: 0,
     detail: detailOf(points, 0),
     isDiscarded: false,
@@ -232,7 +249,9 @@ suite("evaluation of messages", (test) => {
     const points = Array.from({ length: size }, (_, i) => point(i + 1, `p${i}`, { upperLimit: upper }));
     const resources = points.map(({ id }) => ({ codeValue: "serialNumber", dataPointIntID: id }));
     const rules = Array.from({ length: 100 }, (_, i) => ({
-      ...{ ...rule, id: i + 1, dataPointIntID: 1 + i },
+      ...rule,
+      id: i + 1,
+      dataPointIntID: 1 + i,
       condition: `dataPoint > lastValue + p${size - 1 - i}`,
     })) as AlertRule[];
     const delays = monitorEventLoopDelay({ resolution: 1 });
@@ -256,8 +275,13 @@ suite("evaluation of messages", (test) => {
       compile,
     );
   const observed = (message: readonly Sent[], id = 1) => ({
-    ...{ id, receivedAt: 0, points: message.map(toPoint), from: 0 },
-    ...{ detail: () => "{}", isDiscarded: false, scopes: [] },
+    id,
+    receivedAt: 0,
+    points: message.map(toPoint),
+    from: 0,
+    detail: () => "{}",
+    isDiscarded: false,
+    scopes: [],
   });
 
   test("a heavy message is told by its points and its rules, and lets others in", async () => {
@@ -294,7 +318,8 @@ suite("evaluation of messages", (test) => {
       [],
       [{ ...rule, condition: "dataPoint > 5" } as AlertRule],
       () => ({
-        ...{ variables: ["dataPoint"], weight: 1_000_000 },
+        variables: ["dataPoint"],
+        weight: 1_000_000,
         evaluate: (operands) => {
           evaluated++;
           return operands[0] === 9 ? 1 : 0;

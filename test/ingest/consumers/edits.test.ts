@@ -25,8 +25,16 @@ suite("edits without end", (test) => {
     },
   });
   const change = (edit: Partial<Change>): Change => ({
-    ...{ id: 1, tenant: 1, userIntID: null, username: null, at: 0 },
-    ...{ action: "update", entity: "", recordID: 0, detail: null, ...edit },
+    id: 1,
+    tenant: 1,
+    userIntID: null,
+    username: null,
+    at: 0,
+    action: "update",
+    entity: "",
+    recordID: 0,
+    detail: null,
+    ...edit,
   });
   const envelope = Buffer.from('{"Telemetry":[{"DeviceID":"child","temp":5}]}');
 
@@ -49,7 +57,7 @@ suite("edits without end", (test) => {
 
   async function sendAll(payload: Uint8Array): Promise<void> {
     for (let i = 0; i < 5; i++) await keep(world.journal, { ...world, payload });
-    const series = await world.series({ watcher: alerts });
+    const series = await world.series({ listener: alerts });
     await world.settled(series);
     await world.settled(alerts);
     await series.close();

@@ -16,7 +16,9 @@ async function carrier(db: Db): Promise<{ gateway: number; child: number }> {
   const tenant = (await createTenant(db, 0, "one")).id;
   const actor = { tenant, userIntID: null, username: null };
   const { id: product } = await createProduct(db, actor, 0, {
-    ...{ productName: "p", description: null, cloudProtocol: 1 },
+    productName: "p",
+    description: null,
+    cloudProtocol: 1,
   });
   const make = async (name: string, parentDevice?: number) => {
     const names = { deviceID: name, deviceName: name, deviceUsername: name, token: "t" };

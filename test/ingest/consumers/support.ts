@@ -69,13 +69,19 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
   const tenant = (await createTenant(db, 0, "one")).id;
   const actor = { tenant, userIntID: null, username: null };
   const { id: product } = await createProduct(db, actor, 0, {
-    ...{ productName: "p", description: null, cloudProtocol: 1 },
+    productName: "p",
+    description: null,
+    cloudProtocol: 1,
   });
   const common = { pointDataType: 1, dataTransType: 1, dataPointName: "temp" };
   const point = await createDataPoint(db, actor, 0, product, "temp", { ...common, upperLimit: 50 });
   await createAlertRule(db, actor, 0, product, {
-    ...{ alertName: "rule", alertContent: "", alertSeverity: 1, duration: 0 },
-    ...{ dataPointIntID: point.id, condition: "dataPoint >= 0" },
+    alertName: "rule",
+    alertContent: "",
+    alertSeverity: 1,
+    duration: 0,
+    dataPointIntID: point.id,
+    condition: "dataPoint >= 0",
   });
   const names = { deviceID: "d", deviceName: "d", deviceUsername: "d", token: "t" };
   const device = (await createDevice(store, actor, 0, { ...names, productIntID: product })).id;
@@ -94,14 +100,12 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     },
   } as unknown as SeriesStore;
   const shared = {
-    ...{
-      journal,
-      directory,
-      db,
-      meter,
-      ...systemClock,
-      rules: () => ({ local, earliest: earliestTime, oldest: 0 }),
-    },
+    journal,
+    directory,
+    db,
+    meter,
+    ...systemClock,
+    rules: () => ({ local, earliest: earliestTime, oldest: 0 }),
     narrow: unnarrowed,
     isAside: () => false,
     onFailed: (one: FailedRecord) => void failed.push(one),
@@ -115,12 +119,24 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     return operands[0] === undefined || operands[0] < 0 ? 0 : 1;
   };
   return {
-    ...{ dir: dir.path, store, journal, directory, meter, tenant, product, device, values, failed },
+    dir: dir.path,
+    store,
+    journal,
+    directory,
+    meter,
+    tenant,
+    product,
+    device,
+    values,
+    failed,
     send: (payload) => keep(journal, { device, tenant, payload: Buffer.from(JSON.stringify(payload)) }),
     series: (options = {}) => startSeriesConsumer({ ...shared, series, lanes: 1, lingerMs: 1, ...options }),
     alerts: (options = {}) =>
       startAlertsConsumer({
-        ...{ ...shared, node: 0, offlineGraceMs: 60_000, onCarried: () => undefined },
+        ...shared,
+        node: 0,
+        offlineGraceMs: 60_000,
+        onCarried: () => undefined,
         plans: createWatchPlans(db, () => ({ variables: ["dataPoint"], weight: 3, evaluate })),
         ...options,
       }),

@@ -83,7 +83,9 @@ function read(points: readonly BinaryPoint[], payload: Buffer) {
 }
 
 const point = (pointDataType: number, binarySize: number | null = null): BinaryPoint => ({
-  ...{ dataPointID: "p", pointDataType, binarySize },
+  dataPointID: "p",
+  pointDataType,
+  binarySize,
 });
 
 suite("binary payloads", (test) => {

@@ -21,14 +21,18 @@ export function pointEntry(id: number, dataPointID: string, type: number, report
   const convert = converters.get(type);
   if (convert === undefined) throw new Error(`no converter for type ${type}`);
   return {
-    ...{ id, dataPointID, createdAt: 0, reportable, convert, field: dataPointID, kind: kindOf(type) },
-    ...{
-      pointDataType: type,
-      binarySize: null,
-      discards: null,
-      step: null,
-      takesNumbers: takesNumbers(type),
-    },
+    id,
+    dataPointID,
+    createdAt: 0,
+    reportable,
+    convert,
+    field: dataPointID,
+    kind: kindOf(type),
+    pointDataType: type,
+    binarySize: null,
+    discards: null,
+    step: null,
+    takesNumbers: takesNumbers(type),
   };
 }
 

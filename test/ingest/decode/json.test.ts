@@ -27,7 +27,8 @@ function read(payload: string | Uint8Array): { readings: Reading[]; refused: str
 
 /** `seconds` since 1970. */
 const one = (key: string, value: unknown, seconds?: number): Reading => ({
-  ...{ key, value },
+  key,
+  value,
   time: seconds === undefined ? undefined : seconds * 1e6,
 });
 

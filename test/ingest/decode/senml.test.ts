@@ -26,8 +26,21 @@ function decode(payload: Buffer) {
 }
 
 const labels: Readonly<Record<string, number>> = {
-  ...{ bver: -1, bn: -2, bt: -3, bu: -4, bv: -5, bs: -6 },
-  ...{ n: 0, u: 1, v: 2, vs: 3, vb: 4, s: 5, t: 6, ut: 7, vd: 8 },
+  bver: -1,
+  bn: -2,
+  bt: -3,
+  bu: -4,
+  bv: -5,
+  bs: -6,
+  n: 0,
+  u: 1,
+  v: 2,
+  vs: 3,
+  vb: 4,
+  s: 5,
+  t: 6,
+  ut: 7,
+  vd: 8,
 };
 
 type Pack = readonly (Readonly<Record<string, unknown>> | unknown)[];

@@ -29,7 +29,8 @@ async function open(dir: string, segmentBytesMax: number, now = Date.now): Promi
     onDamage: (damage) => damages.push(damage),
   });
   const journal = await openTestJournal(join(dir, "journal"), {
-    ...{ segmentBytesMax, now },
+    segmentBytesMax,
+    now,
     onDamage: (damage) => damages.push(damage),
     onRecord: events.onRecord,
     onSegmentClosed: events.onSegmentClosed,

@@ -20,7 +20,9 @@ const topicOfEnvelope = (envelope: number): string => `site/${envelope}/telemetr
 
 const entry = (envelope: number, payload: string, fields: Partial<Entry> = {}): Entry =>
   journalInput({
-    ...{ kind: recordKinds.entry, envelope, topic: topicOfEnvelope(envelope) },
+    kind: recordKinds.entry,
+    envelope,
+    topic: topicOfEnvelope(envelope),
     payload: Buffer.from(payload),
     ...fields,
   });

@@ -1,4 +1,5 @@
-import { evenDelays, retry, retryDelays } from "../../../store/lib/retry.js";
+import { StoreError } from "../../../store/lib/errors.js";
+import { retry, retryDelays } from "../../../store/lib/retry.js";
 import { assert, suite } from "../../suite.js";
 
 suite("delays between attempts", (test) => {
@@ -11,50 +12,48 @@ suite("delays between attempts", (test) => {
   });
 });
 
-suite("work that is tried again", (test) => {
-  const passing = new Error("away");
-  const failing = (times: number, then: unknown = passing) => {
+const delayMs = { first: 1, longest: 2 } as const;
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+
+suite("attempts", (test) => {
+  test("an action is tried until it succeeds, and each trouble told", async () => {
+    const troubles: string[] = [];
     let tries = 0;
-    return {
-      work: async () => {
-        tries++;
-        if (tries <= times) throw then;
-        return tries;
-      },
-      tries: () => tries,
+    const action = async (): Promise<number> => {
+      if (++tries < 4) throw new StoreError("UNAVAILABLE", `away ${tries}`);
+      return tries;
     };
-  };
-  const isPassing = (error: unknown): boolean => error === passing;
-
-  test("succeeds once nothing is in its way", async () => {
-    assert.is(await retry(failing(3).work, { delays: () => evenDelays(1, 3), isPassing }), 4);
+    const { signal } = new AbortController();
+    const onTrouble = (error: Error): void => void troubles.push(error.message);
+    assert.is(await retry(action, { signal, delayMs, isTransient: () => true, onTrouble }), 4);
+    assert.equal(troubles, ["away 1", "away 2", "away 3"]);
   });
 
-  test("gives up after the last delay, with what it has thrown", async () => {
-    const { work, tries } = failing(9);
-    const error = await retry(work, { delays: () => evenDelays(1, 2), isPassing }).catch((thrown) => thrown);
-    assert.is(error, passing);
-    assert.is(tries(), 3);
+  test("what does not pass is thrown at once; once aborted, the last attempt's error", async () => {
+    const stop = new AbortController();
+    let tries = 0;
+    const action = async (): Promise<never> => {
+      tries++;
+      throw new Error("away");
+    };
+    const options = { signal: stop.signal, delayMs, isTransient: () => false, onTrouble: () => undefined };
+    assert.is(await failureOf(retry(action, options)), "away");
+    assert.is(tries, 1);
+    const onTrouble = () => stop.abort();
+    assert.is(await failureOf(retry(action, { ...options, isTransient: () => true, onTrouble })), "away");
+    assert.is(tries, 3);
   });
 
-  test("is not tried again after an error that does not pass", async () => {
-    const lasting = new Error("wrong");
-    const { work, tries } = failing(1, lasting);
-    const error = await retry(work, { delays: () => evenDelays(1, 2), isPassing }).catch((thrown) => thrown);
-    assert.is(error, lasting);
-    assert.is(tries(), 1);
-  });
-
-  test("ends with the abort while it waits", async () => {
-    const leaving = new AbortController();
-    const { work, tries } = failing(9);
-    const waiting = retry(work, {
-      delays: () => retryDelays(60_000, 60_000),
-      isPassing,
-      signal: leaving.signal,
-    }).catch((thrown) => thrown);
-    leaving.abort();
-    assert.is((await waiting).name, "AbortError");
-    assert.is(tries(), 1);
+  test("end after so many, with what the last has thrown", async () => {
+    let tries = 0;
+    const action = async (): Promise<never> => {
+      throw new Error(`away ${++tries}`);
+    };
+    const options = { signal: null, delayMs, retriesMax: 2, isTransient: () => true };
+    assert.is(await failureOf(retry(action, options)), "away 3");
   });
 });

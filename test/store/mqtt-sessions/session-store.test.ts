@@ -16,13 +16,30 @@ import {
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
 
 const nothing: RowChanges = {
-  ...{ sessions: [], messages: [], retained: [], wills: [] },
-  ...{ endedSessions: [], endedMessages: [], endedRetained: [], endedWills: [] },
+  sessions: [],
+  messages: [],
+  retained: [],
+  wills: [],
+  endedSessions: [],
+  endedMessages: [],
+  endedRetained: [],
+  endedWills: [],
 };
 
 const message = (messageID: number, payload: Uint8Array): MessageRow => ({
-  ...{ device: 7, clientID: "a", messageID, topic: "x", payload, qos: 1, retain: 0, properties: null },
-  ...{ identifiers: "[]", at: messageID, sent: 0, received: 0, receipt: null },
+  device: 7,
+  clientID: "a",
+  messageID,
+  topic: "x",
+  payload,
+  qos: 1,
+  retain: 0,
+  properties: null,
+  identifiers: "[]",
+  at: messageID,
+  sent: 0,
+  received: 0,
+  receipt: null,
 });
 
 /** Messages as they are gone over: `onTaken` is told before each. */

@@ -142,15 +142,28 @@ export class Inbound {
 
   #take(packet: PublishPacket): boolean {
     const { qos, dup } = packet;
-    const refusal = qos === 2 ? null : this.#refusalOf(packet);
-    if (qos === 2) this.#publishExactlyOnce(packet);
+    if (qos === 1 && dup && this.#taken === null) {
+      this.#owner.holdBack(() => this.#recallTaken(), packet);
+      return false;
+    }
+    const isAllowed = mayPublish(this.#owner.origin.device, packet.topic);
+    const refusal = qos === 2 ? null : this.#refusalOf(packet, isAllowed);
+    if (qos === 2) this.#publishExactlyOnce(packet, isAllowed);
     else if (refusal !== null) this.#refuse(packet, "puback", refusal);
-    else if (qos === 1 && dup) return this.#publishRedelivered(packet);
-    else {
+    else if (qos === 1 && dup && this.#taken?.has(messageKey(packet)) === true) {
+      // Sent again: acknowledged and nothing else.
+      this.#context.meter.redelivered++;
       this.#countUnacknowledged(packet);
-      this.#append(packet, qos === 1 ? "puback" : null);
+      this.#answerInTurn("puback", packet.messageID);
+    } else {
+      this.#countUnacknowledged(packet);
+      this.#append(packet, qos === 1 ? "puback" : null, isAllowed);
     }
     return true;
+  }
+
+  async #recallTaken(): Promise<void> {
+    this.#taken = await this.#context.takenBefore(this.#owner.origin);
   }
 
   /** PUBREL: the id is free again once the journal has it. */
@@ -163,11 +176,10 @@ export class Inbound {
   }
 
   /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */
-  #refusalOf({ topic, excess }: PublishPacket): Refusal | null {
-    const { terms, origin } = this.#owner;
-    if (terms.version < 5) return null;
+  #refusalOf({ topic, excess }: PublishPacket, isAllowed: boolean): Refusal | null {
+    if (this.#owner.terms.version < 5) return null;
     if (!isWithin(topic, this.#context.topics)) return { reasonCode: code.topicName, text: tooLong };
-    if (!mayPublish(origin.device, topic)) return { reasonCode: code.notAuthorized, text: notAllowed };
+    if (!isAllowed) return { reasonCode: code.notAuthorized, text: notAllowed };
     // With a word for no the client need not send it again and again [MQTT-4.4.0-1].
     return excess === null ? null : { reasonCode: code.quota, text: excessTexts[excess] };
   }
@@ -182,33 +194,15 @@ export class Inbound {
     this.#answerInTurn(answer, packet.messageID, refusal);
   }
 
-  /** QoS 1 with DUP: acknowledged and nothing else where the connection before had sent it. */
-  #publishRedelivered(packet: PublishPacket): boolean {
-    const taken = this.#taken;
-    if (taken === null) {
-      const recall = async () => {
-        this.#taken = await this.#context.takenBefore(this.#owner.origin);
-      };
-      this.#owner.holdBack(recall, packet);
-      return false;
-    }
-    this.#countUnacknowledged(packet);
-    if (taken.has(messageKey(packet))) {
-      this.#context.meter.redelivered++;
-      this.#answerInTurn("puback", packet.messageID);
-    } else this.#append(packet, "puback");
-    return true;
-  }
-
   /** QoS 2, method B of MQTT 3.1.1 §4.3.3: the id is checked before the append. */
-  #publishExactlyOnce(packet: PublishPacket): void {
+  #publishExactlyOnce(packet: PublishPacket, isAllowed: boolean): void {
     const id = packet.messageID;
     const { unreleased, tenant, ownBytes } = this.#state;
     if (unreleased.has(id) || this.#pending?.has(id)) {
       this.#context.meter.redelivered++;
       return this.#answerInTurn("pubrec", id);
     }
-    const refusal = this.#refusalOf(packet);
+    const refusal = this.#refusalOf(packet, isAllowed);
     if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
     this.#pending ??= new Set();
     const pending = this.#pending;
@@ -217,13 +211,13 @@ export class Inbound {
     this.#countUnacknowledged(packet);
     this.#exactlyOnce = ownSet(this.#exactlyOnce).add(id);
     pending.add(id);
-    this.#append(packet, "pubrec", () => {
+    this.#append(packet, "pubrec", isAllowed, () => {
       pending.delete(id);
       this.#context.spaces.took(this.#state, id);
     });
   }
 
-  #append(packet: PublishPacket, answer: Answer | null, kept?: () => void): void {
+  #append(packet: PublishPacket, answer: Answer | null, isAllowed: boolean, kept?: () => void): void {
     const { origin } = this.#owner;
     const { topic, payload, qos, retain, properties, messageID } = packet;
     this.#appended++;
@@ -231,12 +225,10 @@ export class Inbound {
     // An alias of a few bytes stands for a whole topic.
     const bytes = topic.length + payload.length;
     this.#inFlightBytes += bytes;
-    // Below MQTT 5 nothing can be answered but that it is kept; so it is, as a refused event.
-    const refused = !mayPublish(origin.device, topic);
     const at = this.#context.now() * 1000;
     const cost = this.#work;
     this.#work = 0;
-    if (refused) count(this.#context.meter.policyRefused, "publish");
+    if (!isAllowed) count(this.#context.meter.policyRefused, "publish");
     const appended = (): void => {
       this.#inFlightMessages--;
       this.#inFlightBytes -= bytes;
@@ -244,7 +236,7 @@ export class Inbound {
       kept?.();
       if (answer !== null) this.#answer(answer, messageID);
       if (this.#behind.length > 0) this.#answerBehind();
-      if (refused) return;
+      if (!isAllowed) return;
       const { device, session } = origin;
       this.#context.spaces.publish({
         device: device.id,
@@ -258,7 +250,8 @@ export class Inbound {
       });
     };
     try {
-      this.#context.accept.uplink(origin, packet, refused, appended);
+      // Before MQTT 5 nothing can be answered but that it is kept; so a refused one is, as an event.
+      this.#context.accept.uplink(origin, packet, !isAllowed, appended);
     } catch (error) {
       if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
       throw error;

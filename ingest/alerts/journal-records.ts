@@ -1,0 +1,148 @@
+/** Records as the alerts consumer reads them for itself: devices, states and rules are fetched, envelopes opened. */
+
+import { peekRecord } from "../../store/journal/frame.js";
+import type { JournalBatch } from "../../store/journal/reader.js";
+import { isMessage, type JournalRecord } from "../../store/journal/record.js";
+import { orAborted } from "../../store/lib/abortable.js";
+import { StoreError } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
+import type { Lock } from "../../store/lib/turns.js";
+import type { Envelopes } from "../consumers/envelopes.js";
+import type { DecodeRules } from "../decode/points.js";
+import type { Directory } from "../directory/directory.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import { type DecodedRecord, decodeAlone, setAsideRecord } from "../followers/decoded.js";
+import { liesInRecord } from "../followers/failures.js";
+import { isDecodable } from "../followers/records.js";
+import type { CompiledRules, WatchPlans } from "./compiled-rules.js";
+import type { DeviceStates } from "./device-states.js";
+import { concernsDevice, countMessage, countRefused, type RecordEffects } from "./record-effects.js";
+import type { DeviceState } from "./rule-state.js";
+
+export interface JournalRecordsOptions {
+  readonly directory: Directory;
+  readonly plans: WatchPlans;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  readonly onTrouble: (error: Error | null) => void;
+}
+
+interface JournalRecordsDeps {
+  readonly states: DeviceStates;
+  readonly effects: RecordEffects;
+  readonly envelopes: Envelopes;
+  /** Held while a message is applied in several turns. */
+  readonly slices: Lock;
+}
+
+interface JournalRecords {
+  /** Reads the states that the batch's records need together. */
+  prepare(batch: JournalBatch): Promise<void>;
+  /** Takes a record, however long that has to wait; one that cannot be worked on is counted and passed over. */
+  take(record: JournalRecord, isAside: boolean): Promise<void>;
+  /** A message that had been set aside has its effect now; it has been counted as a message already. */
+  replay(record: JournalRecord): Promise<void>;
+}
+
+const lookupDelayMs = { first: 1000, longest: 1000 } as const;
+
+export function createJournalRecords(
+  { directory, plans, rules, onTrouble }: JournalRecordsOptions,
+  { states, effects, envelopes, slices }: JournalRecordsDeps,
+  signal: AbortSignal,
+): JournalRecords {
+  /** The metadata may be away for a while; any other error would come again for ever. */
+  const patiently = <T>(action: () => Promise<T>): Promise<T> =>
+    retry(action, { signal, delayMs: lookupDelayMs, isTransient: isUnavailable, onTrouble });
+
+  /** Devices in memory whose states are not. */
+  function devicesIn({ buffer, offsets }: JournalBatch): DeviceEntry["device"][] {
+    const found = new Map<number, DeviceEntry["device"]>();
+    for (const at of offsets) {
+      const { kind, device } = peekRecord(buffer, at);
+      if (!concernsDevice(kind) || found.has(device) || states.peek(device) !== undefined) continue;
+      const entry = directory.peek(device);
+      if (entry !== undefined) found.set(device, entry.device);
+    }
+    return [...found.values()];
+  }
+
+  /** Until it is applied: reads what is missing, makes room, waits for others. */
+  async function apply(
+    record: JournalRecord,
+    device: DeviceEntry,
+    decoded: DecodedRecord | null,
+  ): Promise<void> {
+    let read: CompiledRules | undefined;
+    while (!signal.aborted) {
+      const applied = effects.apply(record, device, decoded, read);
+      if (applied === "applied") return;
+      if (applied === "missing") {
+        await patiently(() => states.load(device.device));
+        read = await patiently(() => plans.get(device.product.id));
+      } else if (applied === "full") {
+        await orAborted(states.drain(), signal);
+      } else if (applied === "busy") {
+        await slices(async () => undefined);
+      } else if (decoded !== null) {
+        const note = (state: DeviceState): void => {
+          countMessage(state, record);
+          state.journalID = record.id;
+        };
+        await patiently(() => slices(() => effects.applyInSlices(record, device, decoded, note)));
+      }
+    }
+  }
+
+  async function findAndApply(record: JournalRecord, isAside: boolean): Promise<void> {
+    // One that must not be looked into is counted if that needs nothing more.
+    const known = directory.peek(record.device);
+    const device = known ?? (isAside ? undefined : await patiently(() => directory.get(record.device)));
+    if (device === undefined) return;
+    let decoded: DecodedRecord | null = null;
+    if (isAside) decoded = setAsideRecord;
+    else if (isDecodable(record)) decoded = decodeAlone(record, device, rules());
+    if (decoded?.outcome?.isEnvelope === true && isMessage(record)) {
+      await patiently(() => orAborted(envelopes.expand(record), signal));
+      if (signal.aborted) return;
+    }
+    await apply(record, device, decoded);
+  }
+
+  return {
+    prepare: async (batch) => {
+      const missing = devicesIn(batch);
+      try {
+        await patiently(() => states.loadAll(missing));
+      } catch (error) {
+        // It comes again for the record that it lies in.
+        if (signal.aborted || !liesInRecord(error)) throw error;
+      }
+    },
+    take: async (record, isAside) => {
+      if (!concernsDevice(record.kind) || (isAside && !isMessage(record))) return;
+      try {
+        await findAndApply(record, isAside);
+      } catch (error) {
+        if (signal.aborted || !liesInRecord(error)) throw error;
+        effects.fail(record, error);
+        const state = states.peek(record.device);
+        if (state === undefined || record.id <= state.journalID) return;
+        countRefused(state, "error", 1);
+        state.journalID = record.id;
+        states.touch(state);
+      }
+    },
+    replay: async (record) => {
+      const device = await directory.get(record.device);
+      if (device === undefined || !isDecodable(record)) return;
+      const decoded = decodeAlone(record, device, rules());
+      if (decoded.outcome?.isEnvelope === true) await envelopes.expand(record);
+      await slices(() => effects.applyInSlices(record, device, decoded, () => undefined));
+      if (signal.aborted) throw new StoreError("UNAVAILABLE", "cannot replay: the service is stopping");
+      await states.settle([device.id]);
+    },
+  };
+}
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof StoreError && error.code === "UNAVAILABLE";

@@ -1,0 +1,57 @@
+/** How much waits to be written, of each device and of all; beyond a limit nothing more is applied before. */
+import type { DeviceState } from "./rule-state.js";
+
+interface StateBacklog {
+  /** The state has changed. */
+  note(state: DeviceState): void;
+  /** Everything of the state has been taken out to be written. */
+  forget(state: DeviceState): void;
+  /** Whether so much waits, of it or of all, that nothing more should be applied to it before. */
+  isFull(state: DeviceState): boolean;
+  /** Those that wait with anything of this. */
+  states(): DeviceState[];
+}
+
+/** Effects that wait of states with alerts that have begun or ended. */
+const effectsMax = { ofOne: 1000, ofAll: 10_000 } as const;
+/** Characters of contents and details that wait, of all effects. */
+const lengthMax = { ofOne: 4 * 1024 * 1024, ofAll: 16 * 1024 * 1024 } as const;
+
+export function createStateBacklog(): StateBacklog {
+  const effects = createTally();
+  const lengths = createTally();
+  return {
+    note: (state) => {
+      if (state.effectsLength > 0) lengths.set(state, state.effectsLength);
+      if (state.isUrgent) effects.set(state, state.effects.length);
+    },
+    forget: (state) => {
+      effects.set(state, 0);
+      lengths.set(state, 0);
+    },
+    isFull: (state) =>
+      state.effects.length > effectsMax.ofOne ||
+      effects.total > effectsMax.ofAll ||
+      state.effectsLength > lengthMax.ofOne ||
+      lengths.total > lengthMax.ofAll,
+    states: () => [...new Set([...effects.states(), ...lengths.states()])],
+  };
+}
+
+/** An amount for each state, and their sum. */
+function createTally() {
+  const amounts = new Map<DeviceState, number>();
+  let total = 0;
+  return {
+    get total() {
+      return total;
+    },
+    set: (state: DeviceState, amount: number): void => {
+      const before = amounts.get(state) ?? 0;
+      total += amount - before;
+      if (amount > 0) amounts.set(state, amount);
+      else if (before > 0) amounts.delete(state);
+    },
+    states: () => amounts.keys(),
+  };
+}

@@ -1,0 +1,117 @@
+/** From records to points in a batch, and what was refused of each record. */
+import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
+import { asError } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
+import { type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
+import type { Reason } from "../decode/reasons.js";
+import type { Directory } from "../directory/directory.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import type { DecodedListener, Refusal } from "../followers/decoded.js";
+import { liesInRecord, type OnFailed } from "../followers/failures.js";
+import { isDecodable, messageOf } from "../followers/records.js";
+import { count, type Meter } from "../meter.js";
+import type { PointBatch } from "./point-batch.js";
+
+export interface DecoderOptions {
+  readonly directory: Directory;
+  readonly meter: Meter;
+  readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
+  readonly onFailed: OnFailed;
+  readonly onTrouble: (error: Error | null) => void;
+}
+
+interface Decoder {
+  /** Before each batch of the journal: the rules of decoding are those of this moment. */
+  begin(): void;
+  /** Decodes a record into the batch, which is written when it is full. */
+  take(record: JournalRecord, isAside: boolean): Promise<void> | undefined;
+}
+
+const lookupDelayMs = { first: 1000, longest: 1000 } as const;
+
+/** @param listener is handed what has been decoded, in the order of the journal; null for nobody */
+export function createDecoder(
+  { directory, meter, rules: currentRules, onFailed, onTrouble }: DecoderOptions,
+  batch: PointBatch,
+  asOfReceipt: boolean,
+  listener: DecodedListener | null,
+  signal: AbortSignal,
+): Decoder {
+  let rules: DecodeRules = { ...currentRules(), asOfReceipt };
+  /** Of the message that is being decoded. */
+  const refusals: Refusal[] = [];
+  const refuse = (reason: Reason, by: number): void => {
+    count(meter.refused, reason, by);
+    refusals.push({ reason, count: by });
+  };
+
+  function fail({ id, device }: JournalRecord, error: unknown): void {
+    refuse("error", 1);
+    onFailed({ follower: "series", id, device, error: asError(error) });
+  }
+
+  /** A message that cannot be decoded has no points. */
+  function decodeOrFail(device: DeviceEntry, record: MessageRecord): Outcome | null {
+    const { points } = batch;
+    const from = points.length;
+    try {
+      return decodePoints(device, messageOf(record), rules, points, refuse);
+    } catch (error) {
+      points.length = from;
+      fail(record, error);
+      return null;
+    }
+  }
+
+  function decode(previousID: number, record: MessageRecord, device: DeviceEntry): Promise<void> | undefined {
+    const { points } = batch;
+    const from = points.length;
+    refusals.length = 0;
+    const outcome = decodeOrFail(device, record);
+    if (points.length > from) batch.addSource(from, record.device, record.id);
+    listener?.offer(previousID, record, device, { points, from, outcome, refusals });
+    return batch.isFull ? batch.flush() : undefined;
+  }
+
+  /** Undefined for a device that there is not; null where its rows cannot be read. */
+  async function findOrFail(record: JournalRecord): Promise<DeviceEntry | undefined | null> {
+    try {
+      // The metadata may be away for a while; the message waits for it.
+      const isTransient = (error: unknown) => !liesInRecord(error);
+      const options = { signal, delayMs: lookupDelayMs, isTransient, onTrouble };
+      return await retry(() => directory.get(record.device), options);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      fail(record, error);
+      return null;
+    }
+  }
+
+  async function decodeOnceFound(previousID: number, record: MessageRecord): Promise<void> {
+    const device = await findOrFail(record);
+    if (device) return decode(previousID, record, device);
+    if (device === undefined) refuse("device", 1);
+    listener?.offer(previousID, record, undefined, null);
+  }
+
+  return {
+    begin: () => {
+      rules = { ...currentRules(), asOfReceipt };
+    },
+    take: (record, isAside) => {
+      const previousID = batch.through;
+      batch.through = record.id;
+      if (isAside) {
+        // The listener reads it for itself: it may be set aside for this follower alone.
+        if (isDecodable(record)) refuse("set_aside", 1);
+        return undefined;
+      }
+      if (!isDecodable(record)) {
+        listener?.offer(previousID, record, undefined, null);
+        return undefined;
+      }
+      const device = directory.peek(record.device);
+      return device === undefined ? decodeOnceFound(previousID, record) : decode(previousID, record, device);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** Decoded points that wait to be written together: a store that syncs each write likes few large ones. */
+import type { PointSource } from "../../store/metadata/quarantine.js";
+import type { Point } from "../../store/series/series.js";
+import type { DecodedPoint } from "../decode/points.js";
+import type { SourceOf } from "./lanes.js";
+
+export interface PointBatch {
+  /** Of the messages taken since the last flush; decoding appends to it. */
+  readonly points: DecodedPoint[];
+  /** Every record up to this journal id has been decoded. */
+  through: number;
+  /** The points from index `from` on came with this message. */
+  addSource(from: number, deviceIntID: number, journalID: number): void;
+  /** Whether there are so many points that they should be written now. */
+  readonly isFull: boolean;
+  flush(): Promise<void>;
+  /** What has been taken so far waits from now on, unless it waits already. */
+  startWaiting(): void;
+  /** How long until what waits is due; infinite when nothing does. */
+  waitsMs(): number;
+}
+
+interface PointBatchOptions {
+  /** The journal id to begin behind. */
+  readonly afterID: number;
+  readonly pointsMax: number;
+  readonly lingerMs: number;
+  /** Resolves when there is room for the next batch. */
+  readonly write: (points: Point[], through: number, sourceOf: SourceOf) => Promise<void>;
+}
+
+interface BatchSource extends PointSource {
+  /** Index of its first point. */
+  readonly from: number;
+}
+
+export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointBatchOptions): PointBatch {
+  let points: DecodedPoint[] = [];
+  /** One for each message with points. */
+  let sources: BatchSource[] = [];
+  let through = afterID;
+  let flushedThrough = afterID;
+  let since = Number.POSITIVE_INFINITY;
+  return {
+    get points() {
+      return points;
+    },
+    get through() {
+      return through;
+    },
+    set through(id) {
+      through = id;
+    },
+    addSource: (from, deviceIntID, journalID) => void sources.push({ from, deviceIntID, journalID }),
+    get isFull() {
+      return points.length >= pointsMax;
+    },
+    flush: async () => {
+      const full = points;
+      const sourceOf = sourcesOf(full, sources);
+      points = [];
+      sources = [];
+      since = Number.POSITIVE_INFINITY;
+      flushedThrough = through;
+      await write(full, through, sourceOf);
+    },
+    startWaiting: () => {
+      if (through > flushedThrough) since = Math.min(since, performance.now());
+    },
+    waitsMs: () => since + lingerMs - performance.now(),
+  };
+}
+
+/** Made when it is first asked for: refused points are few, or come all at once. */
+function sourcesOf(points: readonly Point[], sources: readonly BatchSource[]): SourceOf {
+  let byPoint: Map<Point, PointSource> | null = null;
+  return (point) => {
+    byPoint ??= new Map(
+      sources.flatMap((source, i) =>
+        points.slice(source.from, sources[i + 1]?.from).map((one) => [one, source] as const),
+      ),
+    );
+    return byPoint.get(point) ?? null;
+  };
+}

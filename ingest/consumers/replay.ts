@@ -1,0 +1,121 @@
+/** Kept messages decoded once more, as their products were when they came, while the series consumer stands still. */
+import type { Journal } from "../../store/journal/journal.js";
+import { StoreError } from "../../store/lib/errors.js";
+import { textsPerReadBytes } from "../../store/lib/text-bytes.js";
+import type { Point, SeriesRef, SeriesStore } from "../../store/series/series.js";
+import { followJournal } from "../followers/follower.js";
+import { createDecoder, type DecoderOptions } from "./decoder.js";
+import type { Lanes } from "./lanes.js";
+import { createPointBatch } from "./point-batch.js";
+
+/** Points of [start, stop), microseconds, that were lost; of one series or (null) of all. */
+export interface LostPoints {
+  readonly start: number;
+  readonly stop: number;
+  readonly series: Omit<SeriesRef, "kind"> | null;
+}
+
+export interface Replayed {
+  readonly messages: number;
+  readonly points: number;
+}
+
+interface ReplayOptions extends DecoderOptions {
+  readonly journal: Journal;
+  /** A record that has been set aside has no points. */
+  readonly isAside: (id: number) => boolean;
+  /** Points of one write. */
+  readonly pointsMax: number;
+}
+
+/** Decodes the records in (afterID, endID] and writes those of their points that `choose` leaves. */
+export async function replay(
+  options: ReplayOptions,
+  writer: Lanes,
+  span: { readonly afterID: number; readonly endID: number },
+  choose: (points: Point[]) => Promise<Point[]>,
+  signal: AbortSignal,
+): Promise<Replayed> {
+  const { journal, isAside, pointsMax } = options;
+  const { afterID, endID } = span;
+  let messages = 0;
+  let points = 0;
+  const batch = createPointBatch({
+    afterID,
+    pointsMax,
+    lingerMs: 0,
+    write: async (decoded, _through, sourceOf) => {
+      const some = await choose(decoded);
+      points += some.length;
+      // The checkpoint stays where the follower has it.
+      await writer.write(some, 0, () => undefined, sourceOf);
+    },
+  });
+  const decoder = createDecoder(options, batch, true, null, signal);
+  await followJournal(
+    await journal.read(afterID),
+    {
+      pass: (id) => !isAside(id),
+      enter: async () => false,
+      begin: () => void decoder.begin(),
+      take: (record, isRecordAside) => {
+        messages++;
+        return decoder.take(record, isRecordAside);
+      },
+      get isOver() {
+        return batch.through >= endID;
+      },
+      caughtUp: async () => false,
+    },
+    signal,
+  );
+  if (signal.aborted) throw new StoreError("UNAVAILABLE", "cannot resettle: the service stops");
+  await batch.flush();
+  await writer.idle();
+  return { messages, points };
+}
+
+const pointsPerPiece = 10_000;
+
+/** Leaves the points at whose times the store holds nothing but what was left before: of these a later one still wins. */
+export function missingFrom(
+  store: Pick<SeriesStore, "scan">,
+): (points: readonly Point[]) => Promise<Point[]> {
+  const chosen = new Map<SeriesRef, Set<number>>();
+  return async (points) => {
+    const bySeries = new Map<SeriesRef, Point[]>();
+    for (const point of points) {
+      const some = bySeries.get(point.series);
+      if (some === undefined) bySeries.set(point.series, [point]);
+      else some.push(point);
+    }
+    const missing: Point[] = [];
+    for (const [ref, some] of bySeries) {
+      const own = chosen.get(ref) ?? new Set();
+      chosen.set(ref, own);
+      const times = some.map((point) => point.time);
+      const range = { start: Math.min(...times), stop: Math.max(...times) + 1 };
+      const held = new Set<number>();
+      const pieces = store.scan(ref, { ...range, bytesMax: textsPerReadBytes }, pointsPerPiece);
+      for await (const piece of pieces) for (const time of piece.times) held.add(time);
+      for (const point of some) {
+        if (held.has(point.time) && !own.has(point.time)) continue;
+        own.add(point.time);
+        missing.push(point);
+      }
+    }
+    return missing;
+  };
+}
+
+/** Whether a point lies in the gap. */
+export function coveredBy({ start, stop, series }: LostPoints): (point: Point) => boolean {
+  return ({ time, series: of }) =>
+    time >= start &&
+    time < stop &&
+    (series === null ||
+      (of.field === series.field &&
+        of.deviceID === series.deviceID &&
+        of.productID === series.productID &&
+        of.tenant === series.tenant));
+}

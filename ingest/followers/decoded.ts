@@ -1,0 +1,57 @@
+/** A record as decoded, which the series consumer hands on so that the alerts consumer need not decode it again. */
+import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
+import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
+import type { Reason } from "../decode/reasons.js";
+import type { DeviceEntry } from "../directory/entries.js";
+import { messageOf } from "./records.js";
+
+export interface Refusal {
+  readonly reason: Reason;
+  readonly count: number;
+}
+
+export interface DecodedRecord {
+  readonly points: readonly DecodedPoint[];
+  /** Index in `points` of the record's first point. */
+  readonly from: number;
+  readonly outcome: Outcome | null;
+  readonly refusals: readonly Refusal[];
+}
+
+/** Is offered what has been decoded, in the order of the journal. */
+export interface DecodedListener {
+  /** `previousID`: the record before this one. `decoded` is null for what is no message or could not be decoded. */
+  offer(
+    previousID: number,
+    record: JournalRecord,
+    device: DeviceEntry | undefined,
+    decoded: DecodedRecord | null,
+  ): void;
+}
+
+/** What is known of a record that must not be looked into. */
+export const setAsideRecord: DecodedRecord = {
+  points: [],
+  from: 0,
+  outcome: null,
+  refusals: [{ reason: "set_aside", count: 1 }],
+};
+
+/** Decodes a record by itself. One that cannot be decoded has no points and is refused. */
+export function decodeAlone(
+  record: MessageRecord,
+  device: DeviceEntry,
+  rules: Omit<DecodeRules, "asOfReceipt">,
+): DecodedRecord {
+  const points: DecodedPoint[] = [];
+  const refusals: Refusal[] = [];
+  const refuse = (reason: Reason, count: number): void => void refusals.push({ reason, count });
+  try {
+    const outcome = decodePoints(device, messageOf(record), { ...rules, asOfReceipt: false }, points, refuse);
+    return { points, from: 0, outcome, refusals };
+  } catch {
+    // The series consumer fails at it too, and tells of it.
+    refuse("error", 1);
+    return { points: [], from: 0, outcome: null, refusals };
+  }
+}

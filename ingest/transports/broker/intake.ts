@@ -1,0 +1,136 @@
+/** One message of the broker, once its device is known: refused, recognised as sent again, or on its way to the disk. */
+import type { Limiter, Limits } from "../../access/limits.js";
+import type { DeviceEntry } from "../../directory/entries.js";
+import { isWithin, type TopicBounds } from "../../messages/topics.js";
+import { type BrokerRefusal, count, type Meter } from "../../meter.js";
+import { mayPublish } from "../../policies.js";
+import type { SessionRegistry } from "../../sessions/session-registry.js";
+import type { Accept, Origin } from "../../uplinks/accept.js";
+import type { OrderedAcks } from "./ordered-acks.js";
+import type { Delivery } from "./packets.js";
+import type { Redeliveries } from "./redelivery.js";
+import { readUplinkTopic, type UplinkTopic } from "./topics.js";
+
+export interface IntakeDeps {
+  readonly accept: Accept;
+  readonly spaces: Pick<SessionRegistry, "publish" | "publishCost">;
+  readonly meter: Meter;
+  readonly limits: Limits | null;
+  readonly topics: TopicBounds;
+  /** Hash of our client id. */
+  readonly session: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A message and the connection that it came on. */
+export interface Received {
+  readonly acks: OrderedAcks;
+  readonly delivery: Delivery;
+}
+
+interface Intake {
+  /** Topic and device of a message; null if it has been refused for what needs no device. */
+  read(received: Received): UplinkTopic | null;
+  /** `device` is null if nobody has its id. True: it is on its way to the disk; `onAppended` is called once it is there. */
+  take(received: Received, device: DeviceEntry | null, topic: string, onAppended?: () => void): boolean;
+  refuse(received: Received, reason: BrokerRefusal): void;
+  /** Messages on their way to the disk, and their bytes. */
+  readonly inFlight: number;
+  readonly inFlightBytes: number;
+}
+
+export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Intake {
+  const { accept, meter, session, limits, spaces } = deps;
+  const limiters = new WeakMap<DeviceEntry, Limiter>();
+  let inFlight = 0;
+  let inFlightBytes = 0;
+
+  function refuse({ acks, delivery }: Received, reason: BrokerRefusal): void {
+    count(meter.brokerRefused, reason);
+    acks.answer(delivery.messageID);
+  }
+
+  /** Over its limit a device is refused, not waited for: all the others would wait with it. */
+  function isWithinLimits(device: DeviceEntry, bytes: number): boolean {
+    if (limits === null) return true;
+    let limiter = limiters.get(device);
+    if (limiter === undefined) {
+      const made = limits.limiter(device);
+      if (made === null) return true;
+      limiter = made;
+      limiters.set(device, limiter);
+    }
+    return limiter.take(bytes) !== null;
+  }
+
+  function append(
+    { acks, delivery }: Received,
+    device: DeviceEntry,
+    topic: string,
+    onAppended?: () => void,
+  ): void {
+    const { payload, qos, dup, messageID, properties } = delivery;
+    const origin: Origin = { device, connection: 0, session, ip: "" };
+    const refused = !mayPublish(device, topic);
+    if (refused) count(meter.policyRefused, "publish");
+    const trace = qos === 1 ? redeliveries.add(delivery) : null;
+    const kept = acks.awaitKept(messageID);
+    inFlight++;
+    const bytes = topic.length + payload.length;
+    inFlightBytes += bytes;
+    const at = deps.now() * 1000;
+    // Messages of a shared subscription are never retained ones [MQTT-3.3.1-13].
+    accept.uplink(origin, { topic, payload, qos, messageID, dup, retain: false, properties }, refused, () => {
+      inFlight--;
+      inFlightBytes -= bytes;
+      onAppended?.();
+      kept();
+      trace?.keep();
+      if (refused) return;
+      spaces.publish({ device: device.id, session, topic, payload, qos, retain: false, properties, at });
+    });
+  }
+
+  /** True if the message had been taken before: it is acknowledged once that is on disk. */
+  function isRedelivered({ acks, delivery }: Received, device: DeviceEntry, topic: string): boolean {
+    const known = redeliveries.find(delivery, device, topic);
+    if (known === null) return false;
+    meter.redelivered++;
+    if (known.isKept) acks.answer(delivery.messageID);
+    else known.onKept(acks.awaitKept(delivery.messageID));
+    return true;
+  }
+
+  return {
+    read: (received) => {
+      const { topic, flaw } = received.delivery;
+      const named = topic === null ? null : readUplinkTopic(topic);
+      if (flaw !== null) refuse(received, flaw);
+      else if (named === null || !isWithin(named.topic, deps.topics)) refuse(received, "topic");
+      else return named;
+      return null;
+    },
+    take: (received, device, topic, onAppended) => {
+      const { delivery } = received;
+      redeliveries.note(delivery);
+      if (device === null) {
+        refuse(received, "device");
+        return false;
+      }
+      if (isRedelivered(received, device, topic)) return false;
+      const isBlocked = device.device.blocked === 1;
+      const isTaken = !isBlocked && isWithinLimits(device, topic.length + delivery.payload.length);
+      if (isTaken) append(received, device, topic, onAppended);
+      else refuse(received, isBlocked ? "blocked" : "rate");
+      return isTaken;
+    },
+    refuse,
+    get inFlight() {
+      return inFlight;
+    },
+    get inFlightBytes() {
+      return inFlightBytes;
+    },
+  };
+}

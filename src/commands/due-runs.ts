@@ -1,0 +1,116 @@
+/** One pass over the schedules: those that were missed are skipped, those that are due run, a portion at a time. */
+import type { Zone } from "../../query/zone.js";
+import { nextTurn } from "../../store/lib/turns.js";
+import {
+  claimDeviceRuns,
+  claimGroupRun,
+  claimRun,
+  type DueForDevice,
+  type DueForGroup,
+  dueForDevices,
+  dueForGroups,
+  missedRepeats,
+} from "../../store/metadata/commands/due-schedules.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { newTaskID, type Tasks } from "../tasks/runner.js";
+import type { Command, Commands } from "./commands.js";
+import { type GroupPublishInput, groupPublish } from "./group-publish.js";
+import { createNextRuns } from "./next-run.js";
+
+export interface DueRunsDeps {
+  readonly db: Db;
+  readonly node: number;
+  readonly zone: Zone;
+  readonly commands: Commands;
+  readonly tasks: Pick<Tasks, "adopt" | "room">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface DueRuns {
+  /** Moves repeats that are overdue to their next time without running them. */
+  skipMissed(): Promise<void>;
+  /** Sends some of the due commands to devices; false when none was due. */
+  toDevices(): Promise<boolean>;
+  /** Starts the tasks of some due commands to groups; false when no more may be due, or no more may start now. */
+  toGroups(): Promise<boolean>;
+}
+
+const runsPerStep = 100;
+const missedPerStep = 500;
+/** A run is left so long to the process that its device is connected to. */
+const connectedFirstMs = 2000;
+/** With other processes about, a run that is so late at our start may be one that they are about to take. */
+const sharedLateMs = 5000;
+
+/** @param closing nothing more is begun, and what a journal does not take is not waited for */
+export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns {
+  const { db, node, commands, tasks, now } = deps;
+  const nextRunOf = createNextRuns(deps.zone);
+  const closed = new Promise<void>((resolve) => {
+    closing.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+  return {
+    skipMissed: async () => {
+      const before = now() - (db.shared ? sharedLateMs : 0);
+      while (!closing.aborted) {
+        const missed = await missedRepeats(db, before, missedPerStep);
+        if (missed.length === 0) break;
+        const at = now();
+        await db.write(missed.map((due) => claimRun(due, nextRunOf(due, at))));
+        await nextTurn();
+      }
+    },
+    toDevices: async () => {
+      const at = now();
+      const elsewhereBefore = at - connectedFirstMs;
+      const due = await dueForDevices(db, { now: at, node, elsewhereBefore }, runsPerStep);
+      if (due.length === 0) return false;
+      const sent = due.map(commandOf);
+      const routes = await Promise.all(due.map((one, i) => commands.routeTo(one, sent[i] as Command)));
+      const runs = due.map((one, i) => ({
+        due: one,
+        next: nextRunOf(one, at),
+        log: commands.logOf(one, routes[i] ?? null, null, sent[i] as Command),
+      }));
+      const logs = await claimDeviceRuns(db, at, runs);
+      const sending = logs.map(async (logID, i) => {
+        const route = routes[i] ?? null;
+        if (logID === null || route === null) return;
+        await commands.send(route, { logID, groupLogIntID: null }, sent[i] as Command);
+      });
+      await Promise.race([commands.untilKept(sending), closed]);
+      return true;
+    },
+    toGroups: async () => {
+      const room = Math.min(tasks.room, runsPerStep);
+      const due = room === 0 ? [] : await dueForGroups(db, now(), room);
+      for (const one of due) {
+        const at = now();
+        const task = { id: newTaskID(), kind: groupPublish, input: inputOf(one), node };
+        const claimed = await claimGroupRun(db, at, one, nextRunOf(one, at), task);
+        if (claimed !== null) tasks.adopt(claimed);
+      }
+      return due.length === room && room > 0;
+    },
+  };
+}
+
+function commandOf({ topic, payload, qos, ttl }: DueForDevice): Command {
+  return { topic, payload: new Uint8Array(payload), qos: qos === 0 ? 0 : 1, ttl };
+}
+
+function inputOf({ payload, qos, ...due }: DueForGroup): GroupPublishInput {
+  const { groupIntID, groupID, groupName, needAck, topic, ttl } = due;
+  return {
+    groupIntID,
+    groupID,
+    groupName,
+    needAck,
+    topic,
+    ttl,
+    payload: Buffer.from(payload).toString("utf8"),
+    qos: qos === 0 ? 0 : 1,
+  };
+}

@@ -1,0 +1,48 @@
+import type { Client } from "./client.js";
+import { type Cell, table } from "./print.js";
+import type { Question } from "./questions.js";
+
+interface Columns {
+  readonly time: readonly string[];
+  readonly value: readonly Cell[];
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** The request of a question as a curl line; $KEY stands for the API key. */
+export function curlOf(http: string, { path }: Question): string {
+  return `curl -s -H "Authorization: Bearer $KEY" '${http}${path}'`;
+}
+
+/** Asks, and lays the answer out as a table. */
+export async function ask(client: Client, question: Question): Promise<string> {
+  return layouts[question.shape](await client.get(question.path));
+}
+
+const layouts: Readonly<Record<Question["shape"], (answer: unknown) => string>> = {
+  metrics: (answer) => sideBySide(answer as Item[], "metricName", "metricData"),
+  original: (answer) => sideBySide(answer as Item[], "dataPointName", "originalData"),
+  alerts: (answer) => {
+    const { items, meta } = answer as { items: Item[]; meta: { count: number } };
+    const columns = ["alertName", "startTime", "endTime", "alertTimes"];
+    const rows = items.map((item) => columns.map((column) => item[column] as Cell));
+    return `${table(columns, rows)}\n  of ${meta.count}`;
+  },
+  events: (answer) => {
+    const { items } = answer as { items: Item[] };
+    return table(
+      ["id", "topic", "payload"],
+      items.map(({ id, topic, payload }) => [id, topic, payload].map((cell) => cell as Cell)),
+    );
+  },
+};
+
+/** The series of an answer side by side; they share their times. */
+function sideBySide(items: readonly Item[], name: string, data: string): string {
+  const columns = items.map((item) => item[data] as Columns);
+  const rows = (columns[0]?.time ?? []).map((time, i) => [
+    time,
+    ...columns.map(({ value }) => value[i] ?? null),
+  ]);
+  return table(["time", ...items.map((item) => String(item[name]))], rows);
+}

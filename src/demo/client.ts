@@ -1,0 +1,31 @@
+/** The demo's client of the API: `fetch` with the key, and an error that shows the answer. */
+export interface Client {
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body: unknown): Promise<T>;
+  /** The answer's text. @throws Error with its beginning if it is no success */
+  send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<string>;
+}
+
+export function createClient(http: string, key: string): Client {
+  async function send(
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body: string | null = null,
+  ): Promise<string> {
+    const answer = await fetch(new URL(path, http), {
+      method,
+      headers: { Authorization: `Bearer ${key}`, ...headers },
+      body,
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`cannot ${method} ${path}: ${answer.status} ${text.slice(0, 300)}`);
+    return text;
+  }
+  return {
+    get: async (path) => JSON.parse(await send("GET", path)),
+    post: async (path, body) =>
+      JSON.parse(await send("POST", path, { "Content-Type": "application/json" }, JSON.stringify(body))),
+    send,
+  };
+}

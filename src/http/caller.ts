@@ -1,0 +1,45 @@
+/** Who calls, and what their role lets them do. */
+import type { Actor } from "../../store/metadata/db/changes.js";
+import type { Credential } from "../../store/metadata/db/standing.js";
+import type { Role } from "../../store/metadata/users/users.js";
+import { ApiError } from "./errors.js";
+
+/** Always of one tenant. */
+export interface Caller extends Actor {
+  readonly tenantID: string;
+  readonly userIntID: number;
+  readonly username: string;
+  readonly role: Role;
+  readonly credential: Credential;
+}
+
+/** What a route asks of its caller. */
+export type Access = "public" | "read" | "write" | "command" | "admin";
+
+const granted: Readonly<Record<Role, ReadonlySet<Access>>> = {
+  admin: new Set<Access>(["read", "write", "command", "admin"]),
+  operator: new Set<Access>(["read", "write", "command"]),
+  viewer: new Set<Access>(["read"]),
+};
+
+/** The tenant of the first start runs the deployment. */
+const deploymentTenant = 1;
+
+export function isDeployment(caller: Caller): boolean {
+  return caller.tenant === deploymentTenant;
+}
+
+/** What concerns every tenant is for the deployment's own. @throws ApiError PERMISSION_DENIED */
+export function requireDeployment(caller: Caller): void {
+  if (isDeployment(caller)) return;
+  throw new ApiError("PERMISSION_DENIED", "only the deployment's own tenant may do this");
+}
+
+export function mayCall(role: Role, access: Access): boolean {
+  return access === "public" || granted[role].has(access);
+}
+
+/** A key may do what the lower of its own and its user's role may. */
+export function lowerOf(one: Role, other: Role): Role {
+  return granted[one].size < granted[other].size ? one : other;
+}

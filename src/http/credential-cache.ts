@@ -1,0 +1,92 @@
+/** Credentials that were right lately: remembered for a minute, verified once for all who come together. */
+import type { Clock } from "../../store/lib/clock.js";
+import type { Credential } from "../../store/metadata/db/standing.js";
+import type { Caller } from "./caller.js";
+
+export interface Verified {
+  readonly caller: Caller;
+  /** Its own end, milliseconds since 1970; infinite without one. */
+  readonly expiresAt: number;
+}
+
+/** Whose credentials are no longer what they were: those of a user, one API key, or one session by its token's hash. */
+export type Forgotten = { readonly user: number } | Credential;
+
+interface CredentialCache {
+  /** The credential's caller. @param verify called where it is not remembered @throws what that throws */
+  caller(digest: string, verify: () => Promise<Verified>): Promise<Caller>;
+  /** Forgets these, and nobody else's. */
+  forget(of: Forgotten): void;
+}
+
+interface Remembered extends Verified {
+  /** Monotonic milliseconds. */
+  readonly until: number;
+}
+
+interface Verifying {
+  readonly verified: Promise<Verified>;
+  /** What was forgotten meanwhile: it may have been read before. */
+  readonly missed: Forgotten[];
+}
+
+const rememberedMs = 60_000;
+const rememberedMax = 10_000;
+
+export function createCredentialCache({ now, monotonic }: Clock): CredentialCache {
+  const remembered = new Map<string, Remembered>();
+  const underWay = new Map<string, Verifying>();
+
+  function remember(digest: string, verified: Verified): void {
+    const [oldest] = remembered.keys();
+    if (remembered.size >= rememberedMax && oldest !== undefined) remembered.delete(oldest);
+    remembered.set(digest, { ...verified, until: monotonic() + rememberedMs });
+  }
+
+  /** What was forgotten meanwhile may have been read before: it is verified again, for whoever has joined since. */
+  async function verifyAnew(verify: () => Promise<Verified>, missed: Forgotten[]): Promise<Verified> {
+    for (;;) {
+      const found = await verify();
+      if (!missed.some((of) => isOf(found, of))) return found;
+      missed.length = 0;
+    }
+  }
+
+  function verifyOnce(digest: string, verify: () => Promise<Verified>): Verifying {
+    const missed: Forgotten[] = [];
+    const verified = verifyAnew(verify, missed).then(
+      (found) => {
+        underWay.delete(digest);
+        remember(digest, found);
+        return found;
+      },
+      (error: unknown) => {
+        underWay.delete(digest);
+        throw error;
+      },
+    );
+    const verifying = { verified, missed };
+    underWay.set(digest, verifying);
+    return verifying;
+  }
+
+  return {
+    caller: async (digest, verify) => {
+      const known = remembered.get(digest);
+      if (known !== undefined && known.until > monotonic() && known.expiresAt > now()) return known.caller;
+      remembered.delete(digest);
+      const { verified } = underWay.get(digest) ?? verifyOnce(digest, verify);
+      return (await verified).caller;
+    },
+    forget: (of) => {
+      for (const [digest, verified] of remembered) if (isOf(verified, of)) remembered.delete(digest);
+      for (const { missed } of underWay.values()) missed.push(of);
+    },
+  };
+}
+
+function isOf({ caller: { userIntID, credential } }: Verified, of: Forgotten): boolean {
+  if ("user" in of) return userIntID === of.user;
+  if ("apiKey" in of) return "apiKey" in credential && credential.apiKey === of.apiKey;
+  return "session" in credential && credential.session === of.session;
+}

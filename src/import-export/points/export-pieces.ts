@@ -1,0 +1,64 @@
+/** The pieces of an export's series, read from the store as the writing thread pulls them. */
+import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
+import type { ExportPlan, Piece } from "./export-messages.js";
+
+/** Points of the pieces under way together; each series of a wide row has two. */
+const pointsUnderWay = 200_000;
+const piecePoints = { least: 500, most: 32_768 } as const;
+/** Texts of the pieces under way together, as they are held, and of one of them. */
+const textBytesUnderWay = 16 << 20;
+const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
+
+interface Pieces {
+  /** The next piece of a series, with the buffers that go to the thread; null after its last. */
+  next(place: number): Promise<{ readonly piece: Piece | null; readonly buffers: ArrayBuffer[] }>;
+  /** Ends the scans that are open. */
+  close(): void;
+}
+
+/** @param series by the numbers of the plan */
+export function openPieces(
+  store: Pick<SeriesQuestions, "scan">,
+  plan: ExportPlan,
+  series: readonly SeriesRef[],
+  range: Pick<ReadRange, "start" | "stop">,
+): Pieces {
+  const { pointsMax, bytesMax } = boundsOf(plan);
+  const scans = new Map<number, AsyncGenerator<Columns>>();
+  return {
+    next: async (place) => {
+      const ref = series[place];
+      if (ref === undefined) throw new RangeError(`the export has no series ${place}`);
+      const scan = scans.get(place) ?? store.scan(ref, { ...range, bytesMax }, pointsMax);
+      scans.set(place, scan);
+      const { done, value } = await scan.next();
+      if (done === true) {
+        scans.delete(place);
+        return { piece: null, buffers: [] };
+      }
+      return { piece: { times: value.times, values: value.values }, buffers: buffersOf(value) };
+    },
+    close: () => {
+      for (const scan of scans.values()) scan.return(undefined).catch(() => undefined);
+    },
+  };
+}
+
+/** What one piece may hold: the series of a wide row are read abreast. */
+function boundsOf({ layout, devices }: ExportPlan): {
+  readonly pointsMax: number;
+  readonly bytesMax: number;
+} {
+  const abreast = layout === "wide" ? Math.max(1, ...devices.map(({ points }) => points.length)) : 1;
+  const share = (all: number, { least, most }: { readonly least: number; readonly most: number }) =>
+    Math.max(least, Math.min(most, Math.floor(all / (2 * abreast))));
+  return {
+    pointsMax: share(pointsUnderWay, piecePoints),
+    bytesMax: share(textBytesUnderWay, pieceTextBytes),
+  };
+}
+
+function buffersOf(columns: Columns): ArrayBuffer[] {
+  const arrays = columns.kind === "text" ? [columns.times] : [columns.times, columns.values];
+  return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
+}

@@ -1,0 +1,207 @@
+/** The metrics of /metrics: names, helps and where each value is read, in the order of the answer. */
+import type { IntervalHistogram } from "node:perf_hooks";
+import type { LiveFeed } from "../../ingest/live/feed.js";
+import type { Meter } from "../../ingest/meter.js";
+import type { DamageLog } from "../../store/files/damage.js";
+import type { Journal } from "../../store/journal/journal.js";
+import type { ClockJump } from "./clock-watch.js";
+import { type Histogram, type Labels, samples } from "./prometheus.js";
+
+/** What the metrics are read from, at one instant. */
+interface Readings {
+  readonly meter: Meter;
+  readonly journal: Pick<Journal, "pendingBytes" | "segments">;
+  readonly live: ReturnType<LiveFeed["counts"]>;
+  readonly damage: DamageLog["counts"];
+  /** Messages that are set aside, by follower of the journal. */
+  readonly setAside: ReadonlyMap<string, number>;
+  /** Bytes that are held for clients of MQTT. */
+  readonly heldBytes: number;
+  /** Committed records that the consumers have not settled, and how long the series consumer has been behind. */
+  readonly lag: { readonly series: number; readonly alerts: number; readonly seriesSeconds: number };
+  readonly removals: RemovalFigures;
+  readonly loopDelay: Pick<IntervalHistogram, "percentile">;
+  readonly clockJumps: ReadonlyMap<ClockJump, number>;
+  readonly residentBytes: number;
+  readonly commits: Histogram;
+  readonly writes: Histogram;
+}
+
+const nsPerSecond = 1e9;
+
+/** Deleted devices and data points whose points are removed. */
+export interface RemovalFigures {
+  readonly left: number;
+  /** In this run. */
+  readonly done: number;
+}
+
+type Samples = readonly (readonly [Labels, number])[];
+type Metric = (readings: Readings) => string[];
+
+const metrics: readonly Metric[] = [
+  counter("tidemark_messages_total", "Uplinks taken in.", ({ meter }) => one(meter.messages)),
+  counter("tidemark_message_bytes_total", "Payload bytes taken in.", ({ meter }) => one(meter.messageBytes)),
+  counter("tidemark_redelivered_total", "Uplinks recognised as kept already.", ({ meter }) =>
+    one(meter.redelivered),
+  ),
+  counter("tidemark_points_total", "Points that can be read.", ({ meter }) => one(meter.pointsStored)),
+  counter("tidemark_refused_total", "Values refused, by reason.", ({ meter }) => by("reason", meter.refused)),
+  counter(
+    "tidemark_records_failed_total",
+    "Records of the journal that could not be worked on, by who follows it.",
+    ({ meter }) => by("follower", meter.recordsFailed),
+  ),
+  gauge(
+    "tidemark_set_aside_messages",
+    "Messages that ended starts of the service and are set aside, by who follows the journal.",
+    ({ setAside }) => by("follower", setAside),
+  ),
+  counter("tidemark_connections_ended_total", "Connections ended, by reason.", ({ meter }) =>
+    by("reason", meter.ended),
+  ),
+  counter("tidemark_deliveries_dropped_total", "Deliveries given up.", ({ meter }) =>
+    by("reason", meter.dropped),
+  ),
+  gauge(
+    "tidemark_session_held_bytes",
+    "Bytes that are held for clients: messages that wait or are retained, wills, subscriptions.",
+    ({ heldBytes }) => one(heldBytes),
+  ),
+  counter(
+    "tidemark_messages_refused_total",
+    "Messages of clients that are not kept, by reason.",
+    ({ meter }) => by("reason", meter.messagesRefused),
+  ),
+  counter(
+    "tidemark_policy_refused_total",
+    "Messages, subscriptions and deliveries that a policy has refused.",
+    ({ meter }) => by("action", meter.policyRefused),
+  ),
+  counter(
+    "tidemark_alert_transitions_counted_total",
+    "Beginnings and ends of alerts that are only counted: beyond 10 of one cause, or 500, in one message.",
+    ({ meter }) => one(meter.transitionsCounted),
+  ),
+  counter(
+    "tidemark_alert_details_left_out_total",
+    "Alerts without the values that they were told by: beyond 2 MiB of one message.",
+    ({ meter }) => one(meter.detailsLeftOut),
+  ),
+  counter(
+    "tidemark_slowed_down_total",
+    "Messages that waited for the limit of their device or tenant.",
+    ({ meter }) => one(meter.slowedDown),
+  ),
+  counter(
+    "tidemark_denials_unrecorded_total",
+    "Refused connections left out of the connect log.",
+    ({ meter }) => one(meter.denialsUnrecorded),
+  ),
+  counter("tidemark_handshakes_failed_total", "Sockets that never came to MQTT, by reason.", ({ meter }) =>
+    by("reason", meter.handshakesFailed),
+  ),
+  gauge("tidemark_handshakes_pending", "TLS and WebSocket handshakes.", ({ meter }) =>
+    one(meter.handshakesPending),
+  ),
+  counter("tidemark_broker_messages_total", "Messages that the external broker has sent.", ({ meter }) =>
+    one(meter.brokerMessages),
+  ),
+  counter(
+    "tidemark_broker_refused_total",
+    "Messages of the external broker that are not taken, by reason.",
+    ({ meter }) => by("reason", meter.brokerRefused),
+  ),
+  counter(
+    "tidemark_broker_connections_ended_total",
+    "Connections to the external broker that ended, by reason.",
+    ({ meter }) => by("reason", meter.brokerEnded),
+  ),
+  gauge("tidemark_broker_connections", "Whether the external broker is there.", ({ meter }) =>
+    one(meter.brokerConnections),
+  ),
+  gauge("tidemark_connections", "Open connections.", ({ meter }) => one(meter.connections)),
+  gauge("tidemark_http_connections", "Open HTTP connections.", ({ meter }) => one(meter.httpConnections)),
+  counter(
+    "tidemark_http_connections_ended_total",
+    "HTTP connections that the service has ended, by reason.",
+    ({ meter }) => by("reason", meter.httpEnded),
+  ),
+  gauge("tidemark_answer_bytes", "What answers that are not read yet hold.", ({ meter }) =>
+    one(meter.answerBytes),
+  ),
+  counter("tidemark_answers_refused_total", "Answers for which there was no room.", ({ meter }) =>
+    one(meter.answersRefused),
+  ),
+  counter("tidemark_damage_total", "Damaged places found on disk.", ({ damage }) =>
+    damageBy(damage, "findings"),
+  ),
+  counter("tidemark_damage_lost_bytes_total", "Bytes given up because of them.", ({ damage }) =>
+    damageBy(damage, "lostBytes"),
+  ),
+  gauge("tidemark_live_feeds", "Open live feeds.", ({ live }) => one(live.listeners)),
+  gauge("tidemark_live_queued_events", "Events that wait for live feeds.", ({ live }) => one(live.queued)),
+  gauge("tidemark_live_held_bytes", "Held for live feeds, shared by them.", ({ live }) => one(live.bytes)),
+  counter("tidemark_live_feeds_let_go_total", "Live feeds ended because they fell behind.", ({ live }) =>
+    one(live.letGo),
+  ),
+  gauge("tidemark_journal_pending_bytes", "Appended, not committed.", ({ journal }) =>
+    one(journal.pendingBytes),
+  ),
+  gauge("tidemark_journal_segments", "Segments kept.", ({ journal }) => one(journal.segments.length)),
+  gauge("tidemark_journal_lag_messages", "Records a consumer has not settled.", ({ lag }) => [
+    [{ consumer: "series" }, lag.series],
+    [{ consumer: "alerts" }, lag.alerts],
+  ]),
+  gauge("tidemark_journal_lag_seconds", "How long it has been behind.", ({ lag }) => [
+    [{ consumer: "series" }, lag.seriesSeconds],
+  ]),
+  gauge(
+    "tidemark_removals_left",
+    "Deleted devices and data points whose points are still to be removed.",
+    ({ removals }) => one(removals.left),
+  ),
+  counter(
+    "tidemark_removals_total",
+    "Deleted devices and data points whose points were removed.",
+    ({ removals }) => one(removals.done),
+  ),
+  gauge("tidemark_event_loop_delay_seconds", "Since the last reading.", ({ loopDelay }) =>
+    ["0.5", "0.99", "0.999"].map(
+      (quantile) => [{ quantile }, loopDelay.percentile(100 * Number(quantile)) / nsPerSecond] as const,
+    ),
+  ),
+  counter(
+    "tidemark_clock_jumps_total",
+    "Times that the wall clock was set, by direction.",
+    ({ clockJumps }) => by("direction", clockJumps),
+  ),
+  gauge("process_resident_memory_bytes", "Resident memory.", ({ residentBytes }) => one(residentBytes)),
+  ({ commits }) => commits.lines("tidemark_commit_seconds", "Time of a journal commit."),
+  ({ writes }) => writes.lines("tidemark_series_write_seconds", "Time of a series write."),
+];
+
+/** Prometheus text of all metrics. */
+export function metricsText(readings: Readings): string {
+  return `${metrics.flatMap((metric) => metric(readings)).join("\n")}\n`;
+}
+
+function counter(name: string, help: string, read: (readings: Readings) => Samples): Metric {
+  return (readings) => samples("counter", name, help, read(readings));
+}
+
+function gauge(name: string, help: string, read: (readings: Readings) => Samples): Metric {
+  return (readings) => samples("gauge", name, help, read(readings));
+}
+
+function one(value: number): Samples {
+  return [[{}, value]];
+}
+
+function by(label: string, counts: ReadonlyMap<string, number>): Samples {
+  return [...counts].map(([key, value]) => [{ [label]: key }, value] as const);
+}
+
+function damageBy(counts: DamageLog["counts"], of: "findings" | "lostBytes"): Samples {
+  return [...counts].map(([part, count]) => [{ part }, count[of]] as const);
+}

@@ -1,0 +1,120 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { LiveFeed } from "../../ingest/live/feed.js";
+import { count, type Meter } from "../../ingest/meter.js";
+import type { DamageLog } from "../../store/files/damage.js";
+import type { Journal } from "../../store/journal/journal.js";
+import type { ClockJump } from "./clock-watch.js";
+import { metricsText, type RemovalFigures } from "./metrics.js";
+import { createHistogram } from "./prometheus.js";
+
+/** What /readyz and /metrics ask of the running service. */
+export interface Status {
+  /** Null while uplinks are taken; otherwise why not. */
+  notReady(): string | null;
+  /** What works less than it should, by name. */
+  degraded(): Readonly<Record<string, string>>;
+  /** Notes what is wrong with a part, or that nothing is (null). */
+  note(part: string, trouble: string | null): void;
+  observeWrite(seconds: number): void;
+  /** The wall clock was set. */
+  clockJumped(jump: ClockJump): void;
+  /** Prometheus text. */
+  metrics(): string;
+}
+
+/** What works less than it should: parts that open before there is a status note it here. */
+export interface Troubles {
+  readonly note: Status["note"];
+  all(): Iterable<readonly [part: string, trouble: string]>;
+}
+
+export function createTroubles(): Troubles {
+  const troubles = new Map<string, string>();
+  return {
+    note: (part, trouble) => {
+      if (trouble === null) troubles.delete(part);
+      else troubles.set(part, trouble);
+    },
+    all: () => troubles,
+  };
+}
+
+interface StatusSources {
+  readonly troubles: Troubles;
+  readonly journal: Journal;
+  readonly meter: Meter;
+  readonly live: Pick<LiveFeed, "counts">;
+  readonly damage: Pick<DamageLog, "counts">;
+  readonly settledID: () => number;
+  readonly alertsID: () => number;
+  readonly removals: () => RemovalFigures;
+  /** Messages that ended the service and are set aside, by follower of the journal. */
+  readonly setAside: () => ReadonlyMap<string, number>;
+  /** Bytes that are held for clients of MQTT. */
+  readonly heldBytes: () => number;
+  readonly stopped: () => string | null;
+  readonly closing: () => boolean;
+  /** Milliseconds; never set. */
+  readonly monotonic: () => number;
+}
+
+const commitBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
+const writeBounds = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+
+export function createStatus(sources: StatusSources): Status {
+  const { journal, meter } = sources;
+  const clockJumps = new Map<ClockJump, number>();
+  const commits = createHistogram(commitBounds);
+  const writes = createHistogram(writeBounds);
+  const loopDelay = monitorEventLoopDelay({ resolution: 1 });
+  loopDelay.enable();
+  journal.onCommitTime((seconds) => commits.observe(seconds));
+  /** Since when the series consumer has been behind, monotonic milliseconds; null when it is not. */
+  let behindSince: number | null = null;
+
+  function lagSeconds(lag: number): number {
+    if (lag === 0) behindSince = null;
+    else behindSince ??= sources.monotonic();
+    return behindSince === null ? 0 : (sources.monotonic() - behindSince) / 1000;
+  }
+
+  function metrics(): string {
+    const lag = Math.max(0, journal.committedID - sources.settledID());
+    const text = metricsText({
+      meter,
+      journal,
+      live: sources.live.counts(),
+      damage: sources.damage.counts,
+      setAside: sources.setAside(),
+      heldBytes: sources.heldBytes(),
+      lag: {
+        series: lag,
+        alerts: Math.max(0, journal.committedID - sources.alertsID()),
+        seriesSeconds: lagSeconds(lag),
+      },
+      removals: sources.removals(),
+      loopDelay,
+      clockJumps,
+      residentBytes: process.memoryUsage.rss(),
+      commits,
+      writes,
+    });
+    loopDelay.reset();
+    return text;
+  }
+
+  return {
+    notReady: () => (sources.closing() ? "shutting down" : sources.stopped()),
+    degraded: () => {
+      const damaged = [...sources.damage.counts].map(([part, { findings, lostBytes }]) => {
+        const places = findings === 1 ? "1 damaged place" : `${findings} damaged places`;
+        return [`${part} damage`, `${places}, ${lostBytes} bytes given up: see the log`];
+      });
+      return Object.fromEntries([...sources.troubles.all(), ...damaged]);
+    },
+    note: sources.troubles.note,
+    clockJumped: (jump) => count(clockJumps, jump),
+    observeWrite: (seconds) => writes.observe(seconds),
+    metrics,
+  };
+}

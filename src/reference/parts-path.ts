@@ -1,2 +1,0 @@
-/** Below it lie the parts of the reference page, which are no interface. */
-export const partsPath = "/reference/";

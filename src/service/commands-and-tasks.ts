@@ -1,0 +1,86 @@
+import { join } from "node:path";
+import { createDownlinks } from "../../ingest/sessions/downlinks.js";
+import type { Broker } from "../../ingest/transports/broker/broker.js";
+import type { Accept } from "../../ingest/uplinks/accept.js";
+import type { Zone } from "../../query/zone.js";
+import { type Commands, createCommands } from "../commands/commands.js";
+import { settleIssued, startExpiry } from "../commands/issued.js";
+import { startScheduler } from "../commands/scheduler.js";
+import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
+import type { DiskSpace } from "../http/disk-space.js";
+import type { Logger } from "../observability/log.js";
+import { openTasksRunner, type Tasks } from "../tasks/runner.js";
+import type { MessageLayer } from "./message-layer.js";
+import type { MetadataLayer } from "./metadata-layer.js";
+import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
+
+/** What goes down to devices, and what runs in the background: commands, tasks, schedules. */
+export interface CommandsAndTasks {
+  readonly commands: Commands;
+  readonly tasks: Tasks;
+  /** Ends what sends; tasks go on after the restart. */
+  stop(): Promise<void>;
+  /** Stores the receipts that are left. */
+  close(): Promise<void>;
+}
+
+interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history"> {
+  readonly metadata: MetadataLayer;
+  readonly messaging: MessageLayer;
+  readonly accept: Accept;
+  readonly broker: Broker | null;
+  readonly zone: Zone;
+  /** Of the tasks' folder. */
+  readonly space: DiskSpace;
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Settles what an earlier run has issued, takes up its tasks and starts the schedules. */
+export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
+  const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
+  const { db, directory } = metadata;
+  const { spaces, records, sessions, receipts, saved } = messaging;
+  const node = config.nodeNumber;
+  const tasksDir = join(config.dataDir, "tasks");
+  const here = createDownlinks({ spaces, records, directory, now });
+  const commands = createCommands({
+    db,
+    node,
+    sessions,
+    directory,
+    receipts,
+    now,
+    downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
+    ...(broker === null ? {} : { externalBroker: externalBrokerOf(broker.outbound, directory) }),
+    stopped: () => accept.stopped,
+  });
+  await settleIssued({ db, now, node, held: saved.held, receipts });
+  const expiry = startExpiry({ db, now, log });
+  const tasks = await openTasksRunner({
+    db,
+    now,
+    log,
+    node,
+    dir: tasksDir,
+    space: deps.space,
+    kinds: taskKinds({ config, db, commands, history, now }),
+  });
+  const scheduler = startScheduler({ db, node, zone, commands, tasks, log, now });
+  metadata.follow(({ entity }) => {
+    if (entity === "schedule") void scheduler.look();
+  });
+  return {
+    commands,
+    tasks,
+    stop: async () => {
+      await scheduler.close();
+      await tasks.close();
+    },
+    close: async () => {
+      await expiry.close();
+      await receipts.close();
+    },
+  };
+}

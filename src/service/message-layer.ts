@@ -1,0 +1,231 @@
+import { join } from "node:path";
+import { alertsConsumer } from "../../ingest/alerts/state-writer.js";
+import type { OnFailed } from "../../ingest/followers/failures.js";
+import { mayPublish } from "../../ingest/policies.js";
+import { sessionBounds } from "../../ingest/sessions/bounds.js";
+import { type Connections, createConnections } from "../../ingest/sessions/connections.js";
+import { forgetDeleted } from "../../ingest/sessions/deleted.js";
+import { openSessions, publishLate, type SavedSessions } from "../../ingest/sessions/open.js";
+import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
+import type { SessionRegistry } from "../../ingest/sessions/session-registry.js";
+import { startWills, type Wills } from "../../ingest/sessions/wills.js";
+import { createWorkBudget, type WorkBudget } from "../../ingest/uplinks/work-budget.js";
+import { type EventLog, openEventLog } from "../../store/events/events.js";
+import type { DamageLog } from "../../store/files/damage.js";
+import { type Journal, openJournal } from "../../store/journal/journal.js";
+import { readCheckpoint } from "../../store/metadata/checkpoints.js";
+import { existingDevices } from "../../store/metadata/devices/access.js";
+import { lastIngestedID } from "../../store/metadata/devices/ingest.js";
+import { openSessionStore } from "../../store/mqtt-sessions/session-store.js";
+import type { SeriesStore } from "../../store/series/series.js";
+import { createReceipts, type Receipts } from "../commands/receipts.js";
+import type { Config } from "../config/config.js";
+import type { Logger } from "../observability/log.js";
+import type { AsideKeeper } from "./aside.js";
+import type { Faults } from "./faults.js";
+import type { MetadataLayer } from "./metadata-layer.js";
+import { sessionContextOf } from "./trial/session-context.js";
+
+/** The journal, and what is a function of it: the event index and the sessions of devices. */
+export interface MessageLayer {
+  readonly journal: Journal;
+  readonly events: EventLog;
+  readonly spaces: SessionRegistry;
+  readonly saved: SavedSessions;
+  readonly records: SessionRecords;
+  /** What the records on their way may bring about. */
+  readonly work: WorkBudget;
+  readonly sessions: Connections;
+  readonly receipts: Receipts;
+  readonly wills: Wills;
+  /** Where the run before this one ended: its last record and that one's time, microseconds since 1970. */
+  readonly earlier: { readonly lastID: number; readonly endedAt: number };
+  /** Calls `afterCommit` after each commit of the journal. */
+  onCommit(afterCommit: () => void): void;
+  /** Waits until all that was appended is on disk, unless the journal takes nothing. */
+  committed(): Promise<void>;
+  /** Saves the sessions, with what has become of their receipts stored first. */
+  save(): Promise<void>;
+  /** Drops sessions and messages whose time is over. */
+  endExpired(): Promise<void>;
+  /** Begins the sessions' file anew, in which a check has found a fault; the state in memory is written to it. */
+  remakeSessions(fault: string): Promise<void>;
+  closeSessions(): Promise<void>;
+}
+
+const segmentBytesMax = 64 * 1024 * 1024;
+const segmentAgeMaxMs = 3_600_000;
+const pendingBytesMax = 32 * 1024 * 1024;
+
+interface MessageLayerDeps {
+  readonly config: Config;
+  readonly metadata: MetadataLayer;
+  readonly series: Pick<SeriesStore, "checkpoint">;
+  readonly damage: DamageLog;
+  readonly onFailed: OnFailed;
+  readonly aside: AsideKeeper;
+  readonly log: Logger;
+  readonly faults: Faults;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Opens the journal and brings what follows it up to its end; connections of a killed run are closed on record. */
+export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageLayer> {
+  const { metadata, log, now } = deps;
+  const { db, directory } = metadata;
+  const trouble = troubleLog(log);
+  const afterCommit: (() => void)[] = [];
+  const { journal, events } = await openJournalAndEvents(deps, () => {
+    for (const after of afterCommit) after();
+  });
+  const { store, saved, earlier } = await openSavedSessions(deps, journal, events);
+  const { spaces } = saved;
+  await forgetDeleted(spaces, (ids) => existingDevices(db, ids));
+  let started: Wills | null = null;
+  const work = createWorkBudget();
+  const records = createSessionRecords(journal, spaces, now, () => started?.look(), work);
+  // What a killed run left open had ended by the time of its last record.
+  records.disconnectKilled(earlier.endedAt);
+  const wills = startWills({
+    spaces,
+    records,
+    work,
+    now,
+    onTrouble: trouble("wills"),
+    refuses: async (device, topic) => {
+      const entry = await directory.get(device);
+      return entry !== undefined && !mayPublish(entry, topic);
+    },
+  });
+  started = wills;
+  const sessions = createConnections({ spaces, now });
+  directory.onDevice((id, entry) => sessions.check(id, entry));
+  directory.onSubscriptions((entry) =>
+    sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
+  );
+  const receipts = createReceipts({ db, log, now });
+  const save = (): Promise<void> => saved.save(receipts.stored);
+
+  return {
+    journal,
+    events,
+    spaces,
+    saved,
+    records,
+    work,
+    sessions,
+    receipts,
+    wills,
+    earlier,
+    save,
+    onCommit: (after) => {
+      afterCommit.push(after);
+    },
+    committed: async () => {
+      const target = journal.appendedID;
+      while (journal.committedID < target && journal.stopped === null) {
+        await journal.waitFor(journal.committedID);
+      }
+    },
+    endExpired: async () => {
+      await spaces.expire(now() * 1000);
+      await records.expireMessages();
+    },
+    remakeSessions: saved.remake,
+    closeSessions: async () => {
+      await save().catch(trouble("sessions"));
+      await store.close();
+    },
+  };
+}
+
+function troubleLog(log: Logger): (part: string) => (error: Error) => void {
+  return (part) => (error) => log.warn(`${part}: ${error.message}`);
+}
+
+async function openJournalAndEvents(
+  { config, damage, log, faults, now }: MessageLayerDeps,
+  onCommit: () => void,
+): Promise<Pick<MessageLayer, "journal" | "events">> {
+  const dir = config.dataDir;
+  const trouble = troubleLog(log);
+  const events = await openEventLog({
+    path: join(dir, "events.db"),
+    onDamage: damage.report,
+    onTrouble: trouble("event index"),
+  });
+  const journal = await openJournal({
+    dir: join(dir, "journal"),
+    node: config.nodeNumber,
+    now,
+    segmentBytesMax,
+    segmentAgeMaxMs,
+    pendingBytesMax,
+    freeBytesMin: config.freeBytesMin,
+    onRecord: events.onRecord,
+    onSegmentClosed: events.onSegmentClosed,
+    onCommit,
+    onTrouble: trouble("journal"),
+    onFault: faults("at a record of the journal"),
+    onDamage: damage.report,
+  });
+  return { journal, events };
+}
+
+/** The snapshot of the sessions, and what the journal holds beyond it. */
+async function openSavedSessions(deps: MessageLayerDeps, journal: Journal, events: EventLog) {
+  const { config, metadata, damage, aside, onFailed } = deps;
+  let running = false;
+  const file = join(config.dataDir, "sessions.db");
+  const store = await openSessionStore(file, (fault, putAside) => {
+    const again = running ? "written again from memory: nothing is lost" : readAgain(journal);
+    const what = `${fault}; put aside as ${putAside} and ${again}`;
+    damage.report({ part: "sessions", file, what, lostBytes: 0 });
+  });
+  const followers = { "the event index": events.lastIndexedID, sessions: await store.savedID() };
+  await beginAboveFollowers(deps, journal, { ...followers, ...(await checkpoints(deps)) });
+  await events.attach(journal);
+  const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
+
+  const narrow = aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
+  const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
+  const saved = await openSessions(store, journal, metadata.meter, { onFailed, narrow }, bounds);
+  aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
+  running = true;
+  return { store, saved, earlier };
+}
+
+/** Journal ids that effects elsewhere stand for. */
+async function checkpoints({ config, metadata, series }: MessageLayerDeps): Promise<Record<string, number>> {
+  const { db } = metadata;
+  const { nodeNumber } = config;
+  return {
+    "the series store": await series.checkpoint(),
+    alerts: await readCheckpoint(db, nodeNumber, alertsConsumer),
+    "the devices' counters": await lastIngestedID(db, nodeNumber),
+  };
+}
+
+/**
+ * Where effects are ahead of the journal's end, acknowledged records are lost. The service goes on without them; their
+ * ids are passed over, for what has had them would pass over what comes next under them.
+ */
+async function beginAboveFollowers(
+  { config, damage }: MessageLayerDeps,
+  journal: Journal,
+  followers: Readonly<Record<string, number>>,
+): Promise<void> {
+  const end = journal.committedID;
+  if (!(await journal.beginAbove(...Object.values(followers)))) return;
+  const ahead = Object.entries(followers).filter(([, id]) => id > end);
+  const named = ahead.map(([name, id]) => `${name} at ${id}`).join(", ");
+  const what = `its end is lost: it ends at record ${end}, with ${named}; new ids begin at ${journal.committedID + 1}`;
+  damage.report({ part: "journal", file: join(config.dataDir, "journal"), what, lostBytes: 0 });
+}
+
+/** What a start makes of sessions whose file cannot be read. */
+function readAgain({ segments: [oldest] }: Journal): string {
+  const since = oldest === undefined ? "now" : new Date(oldest.createdAt).toISOString();
+  return `made again from the journal, which begins at ${since}: subscriptions, queued and retained messages and wills from before are lost`;
+}

@@ -1,0 +1,101 @@
+import { createDirectory, type Directory } from "../../ingest/directory/directory.js";
+import { createMeter, type Meter } from "../../ingest/meter.js";
+import type { Clock } from "../../store/lib/clock.js";
+import { StoreError } from "../../store/lib/errors.js";
+import { type Change, openChangeFeed } from "../../store/metadata/db/changes.js";
+import type { Db } from "../../store/metadata/db/db.js";
+import { createVault } from "../../store/metadata/db/secrets.js";
+import type { DeviceStore } from "../../store/metadata/devices/devices.js";
+import { clearPresence } from "../../store/metadata/devices/presence.js";
+import { opensTokens } from "../../store/metadata/users/sealed-tokens.js";
+import { listTenants } from "../../store/metadata/users/tenants.js";
+import { type Authority, openAuthority } from "../certificates/authority.js";
+import type { Config } from "../config/config.js";
+import { type Catalog, createCatalog } from "../devices/catalog.js";
+import { ensureConfiguredKey, firstStart } from "../host/first-start.js";
+import { lockDataDir } from "../host/lock.js";
+import { firstMasterKey, masterKey, wrongMasterKey } from "../host/master-key.js";
+import { openMetadata, refuseEmptied } from "../host/metadata.js";
+import { releaseReserve } from "../host/reserve.js";
+import { type Authenticator, createAuthenticator } from "../http/auth.js";
+import type { Logger } from "../observability/log.js";
+
+/** The metadata with what is kept in memory of it. */
+export interface MetadataLayer {
+  readonly db: Db;
+  readonly devices: DeviceStore;
+  readonly authority: Authority;
+  readonly meter: Meter;
+  readonly directory: Directory;
+  readonly authenticator: Authenticator;
+  readonly catalog: Catalog;
+  /** Calls `follow` at each change of the metadata, whichever process made it. */
+  follow(follow: (change: Change) => void): void;
+  /** Resolves once every follower knows of all that is stored. */
+  followed(): Promise<void>;
+  /** No more changes are followed. */
+  stopFollowing(): void;
+  close(): void;
+}
+
+const directoryDevicesMax = 50_000;
+const changePollMs = 500;
+
+/** Takes the data folder, opens the metadata in it and makes what a first start needs. */
+export async function openMetadataLayer(
+  config: Config,
+  log: Logger,
+  clock: Clock,
+  fatal: (error: Error) => void,
+): Promise<MetadataLayer> {
+  const { now } = clock;
+  const lock = await lockDataDir(config.dataDir, { onLost: fatal });
+  await releaseReserve(config.dataDir, log);
+  const db = await openMetadata(config);
+  const isNew = (await listTenants(db)).length === 0;
+  if (isNew) await refuseEmptied(config);
+  const vault = createVault(await (isNew ? firstMasterKey : masterKey)(config));
+  const first = await firstStart(db, config, now());
+  if (first !== null) log.info("first start: what was made is shown once", { ...first });
+  const chosen = await ensureConfiguredKey(db, config, now());
+  const authority = await openAuthority({ db, vault }, config, now()).catch((error: unknown) => {
+    throw error instanceof StoreError && error.code === "CORRUPT" ? wrongMasterKey(config) : error;
+  });
+  if (!(await opensTokens({ db, vault }))) throw wrongMasterKey(config);
+  await clearPresence(db, config.nodeNumber);
+
+  const devices = { db, vault };
+  const directory = createDirectory(devices, directoryDevicesMax);
+  const authenticator = createAuthenticator(db, clock, chosen);
+  const catalog = createCatalog(db);
+  const followers: ((change: Change) => void)[] = [];
+  const feed = await openChangeFeed(
+    db,
+    (change) => {
+      if (change.entity === "user") authenticator.forget({ user: change.recordID });
+      if (change.entity === "api_key") authenticator.forget({ apiKey: change.recordID });
+      catalog.forget(change);
+      for (const follow of followers) follow(change);
+      return directory.apply(change);
+    },
+    changePollMs,
+  );
+  return {
+    db,
+    devices,
+    authority,
+    directory,
+    authenticator,
+    catalog,
+    meter: createMeter(),
+    follow: (follow) => {
+      followers.push(follow);
+    },
+    followed: feed.poll,
+    stopFollowing: feed.close,
+    close: () => {
+      db.close();
+      lock.release();
+    },
+  };
+}

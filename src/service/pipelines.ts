@@ -1,0 +1,125 @@
+/** What becomes of an uplink, and what runs beside: the way into the journal, its consumers, status, maintenance. */
+import { createPresence, type Presence } from "../../ingest/directory/presence.js";
+import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
+import { type Accept, createAccept } from "../../ingest/uplinks/accept.js";
+import type { Clock } from "../../store/lib/clock.js";
+import type { Config } from "../config/config.js";
+import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
+import { createClockWatch } from "../observability/clock-watch.js";
+import type { Logger } from "../observability/log.js";
+import { createStatus, type Status } from "../observability/status.js";
+import { createChecks } from "./checks.js";
+import { type Consumers, startConsumers } from "./consumers.js";
+import { type Maintenance, startMaintenance } from "./maintenance.js";
+import type { Storage } from "./storage.js";
+
+export interface Pipelines {
+  readonly accept: Accept;
+  readonly presence: Presence;
+  /** Points as they are stored. */
+  readonly live: LiveFeed;
+  /** Keeps imports apart from deletions. */
+  readonly gate: HistoryGate;
+  readonly status: Status;
+  /** Null where the series are held back. */
+  readonly consumers: Consumers | null;
+  /** Says that the service is ending; nobody is told of new points any more. */
+  beginClosing(): void;
+  /** Closes the consumers and the journal. */
+  close(): Promise<void>;
+}
+
+export async function startPipelines(
+  storage: Storage,
+  config: Config,
+  log: Logger,
+  clock: Clock,
+  fatal: (error: Error) => void,
+): Promise<Pipelines> {
+  const { metadata, messaging, series, aside, refill, damage, onFailed } = storage;
+  const { db, meter } = metadata;
+  const { journal, events, saved } = messaging;
+  const { now, monotonic } = clock;
+  const presence = createPresence(db, config.nodeNumber);
+  const live = createLiveFeed();
+  const gate = createHistoryGate();
+  metadata.follow(gate.changed);
+  let consumers: Consumers | null = null;
+  let maintenance: Maintenance | null = null;
+  let closing = false;
+  const settledID = (): number => consumers?.series.settledID ?? 0;
+  const accept = createAccept(journal, meter, () => maintenance?.backlogFull ?? false);
+  const status = createStatus({
+    troubles: storage.troubles,
+    journal,
+    meter,
+    live,
+    damage,
+    settledID,
+    alertsID: () => consumers?.alerts.settledID ?? 0,
+    removals: () => maintenance?.removals ?? { left: 0, done: 0 },
+    setAside: aside.counts,
+    heldBytes: () => messaging.spaces.held.total,
+    stopped: () => accept.stopped,
+    closing: () => closing,
+    monotonic,
+  });
+  if (!config.holdSeries) {
+    consumers = await startConsumers({
+      config,
+      metadata,
+      journal,
+      series,
+      presence,
+      status,
+      aside,
+      gate,
+      rules: storage.times.rules,
+      onFailed,
+      onStored: live.publish,
+      clock,
+      fatal,
+    });
+    refill.begin({ journal, consumer: consumers.series });
+  }
+  const checks = createChecks({ config, messaging, series, report: damage.report, log });
+  maintenance = startMaintenance({
+    config,
+    db,
+    journal,
+    events,
+    series,
+    presence,
+    checks,
+    settledID,
+    log,
+    now,
+    sessions: { save: messaging.save, end: messaging.endExpired, savedID: () => saved.savedID },
+    savedID: () => consumers?.alerts.savedID ?? 0,
+    followed: metadata.followed,
+    historySettled: gate.settled,
+    watchClock: createClockWatch(clock, log, status.clockJumped),
+  });
+  const maintained = maintenance;
+
+  return {
+    accept,
+    presence,
+    live,
+    gate,
+    status,
+    consumers,
+    beginClosing: () => {
+      closing = true;
+      refill.stop();
+      live.close();
+    },
+    close: async () => {
+      // The consumers first: a closed journal has nothing to wait for.
+      await consumers?.close();
+      await journal.close();
+      await maintained.close();
+      checks.close();
+    },
+  };
+}

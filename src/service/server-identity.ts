@@ -1,0 +1,95 @@
+/** What TLS listeners show their clients: the server's certificate, renewed when it is due, and whom they trust. */
+import type { TlsIdentity } from "../../ingest/transports/mqtt/listeners/tls.js";
+import type { Clock } from "../../store/lib/clock.js";
+import { asError } from "../../store/lib/errors.js";
+import type { IssuedServer } from "../certificates/authority.js";
+import { endOf, type ServerCertificate } from "../certificates/server-certificate.js";
+import { ConfigError } from "../config/config.js";
+import type { Logger } from "../observability/log.js";
+
+export interface ServerIdentityDeps {
+  readonly certificate: ServerCertificate;
+  /** Authorities whose client certificates are recognised, PEM. */
+  readonly trusted: () => Promise<readonly string[]>;
+  readonly log: Logger;
+  /** Says that TLS is not as it should be, or that it is again (null). */
+  readonly note: (trouble: string | null) => void;
+  readonly clock: Clock;
+}
+
+interface ServerIdentity {
+  /** Null where no listener wants one, or none could be had. */
+  current(): TlsIdentity | null;
+  /** Loads the certificate again; a bad one leaves what is there. */
+  renew(): Promise<void>;
+  /** From now on looks now and then whether another certificate is due. */
+  renewWhenDue(): void;
+  close(): void;
+}
+
+const renewalCheckMs = 3_600_000;
+
+/** @param wanted whether any listener speaks TLS @throws ConfigError for a certificate that cannot be used */
+export async function openServerIdentity(
+  { certificate, trusted, log, note, clock: { now } }: ServerIdentityDeps,
+  wanted: boolean,
+  onRenewed: (identity: TlsIdentity) => void,
+): Promise<ServerIdentity> {
+  let identity: TlsIdentity | null = null;
+  let renewal: NodeJS.Timeout | undefined;
+
+  async function load(): Promise<TlsIdentity> {
+    const issued = await certificate.load(now());
+    return { ...issued, trusted: await trusted() };
+  }
+
+  function noteEnd(current: IssuedServer): void {
+    const end = endOf(current);
+    const ended = end <= now();
+    if (ended) log.warn("the server's certificate has expired", { end: new Date(end).toISOString() });
+    note(ended ? "the server's certificate has expired" : null);
+  }
+
+  /** The authority may be unable to issue: what needs no certificate is to work all the same. */
+  async function first(): Promise<TlsIdentity | null> {
+    try {
+      const loaded = await load();
+      noteEnd(loaded);
+      return loaded;
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      const { message } = asError(error);
+      log.error("no TLS listener is open: there is no certificate for the server", { error });
+      note(message);
+      return null;
+    }
+  }
+
+  async function renew(): Promise<void> {
+    if (identity === null) return;
+    try {
+      const loaded = await load();
+      if (endOf(loaded) <= now() && endOf(identity) > now()) throw new Error("the new one has expired");
+      onRenewed(loaded);
+      identity = loaded;
+      noteEnd(loaded);
+      log.info("TLS: certificate loaded", { end: new Date(endOf(loaded)).toISOString() });
+    } catch (error) {
+      const { message } = asError(error);
+      log.error(`TLS: the certificate in use stays, the new one cannot be used: ${message}`);
+      note(message);
+    }
+  }
+
+  if (wanted) identity = await first();
+  return {
+    current: () => identity,
+    renew,
+    renewWhenDue: () => {
+      renewal = setInterval(() => {
+        if (identity !== null && certificate.isDue(identity, now())) void renew();
+      }, renewalCheckMs);
+    },
+    close: () => clearInterval(renewal),
+  };
+}

@@ -1,0 +1,172 @@
+/** What the outside talks to: the MQTT listeners, the external broker, the HTTP API, and the commands that it sends. */
+import { join } from "node:path";
+import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
+import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
+import type { Clock } from "../../store/lib/clock.js";
+import { createApp } from "../api/app.js";
+import type { Config } from "../config/config.js";
+import { openFilesMax, placesFor } from "../host/descriptors.js";
+import { createAnswerRoom } from "../http/answer-room.js";
+import { createDiskSpace, spareBytes } from "../http/disk-space.js";
+import type { Logger } from "../observability/log.js";
+import { listenHttp } from "../server/http-server.js";
+import { createStamp } from "../views/context.js";
+import { type CommandsAndTasks, openCommandsAndTasks } from "./commands-and-tasks.js";
+import { replaySince } from "./consumers.js";
+import { type Endpoints, openEndpoints } from "./endpoints.js";
+import type { Pipelines } from "./pipelines.js";
+import type { Storage } from "./storage.js";
+
+interface Servers {
+  readonly http: string;
+  readonly listeners: Endpoints["listeners"];
+  /** Ends requests, tasks and connections, and waits until what they brought is acknowledged. */
+  close(): Promise<void>;
+}
+
+interface ServersDeps {
+  readonly config: Config;
+  readonly brokerSettings: BrokerSettings | null;
+  readonly storage: Storage;
+  readonly pipelines: Pipelines;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+export async function openServers(deps: ServersDeps): Promise<Servers> {
+  const { config, storage, pipelines, log, clock } = deps;
+  const { metadata, messaging } = storage;
+  const connectionsMax = connectionPlaces(config, log);
+  const endpoints = await openEndpoints({
+    config,
+    metadata,
+    messaging,
+    accept: pipelines.accept,
+    log,
+    faults: storage.faults,
+    clock,
+    brokerSettings: deps.brokerSettings,
+    presence: pipelines.presence,
+    status: pipelines.status,
+    connectionsMax: connectionsMax.mqtt,
+  });
+  const { listeners, broker } = endpoints;
+  const refs = createSeriesRefs();
+  const work = await openWork(deps, endpoints, refs);
+  const app = openApi(deps, endpoints, work, refs);
+  const http = await listenHttp(app.fetch, {
+    config,
+    log,
+    meter: metadata.meter,
+    monotonic: clock.monotonic,
+    connectionsMax: connectionsMax.http,
+  });
+  return {
+    http: http.address,
+    listeners,
+    close: async () => {
+      http.stop();
+      listeners.stopListening();
+      broker?.stopReading();
+      // What was taken is acknowledged before the connections end; a disk that takes nothing is not waited for.
+      await messaging.committed();
+      // A task that sends to devices must not find them gone.
+      await work.stop();
+      broker?.close();
+      messaging.wills.close();
+      await messaging.sessions.endAll("shutdown");
+      await listeners.close();
+      await http.closed();
+      // Ends of connections settle what they held.
+      await messaging.committed();
+      await work.close();
+    },
+  };
+}
+
+/** As many connections as the settings allow and the process may have files open. */
+function connectionPlaces(config: Config, log: Logger): { readonly http: number; readonly mqtt: number } {
+  const places = placesFor(openFilesMax(), {
+    http: config.httpConnectionsMax,
+    mqtt: config.mqttConnectionsMax,
+  });
+  if (places.http < config.httpConnectionsMax) {
+    log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...places });
+  }
+  return places;
+}
+
+/** Commands, and what runs in the background for a caller. */
+function openWork(
+  { config, storage, pipelines, log, clock }: ServersDeps,
+  { broker }: Endpoints,
+  refs: SeriesRefs,
+): Promise<CommandsAndTasks> {
+  const { metadata, messaging, series, times, aside } = storage;
+  const { dataDir, freeBytesMin } = config;
+  const space = createDiskSpace(join(dataDir, "tasks"), () => spareBytes(dataDir, freeBytesMin));
+  return openCommandsAndTasks({
+    config,
+    metadata,
+    messaging,
+    accept: pipelines.accept,
+    broker,
+    zone: times.zone,
+    space,
+    log,
+    now: clock.now,
+    history: {
+      db: metadata.db,
+      meter: metadata.meter,
+      directory: metadata.directory,
+      events: messaging.events,
+      series,
+      refs,
+      gate: pipelines.gate,
+      space,
+      timezone: config.timezone,
+      earliest: config.oldestTime,
+      oldest: times.oldest,
+      rules: times.rules,
+      now: clock.now,
+      onFailed: storage.onFailed,
+      isAside: (id) => aside.isAside("series", id),
+    },
+  });
+}
+
+function openApi(
+  { config, storage, pipelines, log, clock }: ServersDeps,
+  { listeners, brokerAccess }: Endpoints,
+  { commands, tasks }: CommandsAndTasks,
+  refs: SeriesRefs,
+): ReturnType<typeof createApp> {
+  const { metadata, messaging, series, aside, times } = storage;
+  const { presence, live, status, consumers } = pipelines;
+  return createApp({
+    config,
+    db: metadata.db,
+    devices: { ...metadata.devices, settlePresence: presence.settle },
+    catalog: metadata.catalog,
+    authenticator: metadata.authenticator,
+    authority: metadata.authority,
+    events: messaging.events,
+    series,
+    refs,
+    live,
+    status,
+    aside,
+    commands,
+    tasks,
+    brokerAccess,
+    brokers: { host: config.publicHost ?? config.host, ports: listeners.ports },
+    answers: createAnswerRoom(config.answerBytesMax, metadata.meter),
+    zone: times.zone,
+    stamp: createStamp(times.zone),
+    log,
+    now: clock.now,
+    resettle: (sinceMs) => replaySince(messaging.journal, consumers?.series, sinceMs),
+    ingestOf: async (id) => consumers?.alerts.ingestOf(id),
+    settleAlerts: async (of) => consumers?.alerts.settle(of),
+  });
+}

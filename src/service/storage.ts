@@ -1,0 +1,109 @@
+/** All that lasts: metadata, points, journal and sessions, opened one upon the other and closed in reverse. */
+import type { DecodeRules } from "../../ingest/decode/points.js";
+import type { OnFailed } from "../../ingest/followers/failures.js";
+import { type Zone, zone } from "../../query/zone.js";
+import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
+import type { Clock } from "../../store/lib/clock.js";
+import type { SeriesStore } from "../../store/series/series.js";
+import type { Config } from "../config/config.js";
+import { localTimeIn } from "../import-export/points/local-time.js";
+import type { Logger } from "../observability/log.js";
+import { createTroubles, type Troubles } from "../observability/status.js";
+import { type AsideKeeper, openAsideKeeper } from "./aside.js";
+import { createFailedRecords, createFaults, type Faults } from "./faults.js";
+import { type MessageLayer, openMessageLayer } from "./message-layer.js";
+import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
+import { createRefill, type Refill } from "./refill.js";
+import { openSeries } from "./series.js";
+
+export interface Storage {
+  readonly metadata: MetadataLayer;
+  readonly series: SeriesStore;
+  readonly messaging: MessageLayer;
+  readonly aside: AsideKeeper;
+  readonly refill: Refill;
+  readonly times: PointTimes;
+  /** What works less than it should, what is damaged, and what a record or a packet has thrown. */
+  readonly troubles: Troubles;
+  readonly damage: DamageLog;
+  readonly faults: Faults;
+  readonly onFailed: OnFailed;
+  /** Closes everything but the metadata, which hold the data folder's lock. */
+  close(): Promise<void>;
+}
+
+/** The times that a point may have. */
+interface PointTimes {
+  readonly zone: Zone;
+  /** The oldest time that is kept, microseconds; 0 = no limit. */
+  oldest(): number;
+  /** With the zone of times that name none. */
+  rules(): Omit<DecodeRules, "asOfReceipt">;
+}
+
+const dayMs = 86_400_000;
+
+export async function openStorage(
+  config: Config,
+  log: Logger,
+  clock: Clock,
+  fatal: (error: Error) => void,
+): Promise<Storage> {
+  const { now, monotonic } = clock;
+  const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
+  const metadata = await openMetadataLayer(config, log, clock, fatal);
+  const { db, meter } = metadata;
+  const troubles = createTroubles();
+  const refill = createRefill(log);
+  const series = await openSeries(config, db, {
+    fatal,
+    log,
+    note: troubles.note,
+    onDamage: damage.report,
+    onGap: refill.fill,
+  });
+  const onFailed = createFailedRecords(log, meter, monotonic);
+  const faults = createFaults(log, monotonic);
+  const times = pointTimes(config, now);
+  const aside = await openAsideKeeper({ config, db, log, troubles, oldest: times.oldest, now });
+  const messaging = await openMessageLayer({
+    config,
+    metadata,
+    series,
+    damage,
+    onFailed,
+    aside,
+    log,
+    faults,
+    now,
+  });
+  return {
+    metadata,
+    series,
+    messaging,
+    aside,
+    refill,
+    times,
+    troubles,
+    damage,
+    faults,
+    onFailed,
+    close: async () => {
+      await messaging.closeSessions();
+      metadata.stopFollowing();
+      await series.close();
+      await messaging.events.close();
+    },
+  };
+}
+
+function pointTimes(config: Config, now: () => number): PointTimes {
+  const { pointRetentionDays, oldestTime: earliest } = config;
+  const place = zone(config.timezone);
+  const oldest = (): number => (pointRetentionDays === 0 ? 0 : (now() - pointRetentionDays * dayMs) * 1000);
+  return {
+    zone: place,
+    oldest,
+    rules: () => ({ local: localTimeIn(place), earliest, oldest: oldest() }),
+  };
+}

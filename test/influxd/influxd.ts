@@ -1,0 +1,348 @@
+/** Finds, or builds once, a real InfluxDB 2, and runs it for tests and benchmarks. */
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import { closeSync, constants, openSync, readFileSync } from "node:fs";
+import { access, link, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { repositoryRoot } from "../repository.js";
+
+export interface InfluxServer {
+  readonly url: string;
+  readonly token: string;
+  readonly org: string;
+  readonly bucket: string;
+  /** Undefined while stopped, and for the server at INFLUX_URL. */
+  readonly pid: number | undefined;
+  /** SIGTERM, and waits for the end; the data stay. */
+  stop(): Promise<void>;
+  /** SIGKILL, and waits for the end; the data stay as the kill left them. */
+  kill(): Promise<void>;
+  /** Again on the same folder and port; resolves when it serves. */
+  start(): Promise<void>;
+  /** Ends the server and removes its folder. */
+  close(): Promise<void>;
+}
+
+type Found = { readonly path: string } | { readonly missing: string };
+
+const version = "v2.9.1"; // the one that test/influxd/go.mod pins
+const wrapper = "github.com/influxdata/pkg-config@v0.3.0"; // builds Flux's Rust core on behalf of cgo
+const moduleDir = join(repositoryRoot(), "test/influxd");
+const buildTools = { go: "Go", cargo: "cargo", gcc: "gcc", "pkg-config": "pkg-config" };
+const readyTimeMs = 60_000;
+const stopTimeMs = 30_000;
+const progressTimeMs = 15_000;
+
+/**
+ * The program: `influxd` on PATH if it is a version 2, else the cached build, else a build (minutes; progress on
+ * stderr). `missing` says in one line why there is none. Under the runner: what the runner found.
+ */
+export async function findInfluxd(): Promise<Found> {
+  const { TIDEMARK_TEST_INFLUXD: path, TIDEMARK_TEST_INFLUXD_MISSING: missing } = process.env;
+  if (path) return { path };
+  if (missing) return { missing };
+  const onPath = await which("influxd");
+  if (onPath && (await isVersion2(onPath))) return { path: onPath };
+  const cached = join(cacheDir(), `influxd-${version}`);
+  if (await isExecutable(cached)) return { path: cached };
+  const absent: string[] = [];
+  for (const [command, name] of Object.entries(buildTools)) if (!(await which(command))) absent.push(name);
+  if (absent.length > 0)
+    return { missing: `no influxd 2, and to build it there is no ${absent.join(", no ")}` };
+  return buildOnce(cached);
+}
+
+/** A server of its own, set up, on a free port of 127.0.0.1; with INFLUX_URL, the server there. */
+export async function startInflux(): Promise<InfluxServer> {
+  if (process.env.INFLUX_URL) return externalServer(process.env.INFLUX_URL);
+  const found = await findInfluxd();
+  if ("missing" in found) throw new Error(`cannot start InfluxDB: ${found.missing}`);
+  const dir = await mkdtemp(join(tmpdir(), "tidemark-influx-"));
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const access = { token: randomBytes(24).toString("hex"), org: "tidemark", bucket: "telemetry" };
+  let child: ChildProcess | undefined;
+
+  const start = async () => {
+    if (child) throw new Error("cannot start InfluxDB: it is running");
+    child = launch(found.path, dir, url);
+    try {
+      await ready(child, dir, url);
+    } catch (error) {
+      await end("SIGKILL");
+      throw error;
+    }
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    const ending = child;
+    child = undefined;
+    if (ending) await terminate(ending, signal);
+  };
+  const server: InfluxServer = {
+    url,
+    ...access,
+    get pid() {
+      return child?.pid;
+    },
+    start,
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+    close: async () => {
+      await end("SIGKILL");
+      await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+  try {
+    await start();
+    await setUp(url, access);
+    return server;
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+function externalServer(url: string): InfluxServer {
+  const setting = (name: string): string => {
+    const value = process.env[name];
+    if (!value) throw new Error(`cannot use the InfluxDB at INFLUX_URL: ${name} is not set`);
+    return value;
+  };
+  const refuse = (verb: string) => async () => {
+    throw new Error(
+      `cannot ${verb} the InfluxDB at INFLUX_URL: it is not ours; unset INFLUX_URL for this test`,
+    );
+  };
+  return {
+    url: url.replace(/\/$/, ""),
+    token: setting("INFLUX_TOKEN"),
+    org: setting("INFLUX_ORG"),
+    bucket: setting("INFLUX_BUCKET"),
+    pid: undefined,
+    stop: refuse("stop"),
+    kill: refuse("kill"),
+    start: refuse("start"),
+    close: async () => {},
+  };
+}
+
+function launch(program: string, dir: string, url: string): ChildProcess {
+  const log = openSync(join(dir, "influxd.log"), "a");
+  const files = ["bolt-path", "influxd.bolt", "sqlite-path", "influxd.sqlite", "engine-path", "engine"];
+  const paths = files.map((word, i) => (i % 2 === 0 ? `--${word}` : join(dir, word)));
+  const address = new URL(url).host;
+  const args = [...paths, "--http-bind-address", address, "--reporting-disabled"];
+  // Its CLI configuration and the caller's INFLUXD_* settings must not leak into tests.
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("INFLUXD_"));
+  const child = spawn(program, args, {
+    stdio: ["ignore", log, log],
+    cwd: dir,
+    env: Object.fromEntries(own),
+  });
+  closeSync(log);
+  child.on("error", () => {}); // `ready` reports it
+  if (child.pid !== undefined) watch(child, child.pid, dir);
+  return child;
+}
+
+/**
+ * Ends the server and removes its folder however this process dies, abort and SIGKILL included: a shell waits
+ * for the end of a pipe that we hold, out of reach of Ctrl-C.
+ */
+function watch(child: ChildProcess, pid: number, dir: string): void {
+  const script = 'trap "" INT TERM HUP; read _; kill -9 "$1"; rm -rf "$2"';
+  const guard = spawn("/bin/sh", ["-c", script, "guard", String(pid), dir], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  guard.on("error", () => {});
+  guard.stdin?.on("error", () => {});
+  guard.unref();
+  if (guard.stdin && "unref" in guard.stdin) (guard.stdin as unknown as { unref(): void }).unref();
+  child.once("exit", () => guard.kill("SIGKILL"));
+}
+
+async function ready(child: ChildProcess, dir: string, url: string): Promise<void> {
+  const deadline = performance.now() + readyTimeMs;
+  while (performance.now() < deadline) {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
+      const log = readFileSync(join(dir, "influxd.log"), "utf8").slice(-2000);
+      throw new Error(
+        `cannot start InfluxDB: influxd ended with ${child.exitCode ?? child.signalCode}\n${log}`,
+      );
+    }
+    const health = await fetch(`${url}/health`).catch(() => undefined);
+    const body = (await health?.json().catch(() => undefined)) as { status?: string } | undefined;
+    if (body?.status === "pass") return;
+    await pause(50);
+  }
+  throw new Error(`cannot start InfluxDB: not healthy after ${readyTimeMs} ms`);
+}
+
+async function setUp(url: string, access: { token: string; org: string; bucket: string }): Promise<void> {
+  const answer = await fetch(`${url}/api/v2/setup`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ username: "tidemark", password: randomBytes(12).toString("hex"), ...access }),
+  });
+  if (!answer.ok) throw new Error(`cannot set up InfluxDB: ${answer.status} ${await answer.text()}`);
+}
+
+async function terminate(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeMs);
+  child.kill(signal);
+  if (signal === "SIGTERM") child.kill("SIGCONT"); // a test may have frozen it
+  await ended;
+  clearTimeout(timer);
+}
+
+/** Below the ports that systems give to outgoing connections: one of those could take it during a restart. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(18_000, 32_000);
+    const free = await new Promise<boolean>((resolve) => {
+      const probe = createServer();
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+}
+
+/** One build at a time: the lock file carries its owner's pid; who waits for it finds the program afterwards. */
+async function buildOnce(target: string): Promise<Found> {
+  await mkdir(cacheDir(), { recursive: true });
+  const lock = `${target}.lock`;
+  const claim = `${lock}.${process.pid}`;
+  await writeFile(claim, String(process.pid));
+  let told = false;
+  try {
+    while (!(await claimed(claim, lock))) {
+      if (!told) say("another process is building it; waiting");
+      told = true;
+      await pause(500);
+    }
+    try {
+      if (!(await isExecutable(target))) await build(target);
+      return { path: target };
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      say(`cannot build: ${cause}`);
+      return { missing: `the build of influxd ${version} failed: ${cause.split("\n").at(-1)}` };
+    } finally {
+      await rm(lock, { force: true });
+    }
+  } finally {
+    await rm(claim, { force: true });
+  }
+}
+
+async function claimed(claim: string, lock: string): Promise<boolean> {
+  try {
+    await link(claim, lock); // atomic, and with its content at once
+    return true;
+  } catch {
+    const owner = Number(await readFile(lock, "utf8").catch(() => "0"));
+    // Two that meet here may both build; each builds a file of its own and renames it, so nothing breaks.
+    if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
+    return false;
+  }
+}
+
+async function build(target: string): Promise<void> {
+  const bin = join(cacheDir(), "bin");
+  const draft = `${target}.${process.pid}`;
+  const env = { ...process.env, GOFLAGS: "-mod=readonly -buildvcs=false" };
+  say("not found; building it once, which takes some minutes (Go downloads, then Flux's Rust core, then Go)");
+  try {
+    say("1 of 2: the pkg-config that builds Flux's core");
+    await run("go", ["install", "-v", wrapper], { env: { ...env, GOFLAGS: "", GOBIN: bin } });
+    say("2 of 2: downloading and compiling the server");
+    const flags = ["build", "-v", "-ldflags", `-X main.version=${version}`, "-o", draft];
+    await run("go", [...flags, "github.com/influxdata/influxdb/v2/cmd/influxd"], {
+      cwd: moduleDir,
+      env: {
+        ...env,
+        CGO_ENABLED: "1",
+        PATH: bin + delimiter + (process.env.PATH ?? ""),
+        PKG_CONFIG: join(bin, "pkg-config"),
+        // Flux pins an old Rust; a newer one has lints that would stop its build.
+        RUSTUP_TOOLCHAIN: "stable",
+        RUSTFLAGS: "--cap-lints warn",
+      },
+    });
+    await rename(draft, target);
+    say(`built ${target}`);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Runs a build step, telling every 15 s how far it is; rejects with the end of its output. */
+async function run(command: string, args: string[], options: SpawnOptions): Promise<void> {
+  const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  const began = performance.now();
+  let lines = 0;
+  let tail = "";
+  const listen = (chunk: Buffer) => {
+    const text = chunk.toString();
+    lines += text.split("\n").length - 1;
+    tail = (tail + text).slice(-4000);
+  };
+  child.stdout?.on("data", listen);
+  child.stderr?.on("data", listen);
+  const timer = setInterval(() => {
+    const last = tail.trimEnd().split("\n").at(-1) ?? "";
+    say(`${Math.round((performance.now() - began) / 1000)} s, ${lines} lines of output, now ${last}`);
+  }, progressTimeMs);
+  try {
+    const code = await new Promise((resolve, reject) => child.once("error", reject).once("close", resolve));
+    if (code !== 0) throw new Error(`"${command} ${args[0]}" ended with ${code}\n${tail.trimEnd()}`);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function say(text: string): void {
+  process.stderr.write(`influxd ${version}: ${text}\n`);
+}
+
+function cacheDir(): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "tidemark");
+}
+
+async function which(command: string): Promise<string | undefined> {
+  for (const dir of (process.env.PATH ?? "").split(delimiter).filter(Boolean)) {
+    const path = join(dir, command);
+    if (await isExecutable(path)) return path;
+  }
+  return undefined;
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function isVersion2(path: string): Promise<boolean> {
+  const answer = await promisify(execFile)(path, ["version"], { timeout: 10_000 }).catch(() => undefined);
+  return /^InfluxDB v?2\./.test(answer?.stdout ?? "");
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+function pause(timeMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, timeMs));
+}

@@ -1,0 +1,209 @@
+/** Which record ends starts is found whatever else happens, and nothing but such a record is ever set aside. */
+import { writeFile } from "node:fs/promises";
+import fc from "fast-check";
+import { createNarrowing, type Narrowing } from "../../../ingest/followers/narrowing.js";
+import type { JournalRecord } from "../../../store/journal/record.js";
+import { noWork, openWorkMark, type Work } from "../../../store/journal/work-mark.js";
+import { assert, suite, withTempDir } from "../../suite.js";
+
+/** One deployment: what is on disk, over its starts. */
+interface Disk {
+  readonly end: number;
+  checkpoint: number;
+  mark: Work;
+  readonly aside: Set<number>;
+  readonly tried: number[];
+}
+
+class Ended extends Error {}
+
+/**
+ * A start: works the journal off, settling some of it now and then, until it is through or ends. `ends` says at which
+ * records it ends as they are worked on, `killedAt` how many steps it has.
+ */
+async function start(disk: Disk, ends: (id: number) => boolean, killedAt: number, settleEvery: number) {
+  const mark = {
+    before: disk.mark,
+    write: (work: Work) => {
+      disk.mark = work;
+    },
+    close: () => undefined,
+  };
+  let steps = 0;
+  const step = (): void => {
+    if (++steps > killedAt) throw new Ended();
+  };
+  let settled = disk.checkpoint;
+  const narrowing: Narrowing = createNarrowing({
+    mark,
+    from: disk.checkpoint,
+    end: disk.end,
+    ...unheld,
+    isAside: (id) => disk.aside.has(id),
+    tryAlone: async ({ id }) => {
+      step();
+      disk.tried.push(id);
+      if (!ends(id)) return true;
+      disk.aside.add(id);
+      return false;
+    },
+  });
+  const settle = (id: number): void => {
+    step();
+    settled = id;
+    disk.checkpoint = id;
+    narrowing.settled(id);
+  };
+  try {
+    for (let id = disk.checkpoint + 1; id <= disk.end; id++) {
+      step();
+      const isFree =
+        narrowing.pass(id, settled) ||
+        (await narrowing.enter({ id } as JournalRecord, async () => {
+          if (settled < id - 1) settle(id - 1);
+        }));
+      if (isFree && ends(id)) throw new Ended();
+      if (id % settleEvery === 0) settle(id);
+    }
+    settle(disk.end);
+    narrowing.close();
+    return true;
+  } catch (error) {
+    if (error instanceof Ended) return false;
+    throw error;
+  }
+}
+
+const newDisk = (end: number): Disk => ({ end, checkpoint: 0, mark: noWork, aside: new Set(), tried: [] });
+const unheld = { isHeld: () => false, turn: () => Promise.resolve(), onWide: () => undefined };
+const never = Number.POSITIVE_INFINITY;
+
+suite("narrowing", (test) => {
+  test("a record that ends every start is set aside after four of them, and nothing else", async () => {
+    for (const [end, settleEvery] of [
+      [1, 1],
+      [300, 1000],
+      [300, 7],
+    ] as const) {
+      for (const poison of [1, Math.ceil(end / 2), end]) {
+        const disk = newDisk(end);
+        let starts = 1;
+        while (!(await start(disk, (id) => id === poison, never, settleEvery))) starts++;
+        assert.equal([...disk.aside], [poison]);
+        assert.ok(starts <= 4, `${starts} starts`);
+        assert.equal(disk.mark, noWork, "nothing is in work");
+      }
+    }
+  });
+
+  test("of a large backlog groups come first", async () => {
+    const disk = newDisk(60_000);
+    let starts = 1;
+    while (!(await start(disk, (id) => id === 43_210, never, 50_000))) starts++;
+    assert.equal([...disk.aside], [43_210]);
+    assert.ok(starts <= 5, `${starts} starts`);
+  });
+
+  test("it ends, whatever ends starts in between: exactly the harmful records are set aside", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 3000 }),
+        fc.uniqueArray(fc.integer({ min: 1, max: 3000 }), { maxLength: 3 }),
+        fc.array(fc.integer({ min: 0, max: 4000 }), { maxLength: 12 }),
+        fc.integer({ min: 1, max: 2000 }),
+        async (end, harmful, kills, settleEvery) => {
+          const disk = newDisk(end);
+          const poisons = new Set(harmful.filter((id) => id <= end));
+          const ends = (id: number) => poisons.has(id);
+          for (const killedAt of kills) await start(disk, ends, killedAt, settleEvery);
+          let starts = 1;
+          while (!(await start(disk, ends, never, settleEvery))) {
+            starts++;
+            assert.ok(starts <= 6 * (poisons.size + 1), "it goes on for ever");
+          }
+          assert.equal(
+            [...disk.aside].sort((a, b) => a - b),
+            [...poisons].sort((a, b) => a - b),
+          );
+          assert.is(disk.checkpoint, end);
+        },
+      ),
+      { numRuns: 300 },
+    ));
+
+  test("kills from outside, always at the same place, set nothing aside: what is tried is acquitted", async () => {
+    const disk = newDisk(20);
+    for (let i = 0; i < 50; i++) await start(disk, () => false, 15, 1000);
+    assert.is(disk.aside.size, 0);
+    assert.ok(await start(disk, () => false, never, 1000));
+    assert.is(disk.aside.size, 0);
+  });
+
+  test("an orderly end says nothing of what was in work", () => {
+    let mark: Work = noWork;
+    const open = () =>
+      createNarrowing({
+        from: 0,
+        end: 10,
+        ...unheld,
+        isAside: () => false,
+        tryAlone: async () => true,
+        mark: { before: mark, write: (work) => (mark = work), close: () => undefined },
+      });
+    for (let i = 0; i < 5; i++) {
+      const narrowing = open();
+      assert.ok(narrowing.pass(1, 0), "nothing is suspected");
+      narrowing.close();
+      assert.equal(mark, noWork);
+    }
+  });
+
+  test("a start without a mark notes once for hundreds of records, and nothing behind what it has found", () => {
+    let writes = 0;
+    const narrowing = createNarrowing({
+      from: 0,
+      end: 5000,
+      ...unheld,
+      isAside: () => false,
+      tryAlone: async () => true,
+      mark: { before: noWork, write: () => writes++, close: () => undefined },
+    });
+    for (let id = 1; id <= 5000; id++) assert.ok(narrowing.pass(id, id - 1));
+    assert.ok(writes <= 12, String(writes));
+    narrowing.settled(5000);
+    const before = writes;
+    for (let id = 5001; id <= 9000; id++) assert.ok(narrowing.pass(id, id - 1));
+    narrowing.settled(9000);
+    assert.is(writes, before);
+  });
+
+  test("the mark outlives the process; what is none says nothing", async () => {
+    await withTempDir(async (dir) => {
+      const path = `${dir}/work/series.json`;
+      const work: Work = { work: { after: 1, through: 2 }, suspect: { after: 1, through: 2, ends: 1 } };
+      const first = openWorkMark(path);
+      assert.equal(first.before, noWork);
+      first.write({
+        work: { after: 2 ** 52, through: 2 ** 52 + 512 },
+        suspect: { after: 0, through: 2 ** 52, ends: 3 },
+      });
+      first.write(work);
+      first.close();
+      const second = openWorkMark(path);
+      assert.equal(second.before, work);
+      second.close();
+      for (const text of [
+        "",
+        "{",
+        "null",
+        "7",
+        '{"work":{"after":5,"through":1},"suspect":{"after":0,"through":9}}',
+      ]) {
+        await writeFile(path, text);
+        const third = openWorkMark(path);
+        assert.equal(third.before, noWork, text);
+        third.close();
+      }
+    });
+  });
+});
