@@ -108,8 +108,8 @@ function sharesOf(sizes: readonly number[], wanted: number): number[] {
 const restOf = (exact: readonly number[], i: number): number => (exact[i] ?? 0) % 1;
 
 /**
- * Largest-Triangle-Three-Buckets behind `start` and up to `end`, which stays: of each bucket the point that makes
- * the largest triangle with the point kept before it and the middle of the bucket behind it. Buckets hold equally
+ * Largest-Triangle-Three-Buckets after `start` and up to `end`, which stays: of each bucket the point that makes
+ * the largest triangle with the point kept before it and the middle of the bucket after it. Buckets hold equally
  * many points.
  */
 function largestTriangles(

@@ -1,12 +1,23 @@
 import { StoreError } from "../store/lib/errors.js";
 import { createAggregation } from "../store/series/aggregation.js";
 import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
 import { type DeviceFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
 import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";
+
+/** aggregateType of the interface → aggregate. */
+export const aggregatesByType: ReadonlyMap<number, Aggregate> = new Map([
+  [1, "max"],
+  [2, "min"],
+  [3, "mean"],
+  [4, "sum"],
+  [5, "increase"],
+  [6, "first"],
+  [7, "last"],
+  [8, "count"],
+]);
 
 /** Values that one answer may hold, over all its metrics. */
 export const answerValuesMax = 1_000_000;
@@ -127,4 +138,10 @@ async function aggregateFormula(
     from = last + 1;
   }
   return { values: aggregation.result().map(finiteOrNull), errors };
+}
+
+/** Points without the ones that have no value (NaN: a null of the formula). */
+function withValues(times: Float64Array, values: Float64Array): [Float64Array, Float64Array] {
+  if (!values.some(Number.isNaN)) return [times, values];
+  return [times.filter((_, i) => !Number.isNaN(values[i])), values.filter((value) => !Number.isNaN(value))];
 }

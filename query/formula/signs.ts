@@ -1,5 +1,5 @@
 /**
- * The parser of mathjs 15 takes a sign or `not` behind every operator but `??`, which binds tightest of all. There
+ * The parser of mathjs 15 takes a sign or `not` after every operator but `??`, which binds tightest of all. There
  * the signed operand is given parentheses before it is parsed.
  */
 

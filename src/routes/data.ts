@@ -1,9 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { aggregatesByType } from "../../query/aggregates.js";
 import { type Computing, createComputing } from "../../query/formula/computing.js";
 import { asStored, memoizeFormula } from "../../query/formula/formula.js";
 import type { DeviceFormula } from "../../query/formula-series.js";
-import { aggregateMetric, answerValuesMax, formulaMetric, type MetricData } from "../../query/metrics.js";
+import {
+  aggregateMetric,
+  aggregatesByType,
+  answerValuesMax,
+  formulaMetric,
+  type MetricData,
+} from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
 import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";

@@ -23,7 +23,7 @@ export interface EventLog {
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
-  /** Id of the first record of the newest segment in the index file; 0 where there is none. */
+  /** Id of the first record of the newest segment in the index file; 0 where it is empty. */
   readonly lastIndexedID: number;
   /** Binds the journal and indexes what earlier runs left. */
   attach(journal: Journal): Promise<void>;

@@ -32,7 +32,7 @@ const tooMany = (): StoreError =>
  */
 export function createFairQueue(max: number): FairQueue {
   const shares = createShares<string>(max);
-  /** In the order in which they asked, or had their last turn; none is empty. */
+  /** In the order in which they asked, or had their last turn; no list is empty. */
   const waiting = new Map<string, Waiting[]>();
   /** Turns that payers have had. */
   const turns = new Map<string, number>();

@@ -79,7 +79,7 @@ export function createRecordCache<Key, Value>(
       if (known !== undefined) return known.value;
       const before = underWay.get(key);
       if (before !== undefined) {
-        // What that leaves behind holds now, however long ago it began.
+        // What that leaves holds now, however long ago it began.
         await before.catch(() => undefined);
         const left = values.get(key);
         if (left !== undefined) return left.value;

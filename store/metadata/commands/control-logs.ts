@@ -263,7 +263,7 @@ export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<n
 }
 
 /**
- * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs behind those of their
+ * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs after those of their
  * members, whose payload they hold; answers how many at most.
  */
 export async function removeOldControlLogs(db: Db, createdBefore: number, limit: number): Promise<number> {

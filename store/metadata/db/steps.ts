@@ -5,7 +5,7 @@ import type { Condition, Db } from "./sql.js";
 export interface Steps {
   /** Rows of the next statement. */
   readonly rows: number;
-  /** Runs a statement over that many rows; others get their turn behind it. */
+  /** Runs a statement over that many rows; others get their turn after it. */
   run<T>(statement: () => Promise<T>): Promise<T>;
 }
 

@@ -8,7 +8,7 @@ const restFactor = 3;
 const restMsMax = 1000;
 
 /** True while there is more to do. */
-export type Step = () => Promise<boolean>;
+type Step = () => Promise<boolean>;
 
 interface Housekeeping {
   /** Something new may have to be done. */

@@ -90,7 +90,7 @@ let collect: ((how: { readonly type: "minor" }) => void) | undefined;
 
 /**
  * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
- * garbage. Statements are young: a minor collection takes them, and the turn behind it closes the files.
+ * garbage. Statements are young: a minor collection takes them, and the turn after it closes the files.
  */
 async function letGo(): Promise<void> {
   unclosed = 0;

@@ -41,7 +41,7 @@ export interface Parts {
   use<T>(part: StoredPart, work: (client: Client) => Promise<T>): Promise<T>;
   /** For a file that takes the place of one of this name: neither a part's nor one that lies in the folder. */
   nextName(old: string): string;
-  /** The connection that is open already, to a file that may no longer be there; undefined where there is none. */
+  /** The connection that is open already, to a file that may no longer be there; undefined where no connection is. */
   connected(part: StoredPart): Client | undefined;
   /** The part lies in another file from now on; the old one is let go of. */
   replace(part: StoredPart, path: string): Promise<void>;

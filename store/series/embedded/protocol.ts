@@ -21,7 +21,7 @@ export interface WriteArgs {
   readonly times: Float64Array;
   readonly values: Float64Array;
   readonly texts: readonly string[];
-  /** -1 where the point is no text; null when none is. */
+  /** -1 where the point is not a text; null where no point is. */
   readonly textIndex: Int32Array | null;
   readonly through: number;
 }
@@ -39,7 +39,7 @@ export interface FindAnswer {
   readonly before: LastPoint | null;
   /** Points below are being removed and must not be answered. */
   readonly floor: number;
-  /** The parts of the range that may hold the series, ascending; with `before` also those behind which it begins. */
+  /** The parts of the range that may hold the series, ascending; with `before` also the earlier ones. */
   readonly parts: readonly Part[];
 }
 

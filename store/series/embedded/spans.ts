@@ -11,7 +11,7 @@ export interface FoundFile {
   readonly path: string;
   /** Of several files named after one month the higher replaces the lower where they hold the same times. */
   readonly generation: number;
-  /** First and last time (both held); null: it is empty; a month, that of its name: nobody can say what is in it. */
+  /** First and last time, both included; null: it is empty; the month of its name: it cannot be read. */
   readonly held: Span | Month | null;
 }
 

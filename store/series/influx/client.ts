@@ -77,7 +77,10 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const org = encodeURIComponent(access.org);
   const bucket = encodeURIComponent(access.bucket);
   const keeper = createBucketKeeper({
-    ...{ org: access.org, bucket: access.bucket, ledger: access.ledger, onMade: access.onBucketMade },
+    org: access.org,
+    bucket: access.bucket,
+    ledger: access.ledger,
+    onMade: access.onBucketMade,
     request: (path, body) =>
       drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
   });

@@ -40,7 +40,7 @@ interface ConflictRegister {
 const shardOriginMicros = -62_135_596_800 * 1e6;
 
 export function createConflictRegister(): ConflictRegister {
-  /** Of each field in the order of its shards; none is empty. */
+  /** Of each field in the order of its shards; no list is empty. */
   const known = new Map<string, FieldConflict[]>();
 
   const of = (series: Pick<SeriesRef, "productID" | "field">): readonly FieldConflict[] =>

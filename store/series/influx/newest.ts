@@ -32,7 +32,7 @@ interface Search {
  * not ours. As for one series, the range is narrowed first, from the newest point in widening steps: series whose
  * newest points lie close together share their questions. Texts end by `bytesMax` each.
  */
-export async function newestOfFields(
+async function newestOfFields(
   client: Questioner,
   bucket: string,
   series: readonly SeriesRef[],

@@ -48,10 +48,16 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   const { bucket, nodeNumber, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
   const { onState = nobody, onBucketMade = nobody, onConflict = nobody } = options;
   const conflicts = await openConflicts({
-    ...{ bucket, ledger, onChange: onConflict, shardMicros: () => client.shardMicros },
+    bucket,
+    ledger,
+    onChange: onConflict,
+    shardMicros: () => client.shardMicros,
   });
   const client = createInfluxClient({
-    ...{ ...options, timeoutMs, connectionsMax, onState },
+    ...options,
+    timeoutMs,
+    connectionsMax,
+    onState,
     onBucketMade: async (again) => {
       onBucketMade(again);
       await conflicts.cleared("bucket");
