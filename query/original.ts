@@ -37,7 +37,8 @@ interface OriginalSeries {
 
 /**
  * The points of the range of some series of one device, ascending: the newest `limit`, or `maxPoints` that stand for
- * all of them; of texts fewer where their bytes are enough. @throws StoreError of the first series that cannot be told
+ * all of them; of texts fewer where their bytes are enough. @throws StoreError of the first series that cannot be
+ * answered
  */
 export async function originalData(
   store: SeriesQuestions,

@@ -21,7 +21,7 @@ interface Position {
 
 /**
  * The newest `limit` positions of a range, ascending, and whether there were more. Longitude and latitude that
- * came apart count as of each other; a place wins over both at its time.
+ * came apart count as of each other; a position wins over both at its time.
  */
 export async function track(
   store: SeriesQuestions,

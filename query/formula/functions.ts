@@ -81,7 +81,7 @@ const bits = (operator: string): Operation =>
     (x, y) => `Number.isInteger(${x}) && Number.isInteger(${y})`,
   );
 
-/** A first operand of all zeros or all ones settles the bits, and what is no number stays none. */
+/** A first operand of all zeros or all ones settles the bits, and NaN stays NaN. */
 const settledBits = (operator: string, settled: number): Operation => ({
   ...bits(operator),
   decided: (x) => ({ when: `${x} === ${settled} || ${x} !== ${x}`, value: x }),

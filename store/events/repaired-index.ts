@@ -11,7 +11,7 @@ import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
 
 interface RepairedIndex {
   /**
-   * Asks the file. One that turns out damaged is made again, and who asks comes back for the answer.
+   * Asks the file. One that turns out damaged is made again, and the caller asks again later.
    * @throws StoreError UNAVAILABLE while it is made again
    */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T>;

@@ -1,12 +1,14 @@
 import { createVersions } from "./versions.js";
 
-/** A cache of what was read of the metadata: each value stays until one of the records that it is made of is touched. */
+/**
+ * A cache of what was read of the metadata: each value stays until one of the records that it is made of is touched.
+ */
 interface RecordCache<Key, Value> {
   /** From memory only. */
   peek(key: Key): Value | undefined;
   /**
    * From memory, or as `read` finds it now. What is touched while it is read is read once more; touched again, it is
-   * answered all the same, for it is newer than the question, and not kept: an edit without end keeps nobody waiting.
+   * answered all the same, since it is newer than the question, but not kept: endless edits keep nobody waiting.
    */
   get(key: Key, read: () => Promise<Value>): Promise<Value>;
   touch(record: string): void;
@@ -83,7 +85,7 @@ export function createRecordCache<Key, Value>(
         await before.catch(() => undefined);
         const left = values.get(key);
         if (left !== undefined) return left.value;
-        // Where it leaves nothing, one of those that have waited reads for all of them: it begins after they asked.
+        // Where it leaves nothing, one of the waiting callers reads for all: it begins after they asked.
         const next = underWay.get(key);
         if (next !== undefined) return next;
       }

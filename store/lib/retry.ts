@@ -3,7 +3,10 @@ import { sleep } from "./abortable.js";
 import { asError } from "./errors.js";
 import { pause } from "./turns.js";
 
-/** Delays between the attempts of what must succeed in the end, milliseconds: each twice the one before, up to the longest. */
+/**
+ * Delays between the attempts of what must succeed in the end, milliseconds: each twice the one before, up to the
+ * longest.
+ */
 export function* retryDelays(firstMs: number, longestMs: number): Generator<number, never> {
   for (let delayMs = firstMs; ; delayMs = Math.min(delayMs * 2, longestMs)) yield delayMs;
 }

@@ -3,7 +3,9 @@ import { createRoundRobin } from "./round-robin.js";
 import { createShares } from "./shares.js";
 
 export interface Semaphore<Holder> {
-  /** Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs. */
+  /**
+   * Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs.
+   */
   tryEnter(holder: Holder, amount: number): boolean;
   /** The same for a holder that has a part already, past those that wait. */
   tryGrow(holder: Holder, amount: number): boolean;

@@ -215,7 +215,7 @@ export interface SeriesStore extends SeriesQuestions {
   readonly files?: {
     /** Their paths. */
     list(): string[];
-    /** A check has found one damaged: what is sound in it is kept, and the rest told. */
+    /** A check has found one damaged: its sound part is kept, and the rest reported. */
     suspect(path: string, fault: string): Promise<void>;
   };
 }

@@ -34,7 +34,9 @@ export function createSteps(first: number, most: number): Steps {
   };
 }
 
-/** Spans of record ids [from, before), newest first, of as many rows each as `steps` says then; `where` of a table `r`. */
+/**
+ * Spans of record ids [from, before), newest first, of as many rows each as `steps` says then; `where` of a table `r`.
+ */
 export async function* spansOf(
   db: Db,
   table: string,

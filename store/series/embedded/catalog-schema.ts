@@ -36,7 +36,10 @@ export const CATALOG_TO_FORMAT_2 = [
   "alter table part add column high integer",
 ];
 
-/** A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the store's folder. */
+/**
+ * A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the
+ * store's folder.
+ */
 export interface Part {
   readonly start: number;
   readonly stop: number;

@@ -93,7 +93,7 @@ export function createFlusher(deps: {
         throw failed;
       },
     );
-    // whoever waits for the flush hears of the failure; nobody has to
+    // Those who wait for the flush see the failure; nobody has to wait.
     current.attempt.catch(() => undefined);
   }
 

@@ -34,7 +34,7 @@ export interface LibsqlSeriesOptions {
    * now on, and the process must open the store anew and read the journal again from the checkpoint.
    */
   readonly onFailure?: (error: StoreError) => void;
-  /** Told of damage on disk: what is damaged is put aside, and the rest answered. */
+  /** Told of damage on disk: damaged files and chunks are put aside, and the rest is answered. */
   readonly onDamage?: (damage: Damage) => void;
   /**
    * Points of this stretch were lost. It resolves once they have been written again as far as something still holds

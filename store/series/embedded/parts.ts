@@ -43,7 +43,7 @@ export interface Parts {
   nextName(old: string): string;
   /** The connection that is open already, to a file that may no longer be there; undefined where no connection is. */
   connected(part: StoredPart): Client | undefined;
-  /** The part lies in another file from now on; the old one is let go of. */
+  /** The part lies in another file from now on; the old one is closed. */
   replace(part: StoredPart, path: string): Promise<void>;
   /** Why the file of a part cannot be what was written, as far as a look at its folder tells; null when all is well. */
   missing(part: StoredPart): string | null;
@@ -54,7 +54,7 @@ export interface Parts {
   close(): Promise<void>;
 }
 
-/** @param partBytesMin a span is cut only where its file has so much: what is sparse stays together */
+/** @param partBytesMin a span is cut only where its file has so much: sparse points stay together */
 export async function openParts(deps: {
   dir: string;
   catalog: Catalog;

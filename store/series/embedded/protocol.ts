@@ -70,7 +70,7 @@ export type WriterCalls = {
   suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
   /** The points of a gap have been written again as far as they can be. */
   endGap: { args: number; answer: null };
-  /** Hides points older than the time and takes whole parts off the list: readers must let go of these. */
+  /** Hides points older than the time and takes whole parts off the list: readers must close these. */
   retire: { args: number; answer: readonly Part[] };
   /** Unlinks the retired parts and trims the part that reaches over the time. */
   dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };

@@ -1,4 +1,4 @@
-/** The questions of the embedded store, for one asker: the writer says what is in memory, a reader adds the files. */
+/** Answers the questions of one asker: the writer says what is in memory, a reader adds the files. */
 
 import { StoreError } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
@@ -31,7 +31,7 @@ interface QuestionsDeps {
   readonly semaphore: QuerySemaphore;
 }
 
-/** Of one asker: whoever asks beside it does not wait for more. */
+/** Reads of one asker at once: others that ask do not wait for more. */
 const readsAtOnce = 4;
 
 /** Questions that have a place at once, for each reader thread: one is worked on, another lies ready. */

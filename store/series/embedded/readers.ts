@@ -69,7 +69,8 @@ export function createReaders({
 
   return {
     call: (name, args, more) => {
-      // A reader that has let go of its files must get no call: it is ended, and within one that aborts the process.
+      // A reader that has closed its files must get no call: it is terminated, and to end a thread within a call aborts
+      // the process.
       if (closing !== undefined) return Promise.reject(isClosed());
       const reader = leastBusy();
       if (reader === undefined)

@@ -104,7 +104,7 @@ export function createRemoval({
 
 /**
  * Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. A damaged one stays
- * and is told of.
+ * and is reported.
  */
 async function trimChunk(
   tx: Transaction,

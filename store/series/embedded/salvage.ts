@@ -20,7 +20,7 @@ const CHUNKS_AT_ONCE_MAX = 32;
 const ID_MAX = 2 ** 50;
 
 /**
- * Copies what is sound of a file of points into a new one, which takes its place once it is whole.
+ * Copies the sound chunks of a file of points into a new one, which takes its place once it is whole.
  * @param open the connection to the damaged file where there is one: the file may be gone
  */
 export async function salvageFile(

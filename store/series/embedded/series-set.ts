@@ -2,7 +2,7 @@ import { crc32 } from "../../lib/crc32.js";
 
 /**
  * Which series a part may hold, a bit each: ids are given one after the other, so that a month of 300,000 series is
- * known by 37 KB. What is not in it is not in the part; what is may have gone.
+ * known by 37 KB. A series that is not in the set is not in the part; one that is may have gone.
  */
 export interface SeriesSet {
   has(series: number): boolean;

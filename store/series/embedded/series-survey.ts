@@ -3,7 +3,7 @@ import type { Parts } from "./parts.js";
 import { createSeriesSet } from "./series-set.js";
 import type { StoredPart } from "./stored-part.js";
 
-/** Looks through parts of which it is not known what they hold: those of an older format, of a backup, of a kill. */
+/** Looks through the parts whose series are not known: those of an older format, from a backup, after a kill. */
 interface SeriesSurvey {
   /** Looks at some series of one part; false when all parts are known. */
   step(): Promise<boolean>;

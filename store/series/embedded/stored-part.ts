@@ -73,7 +73,9 @@ export function both(a: Times | null, b: Times | null): Times | null {
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
 }
 
-/** Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one. */
+/**
+ * Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one.
+ */
 export function partAt(parts: readonly StoredPart[], time: number): number {
   let low = 0;
   let high = parts.length;
@@ -87,7 +89,7 @@ export function partAt(parts: readonly StoredPart[], time: number): number {
 }
 
 /**
- * How far the part takes points from `time` on, a time in its span: while it is small all of them, else those of the
+ * How far the part takes points from `time` on, a time in its span: all while it is small, else those of the
  * months that it holds something of. Null where it must be cut before, or looked at.
  */
 export function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {

@@ -1,4 +1,6 @@
-/** The fields that InfluxDB is known to hold with another type, by series and shard, and what that leaves to be read. */
+/**
+ * The fields that InfluxDB is known to hold with another type, by series and shard, and what that leaves to be read.
+ */
 
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
 import type { FieldConflict } from "./ledger.js";

@@ -128,7 +128,9 @@ async function inRequests(
 /** What the rows of a series become. */
 type Growing = (kind: Kind) => { add: RowSink; columns(): Columns };
 
-/** The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers. */
+/**
+ * The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers.
+ */
 function createLast(kind: Kind): ReturnType<Growing> {
   let last: { readonly time: number; readonly value: number | string } | undefined;
   const add: RowSink = (time, value) => {

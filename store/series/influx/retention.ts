@@ -16,7 +16,7 @@ const slowMs = 1000;
 const restRatio = 3;
 const restMsMax = 5000;
 
-/** Begins where the last call of this process ended: what is older than that again is one step. @throws StoreError UNAVAILABLE */
+/** Begins where the last call of this process ended: all older points are one step. @throws StoreError UNAVAILABLE */
 export function createRetention(
   client: Pick<InfluxClient, "remove">,
   closed: AbortSignal,

@@ -32,7 +32,7 @@ function gated(readers: number) {
   };
   const deps = {
     handles: { ...handles, of },
-    slots: createQuerySemaphore(questionsPerReader * readers),
+    semaphore: createQuerySemaphore(questionsPerReader * readers),
     ask: async (name: string, args: unknown) => {
       const handle = name === "find" ? (args as { handle: number }).handle : ((args as Int32Array)[0] ?? -1);
       const tenant = tenants[handle] ?? -1;
