@@ -51,7 +51,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["ingest/consumers/lanes.ts", "records: quarantine"],
   ["ingest/alerts/state-", "records: alerts"],
   ["ingest/sessions/", "expiry of sessions, messages and wills, which are saved with them"],
-  ["ingest/transports/broker/inbound.ts", "expiry of what sessions keep of a message"],
+  ["ingest/transports/broker/intake.ts", "expiry of what sessions keep of a message"],
   ["ingest/transports/broker/outbound.ts", "ttl of commands, as their logs expire"],
   ["ingest/transports/mqtt/connection/connection.ts", "records: connectedAt"],
   ["ingest/transports/mqtt/connection/mqtt-client.ts", "shown: topic $time"],

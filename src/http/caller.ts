@@ -1,6 +1,5 @@
 /** Who calls, and what their role lets them do. */
-import type { Actor } from "../../store/metadata/db/changes.js";
-import type { Credential } from "../../store/metadata/db/standing.js";
+import type { Actor, Credential } from "../../store/metadata/db/changes.js";
 import type { Role } from "../../store/metadata/users/users.js";
 import { ApiError } from "./errors.js";
 

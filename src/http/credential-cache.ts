@@ -1,6 +1,6 @@
 /** Credentials that were right lately: remembered for a minute, verified once for all who come together. */
 import type { Clock } from "../../store/lib/clock.js";
-import type { Credential } from "../../store/metadata/db/standing.js";
+import type { Credential } from "../../store/metadata/db/changes.js";
 import type { Caller } from "./caller.js";
 
 export interface Verified {

@@ -10,9 +10,6 @@ export interface Removal {
   readonly field: string | null;
 }
 
-/** What a deviceID is told that is not free yet. */
-export const beingRemoved = "its points are being removed";
-
 /** The removals of one tenant with ids in (after, through]. */
 export interface RemovalSpan {
   readonly tenant: number;

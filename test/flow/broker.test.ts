@@ -29,6 +29,8 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
       forNobody.add(packet.messageId ?? 0);
   });
 
+  const failures: string[] = [];
+
   function publish(n: number, topic: string, payload: string): void {
     client.publish(topic, payload, { qos: 1 }, (error, packet) => {
       if (forNobody.delete(packet?.messageId ?? 0)) {
@@ -36,7 +38,8 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
         return;
       }
       open--;
-      if (!error) acknowledged.add(n);
+      if (error) failures.push(`${n}: ${error.message}`);
+      else acknowledged.add(n);
     });
   }
 
@@ -55,6 +58,7 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
   const done = run();
   return {
     acknowledged,
+    failures,
     get sent() {
       return sent;
     },
@@ -183,7 +187,7 @@ suite("two processes on one broker", (test) => {
         }
         await load.stop();
         const events = await allThere(services, devices, load);
-        assert.is(load.acknowledged.size, load.sent);
+        assert.is(load.acknowledged.size, load.sent, load.failures.slice(0, 5).join("; "));
         assert.is(events.length, load.sent, "none twice");
         assert.ok((await taken(services[1])) > 100);
       }),
@@ -204,7 +208,7 @@ suite("two processes on one broker", (test) => {
         }
         await load.stop();
         await allThere(services, devices, load);
-        assert.is(load.acknowledged.size, load.sent);
+        assert.is(load.acknowledged.size, load.sent, load.failures.slice(0, 5).join("; "));
         assert.ok((await services[0].metric("tidemark_broker_connections_ended_total")) >= 2);
       }),
     { timeoutMs: 240_000 },

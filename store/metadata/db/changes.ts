@@ -3,7 +3,6 @@ import { nextTurn } from "../../lib/turns.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
 import { bytesOf } from "./page-bytes.js";
-import type { Credential } from "./standing.js";
 import {
   deleteRows,
   insertInto,
@@ -14,6 +13,9 @@ import {
   time,
   updateRow,
 } from "./table.js";
+
+/** By what a caller came in: a session, by its token's hash, or an API key. */
+export type Credential = { readonly session: string } | { readonly apiKey: number };
 
 /** Who acts: the caller of the API, or the service itself. */
 export interface Actor {

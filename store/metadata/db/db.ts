@@ -1,12 +1,14 @@
 import { type Client, createClient, type InStatement, LibsqlError } from "@libsql/client";
 import { StoreError } from "../../lib/errors.js";
-import { beingRemoved } from "../removals.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
 import type { ThreadGate } from "./thread-gate.js";
 import { createWriteQueue } from "./write-queue.js";
 
 export type { Condition, Db, SqlValue, Statement } from "./sql.js";
+
+/** What a deviceID is told that is not free yet. */
+export const beingRemoved = "its points are being removed";
 
 interface DbOptions {
   /** `file:` path or a remote libSQL address. */

@@ -1,9 +1,6 @@
 import type { Actor } from "./changes.js";
 import type { Statement } from "./db.js";
 
-/** By what a caller came in: a session, by its token's hash, or an API key. */
-export type Credential = { readonly session: string } | { readonly apiKey: number };
-
 /**
  * What a write of credentials begins with: an administrator whose session or key was taken back, or who was demoted,
  * while his request was under way (a body that came slowly, a password being hashed) makes and changes none any more.

@@ -1,7 +1,6 @@
-import { type Db, openDb } from "../../../store/metadata/db/db.js";
+import { beingRemoved, type Db, openDb } from "../../../store/metadata/db/db.js";
 import { openStaging } from "../../../store/metadata/devices/import.js";
 import {
-  beingRemoved,
   countRemovals,
   endRemovals,
   newestRemoval,

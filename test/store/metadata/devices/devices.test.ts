@@ -1,5 +1,5 @@
 import { StoreError, type StoreErrorCode } from "../../../../store/lib/errors.js";
-import { type Db, openDb } from "../../../../store/metadata/db/db.js";
+import { beingRemoved, type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { createVault } from "../../../../store/metadata/db/secrets.js";
 import { insertInto } from "../../../../store/metadata/db/table.js";
 import {
@@ -10,7 +10,7 @@ import {
   updateDevice,
 } from "../../../../store/metadata/devices/devices.js";
 import { createProduct } from "../../../../store/metadata/products/products.js";
-import { beingRemoved, endRemovals, newestRemoval } from "../../../../store/metadata/removals.js";
+import { endRemovals, newestRemoval } from "../../../../store/metadata/removals.js";
 import { createTenant } from "../../../../store/metadata/users/tenants.js";
 import { assert, openTempDir, rejects, suite } from "../../../suite.js";
 
