@@ -26,10 +26,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Rooms that know each other's types. */
-const mutualRooms: readonly string[] = [
-  "ingest/decode → ingest/directory",
-  "store/metadata → store/metadata/db",
-];
+const mutualRooms: readonly string[] = ["ingest/decode → ingest/directory"];
 
 /** Library that touches the world → where it may be imported. */
 const borders: Readonly<Record<string, readonly RegExp[]>> = {
