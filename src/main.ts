@@ -29,10 +29,10 @@ function refuse(problem: string): void {
 }
 
 async function serveUntilStopped(signals: StopSignals): Promise<void> {
-  // What the service makes, databases and their logs among it, is for nobody else to read.
+  // Nobody else may read what the service makes, databases and their logs included.
   process.umask(0o077);
   let reload: (() => Promise<void>) | null = null;
-  // Also before there is anything to reload: SIGHUP must not end the process.
+  // Caught even before there is anything to reload: SIGHUP must not end the process.
   process.on("SIGHUP", () => void reload?.());
   const { readConfig } = await import("./config/config.js");
   const config = readConfig(process.env);
@@ -53,7 +53,7 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
           log.info("stopped");
           process.exit(0);
         }),
-      // A start that fails says so by itself.
+      // A start that fails reports it itself.
       () => undefined,
     );
     stopping.catch(fatal);
@@ -62,9 +62,14 @@ async function serveUntilStopped(signals: StopSignals): Promise<void> {
   reload = service.reload;
 }
 
-/** SIGTERM and SIGINT, caught from the first moment on: one that comes during a start is answered once it is done. */
+/**
+ * SIGTERM and SIGINT, caught from the first moment on: one that comes during a start is handled once the
+ * start is done.
+ */
 interface StopSignals {
-  /** Calls `stop` at the first signal, also one that has come already; a second one ends the process at once. */
+  /**
+   * Calls `stop` at the first signal, even one that has already come; a second one ends the process at once.
+   */
   onStop(stop: (signal: NodeJS.Signals) => void): void;
 }
 

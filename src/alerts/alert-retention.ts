@@ -4,24 +4,24 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 
 interface AlertRetentionOptions {
-  /** Days that an alert is kept once it has ended; 0 is for ever. */
+  /** Days that an alert is kept after it has ended; 0 means for ever. */
   readonly days: number;
-  /** Ended alerts of a tenant: beyond them the oldest go. */
+  /** Ended alerts that a tenant may keep; beyond them the oldest are removed. */
   readonly rowsMax: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 const dayMs = 86_400_000;
-/** Rows that one statement looks at or removes, and statements of one round. */
+/** Rows that one statement examines or removes, and statements in one round. */
 const rowsPerStep = 1000;
 const rowsPerLook = 5000;
 const stepsPerRound = 100;
 
-/** Rounds that remove what the history of alerts keeps no longer; between steps others get their turn. */
+/** Removes, round by round, the alerts whose retention is over; it yields between steps. */
 export function createAlertRetention(db: Db, options: AlertRetentionOptions): () => Promise<void> {
   const { days, rowsMax, now } = options;
-  /** Where the next round goes on: the oldest may be kept, for they have not ended. */
+  /** Where the next round continues: the oldest alerts may have to stay because they have not ended. */
   let from = 0;
 
   async function dropOld(): Promise<void> {

@@ -1,10 +1,10 @@
 import type { CompileCondition } from "../../ingest/alerts/compiled-rules.js";
 import { asStored, memoizeFormula } from "../../query/formula/formula.js";
 
-/** Plans are made anew when the metadata change: what was compiled for the last one serves the next. */
+/** Rules are compiled again whenever the metadata change; conditions compiled earlier are reused. */
 const rememberedMax = 2000;
 
-/** The data points of a saved condition may have gone since. */
+/** The data points of a saved condition may have been deleted since. */
 export function createConditions(): CompileCondition {
   const compile = memoizeFormula(rememberedMax);
   return (text) => {

@@ -4,12 +4,12 @@ import { getConnInfo } from "@hono/node-server/conninfo";
 import { type Context, Hono } from "hono";
 import { createProxies } from "../../ingest/access/proxies.js";
 import { clientAddress } from "../http/client-address.js";
-import { mountRoutes } from "../http/route.js";
+import { mountRoutes } from "../http/frame.js";
 import type { AppDeps } from "../routes/deps.js";
-import { wireOf } from "../server/http-server.js";
+import { connectionOf } from "../server/http-server.js";
 import { apiRoutes } from "./routes.js";
 
-/** The HTTP API; never listens. */
+/** The HTTP API. It does not listen; `src/server` does. */
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono();
   const proxies = createProxies(deps.config.trustedProxies);
@@ -22,7 +22,7 @@ export function createApp(deps: AppDeps): Hono {
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-      wireOf(incoming)?.prove(tenant);
+      connectionOf(incoming)?.prove(tenant);
     },
     addressOf: (context) => {
       const headers = {
@@ -33,7 +33,7 @@ export function createApp(deps: AppDeps): Hono {
     },
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
-  // Its table of paths is made by the first match, which takes a tenth of a second: now, while nobody waits.
+  // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;
 }

@@ -1,4 +1,4 @@
-// Writes openapi.json beside the compiled sources: a step of the build. No store is opened for it.
+// A step of the build: writes openapi.json beside the compiled sources, without opening any store.
 import { writeFile } from "node:fs/promises";
 import { openApiDocument } from "../reference/document.js";
 import { builtDocument } from "../reference/files.js";

@@ -1,6 +1,8 @@
 import type { Logger } from "../observability/log.js";
 
-/** Runs a job again and again, never twice at once; a failure is logged once until it works again. */
+/**
+ * Runs a job periodically, never twice at the same time. A failure is logged once, until the job works again.
+ */
 export function every(
   intervalMs: number,
   name: string,

@@ -13,22 +13,22 @@ import {
 import type { DeviceKey, FieldKey, SeriesStore } from "../../store/series/series.js";
 import type { Logger } from "../observability/log.js";
 
-/** Takes the points of deleted devices and data points out of the series store, and frees the deviceIDs. */
+/** Removes the points of deleted devices and data points from the series store, and frees the deviceIDs. */
 export interface Removals {
   readonly counts: RemovalCounts;
   /**
-   * Removes until the queue is empty or the store cannot go on; what is left is taken up by the next call, also of
-   * the next run.
+   * Removes until the queue is empty or the store cannot go on. The next call, even after a restart,
+   * continues.
    */
   drain(): Promise<void>;
-  /** Ends a drain after its step. */
+  /** Ends a drain after its current step. */
   stop(): void;
 }
 
 export interface RemovalCounts {
-  /** Removals that wait, as far as was last looked. */
+  /** Removals that were waiting when they were last counted. */
   readonly left: number;
-  /** Removals done in this run. */
+  /** Removals done since the start. */
   readonly done: number;
 }
 
@@ -37,29 +37,29 @@ export interface RemovalDeps {
   readonly journal: Pick<Journal, "appendedID">;
   readonly series: Pick<SeriesStore, "whichHavePoints" | "removeDevices" | "removeFields">;
   readonly settledID: () => number;
-  /** Resolves when everybody in this process knows of the deletions that are stored. */
+  /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
-  /** Resolves when no import writes any more what has been deleted. */
+  /** Resolves when no import can still write points of what has been deleted. */
   readonly historySettled: () => Promise<void>;
   readonly log: Pick<Logger, "info">;
 }
 
-/** A drain looks this often, and for so long, whether what was sent before the deletions is settled. */
+/** How often, and for how long, a drain checks whether everything sent before the deletions is settled. */
 const settleLookMs = 20;
 const settleWaitMs = 5000;
-/** Devices that the series store is asked about at once. */
+/** Devices that the series store is asked about in one call. */
 const askedMax = 250;
-/** Rows of one statement: more would hold the loop. */
+/** Rows of one statement; more would block the loop. */
 const endedAtOnce = 100;
-/** Asking goes on for so long before points are removed again. */
+/** How long devices are asked about before points are removed again. */
 const askingMs = 1000;
 const tenantsPerTurn = 50;
-/** Devices whose points are removed at once. */
+/** Devices whose points are removed in one call. */
 const removedFirst = 16;
 const removedMax = 250;
 const quickMs = 250;
 const slowMs = 1000;
-/** A drain that takes longer is told in the log, and again this often. */
+/** A drain that takes longer is logged, and then again at this interval. */
 const longMs = 1000;
 const tellMs = 10_000;
 
@@ -68,7 +68,10 @@ export function createRemovals(deps: RemovalDeps): Removals {
   const counts = { left: 0, done: 0 };
   const stopping = new AbortController();
   const settling = createSettling(deps, stopping.signal);
-  /** By tenant: up to this id the store was asked; what still waits there has points, or is a data point's. */
+  /**
+   * By tenant, the id up to which the store was asked. What still waits below it has points, or is a data
+   * point's.
+   */
   const asked = new Map<number, number>();
   const askedOf = (tenant: number): number => asked.get(tenant) ?? 0;
   const askTenants = createTurns(db);
@@ -88,7 +91,7 @@ export function createRemovals(deps: RemovalDeps): Removals {
     counts.left = Math.max(0, counts.left - removals.length);
   }
 
-  /** Frees what has no points. False when nothing was left to ask about for these tenants. */
+  /** Frees what has no points. False when nothing was left to ask for these tenants. */
   async function askTurn(): Promise<boolean> {
     const tenants = await askTenants(tenantsPerTurn);
     const through = settling.through();
@@ -102,7 +105,7 @@ export function createRemovals(deps: RemovalDeps): Removals {
     return true;
   }
 
-  /** Removes points of a part of what was found to have some. */
+  /** Removes the points of some of those that were found to have any. */
   async function removeTurn(): Promise<void> {
     const tenants = await removeTenants(Math.min(tenantsPerTurn, removedAtOnce));
     const spans = tenants.map((tenant): RemovalSpan => ({ tenant, after: 0, through: askedOf(tenant) }));
@@ -158,13 +161,13 @@ function nextAtOnce(atOnce: number, tookMs: number): number {
 function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
   let settledThrough = 0;
   return {
-    /** The removals up to this id may be worked on. */
+    /** Removals up to this id may be processed. */
     through: () => settledThrough,
-    /** False when what was sent before does not get settled: the store is away, or far behind. */
+    /** False when what was sent before does not settle in time: the store is unavailable, or far behind. */
     settle: async (newest: number): Promise<boolean> => {
       if (newest <= settledThrough) return true;
       await deps.followed();
-      // Taken before the deletion was known; what comes later finds no device.
+      // What was appended before the deletion was known; messages that come later find no device.
       const sentBefore = deps.journal.appendedID;
       for (let waitedMs = 0; deps.settledID() < sentBefore; waitedMs += settleLookMs) {
         if (stopping.aborted || waitedMs >= settleWaitMs) return false;
@@ -191,7 +194,7 @@ function createTurns(db: Db): (limit: number) => Promise<number[]> {
 const isOfDevice = (removal: Removal): removal is Removal & DeviceKey => removal.deviceID !== null;
 const isOfField = (removal: Removal): removal is Removal & FieldKey => removal.field !== null;
 
-/** Tells how fast a long drain goes, and what is left of it. */
+/** Logs how fast a long drain proceeds, and what is left. */
 function createTelling({ db, log }: RemovalDeps, counts: { left: number; readonly done: number }) {
   const began = performance.now();
   const doneBefore = counts.done;

@@ -10,19 +10,19 @@ import {
 } from "./mosquitto.js";
 import type { Unwritten } from "./placeholders.js";
 
-/** What a file has got. */
+/** What was written to a file. */
 interface WrittenConfig {
   readonly file: string;
   readonly clients: number;
   readonly roles: number;
-  /** User names of devices that cannot enter, because the name is already another's. */
+  /** User names of devices that cannot connect because somebody else already has the name. */
   readonly leftOut: readonly string[];
   readonly unwritten: Unwritten;
 }
 
 /**
- * Writes the plugin's file, whole or not at all. One that is there keeps its owner and its mode, and what others have
- * put into it; a new one is for its owner alone.
+ * Writes the plugin's file, whole or not at all. An existing file keeps its owner, its mode, and what others
+ * have put into it; a new file is readable by its owner alone.
  */
 export async function writeMosquittoConfig(file: string, ours: Prepared): Promise<WrittenConfig> {
   const there = await readFile(file, "utf8").catch(unlessMissing);
@@ -33,8 +33,8 @@ export async function writeMosquittoConfig(file: string, ours: Prepared): Promis
 }
 
 /**
- * What is there keeps its clients, groups, roles and defaults. Devices choose their user names: one that is another
- * client's, or stands in a group, would enter with rights that were never meant for it.
+ * An existing file keeps its clients, groups, roles and defaults. Devices choose their user names: a device
+ * whose name belongs to another client, or is in a group, would get rights that were never meant for it.
  */
 export function mergeInto(there: DynamicSecurity, { config, leftOut, unwritten }: Prepared): Prepared {
   const tidemark = config.clients.filter(isTidemark);
@@ -58,10 +58,10 @@ export function mergeInto(there: DynamicSecurity, { config, leftOut, unwritten }
   };
 }
 
-/** Written by an earlier run: one that somebody has given a role as well is his. */
+/** Written by an earlier run. A client that somebody else has given a role as well is theirs. */
 const isDevice = ({ roles = [] }: Partial<DynamicClient>): boolean => roles.length > 0 && roles.every(isOurs);
 
-/** Through a second file: half a file is one that the broker does not start with. */
+/** Through a second file: the broker does not start with half a file. */
 async function replace(named: string, text: string): Promise<void> {
   const file = (await realpath(named).catch(unlessMissing)) ?? named;
   const before = await stat(file).catch(unlessMissing);

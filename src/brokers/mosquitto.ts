@@ -14,10 +14,10 @@ export interface DynamicSecurity {
   readonly roles: readonly DynamicRole[];
 }
 
-/** What the plugin is to know. */
+/** What the plugin needs to know. */
 export interface Prepared {
   readonly config: DynamicSecurity;
-  /** User names of devices that cannot enter, because the name is already another's. */
+  /** User names of devices that cannot connect because somebody else already has the name. */
   readonly leftOut: readonly string[];
   readonly unwritten: Unwritten;
 }
@@ -27,7 +27,7 @@ type AclKind = "publishClientSend" | "publishClientReceive";
 export interface DynamicClient {
   readonly username: string;
   readonly disabled?: boolean;
-  /** PBKDF2 with SHA-512, base64, as is the salt; without it nobody enters by password. */
+  /** PBKDF2 with SHA-512, in base64 like the salt; without it nobody can connect by password. */
   readonly password?: string;
   readonly salt?: string;
   readonly iterations?: number;
@@ -51,25 +51,29 @@ interface DynamicRole {
 interface Acl {
   readonly acltype: AclKind | "subscribePattern" | "unsubscribePattern";
   readonly topic: string;
-  /** The highest that fits decides. */
+  /** The matching rule with the highest priority decides. */
   readonly priority: number;
   readonly allow: boolean;
 }
 
-/** Roles of ours; all others in the file are somebody else's. */
+/** Our roles; all others in the file belong to somebody else. */
 const ownRoles = "tidemark:";
 const iterations = 1000;
 const hashBytes = 64;
 const saltBytes = 12;
-/** Of the four threads that the journal's syncs run in as well. */
+/** Of the pool's four threads, which the journal's syncs use too. */
 const hashesAtOnce = 2;
 const derive = promisify(pbkdf2);
 
-/** Deny wins; with an allow rule only allowed topics pass; otherwise the whole branch is open. */
+/**
+ * A denial wins. Where there is an allow rule, only allowed topics pass; otherwise the whole branch is open.
+ */
 const priorities = { deny: 2, allow: 1, open: 0 } as const;
 const actions = { publish: 0, subscribe: 1, both: 2 } as const;
 
-/** Every device in its own branch, and Tidemark. A name that is Tidemark's or a certificate's is no device's. */
+/**
+ * Every device in its own branch, and Tidemark. No device may have the name of Tidemark or of a certificate.
+ */
 export async function dynamicSecurity(
   devices: AsyncIterable<readonly BrokerDevice[]>,
   own: { readonly username: string; readonly password: string },
@@ -115,15 +119,15 @@ export async function dynamicSecurity(
   };
 }
 
-/** A name that the broker would put another client's in for. */
+/** A name into which the broker would substitute that of another client. */
 function isUnwritable({ deviceID, deviceUsername, commonNames }: BrokerDevice): boolean {
   return [deviceID, deviceUsername, ...commonNames].some(hasPlaceholder);
 }
 
-/** Is told of a rule that cannot be written as it is. */
+/** Called for each rule that cannot be written as it is. */
 type Unsaid = (rule: PolicyRule) => void;
 
-/** Parts the clients whose names are free from those that must stay out. */
+/** Separates the clients whose names are free from those that must stay out. */
 export function without(taken: ReadonlySet<string>, clients: readonly DynamicClient[]) {
   return {
     clients: clients.filter(({ username }) => !taken.has(username)),
@@ -195,7 +199,7 @@ function aclsOf(
   const acls = new Map<string, Acl>();
   const add = (filter: string, allow: boolean, priority: number): void => {
     const topic = `${branch}${filter}`;
-    // One topic stands once, and a denial stands first.
+    // Each topic appears once, and denials come first.
     if (!acls.has(topic)) acls.set(topic, { acltype, topic, priority, allow });
   };
   for (const rule of rules) {
@@ -210,7 +214,10 @@ function aclsOf(
   return [...acls.values()];
 }
 
-/** The same without what the broker would put names in for: never less denied, never more allowed than is said. */
+/**
+ * The same without placeholders of the broker: never less is denied, and never more is allowed, than the rule
+ * says.
+ */
 function writable(rule: PolicyRule, device: BrokerDevice, unsaid: Unsaid): string[] {
   const filters = filtersOf(rule, device);
   if (!filters.some(hasPlaceholder)) return filters;
@@ -241,8 +248,8 @@ function widened(name: string): string {
 }
 
 /**
- * Behind the others of each client: what they do not allow is denied, whatever the file's defaults and groups say.
- * `#` does not cover topics that begin with `$`.
+ * After the other rules of each client: what those do not allow is denied, whatever the file's defaults and
+ * groups say. `#` does not cover topics that begin with `$`.
  */
 const confined: DynamicRole = {
   rolename: named("confined").rolename,

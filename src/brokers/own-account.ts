@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.js";
 
-/** Who Tidemark is at the broker, where it has a password there. */
+/** The user name and password with which Tidemark connects to the broker, where it has them. */
 export function ownCredentials({ broker }: Config): { username: string; password: string } | null {
   const { username = null, password = null } = broker ?? {};
   return username === null || password === null ? null : { username, password };

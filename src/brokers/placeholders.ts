@@ -1,11 +1,12 @@
 /**
- * What brokers put a client's own names in for, in the topics of their rules: `%c` and `%u` (Mosquitto, VerneMQ, which
- * has `%m` too), `${clientid}` and `${{clientid}}` (EMQX, HiveMQ). A device of such a name would be every device. Any
- * letter behind `%`, and any `${`, for brokers learn new ones: Mosquitto's plugin did with 2.1.
+ * Placeholders that brokers replace by a client's own names in the topics of their rules: `%c` and `%u`
+ * (Mosquitto, VerneMQ, which has `%m` too), `${clientid}` and `${{clientid}}` (EMQX, HiveMQ). A device with
+ * such a name would stand for every device. We take any letter after `%`, and any `${`, as a placeholder
+ * because brokers gain new ones, as Mosquitto's plugin did with 2.1.
  */
 const placeholder = /%[a-z]|\$\{/i;
 
-/** Whether a broker may read something into a name, or a level of a topic, other than what it says. */
+/** Whether a broker may read a name, or a level of a topic, as something other than what it says. */
 export function hasPlaceholder(text: string): boolean {
   return placeholder.test(text);
 }
@@ -18,9 +19,9 @@ export function withoutPlaceholders(filter: string): string {
     .join("/");
 }
 
-/** What no rule of a broker can say. */
+/** What no rule of a broker can express. */
 export interface Unwritten {
-  /** They stay out: a name of theirs has a placeholder in it. */
+  /** Left out because one of their names contains a placeholder. */
   readonly devices: readonly { readonly deviceID: string; readonly deviceUsername: string }[];
   /** Their permissions are left out; their denials cover the whole level. */
   readonly policies: readonly { readonly id: number; readonly topic: string }[];

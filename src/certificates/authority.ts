@@ -20,11 +20,11 @@ import { type Config, ConfigError } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import { signCertificate, signingAlgorithm } from "./x509.js";
 
-/** What a device gets to prove itself with; texts are PEM. */
+/** What a device receives to prove its identity; texts are PEM. */
 interface Issued {
   readonly cert: string;
   readonly key: string;
-  /** The authority's certificate, with those above it that CA_CERT has. */
+  /** The authority's certificate, with those above it in CA_CERT. */
   readonly root: string;
   /** SHA-256 of the certificate's DER, in hexadecimal. */
   readonly fingerprint: string;
@@ -44,7 +44,10 @@ export interface Authority {
   hasSigned(certificate: X509Certificate): boolean;
 }
 
-/** What a listener proves itself with: PEM texts, the certificate followed by those between it and its root. */
+/**
+ * What a listener proves its identity with: PEM texts, the certificate followed by those between it and its
+ * root.
+ */
 export interface IssuedServer {
   readonly cert: string;
   readonly key: string;
@@ -52,10 +55,10 @@ export interface IssuedServer {
 
 const dayMs = 86_400_000;
 const clientDays = 365;
-/** Short, for it is renewed without anyone's help. */
+/** Short, because it is renewed automatically. */
 const serverDays = 90;
 const authorityDays = 3650;
-/** Clocks of those who check a certificate may be behind ours. */
+/** The clocks of those who check a certificate may be slow. */
 const clockSkewMs = 300_000;
 const makeKeyPair = promisify(generateKeyPair);
 
@@ -118,7 +121,7 @@ function createAuthority(root: string, certificate: X509Certificate, key: KeyObj
   };
 }
 
-/** Of the authority's certificates those that a client cannot be expected to have: the ones below the root. */
+/** The certificates that a client cannot be expected to have: those below the root. */
 function intermediates(root: string): string {
   const above = allCertificates(root).filter((text) => {
     const one = new X509Certificate(text);
@@ -136,7 +139,7 @@ async function makeAuthority(now: number): Promise<AuthorityPair> {
   const { publicKey, privateKey } = await makeKeyPair("ec", { namedCurve: "P-256" });
   const begin = wholeSeconds(now);
   const contents = {
-    // Those who trust several deployments tell their authorities apart by name.
+    // Whoever trusts several deployments tells their authorities apart by name.
     name: `Tidemark Authority ${randomBytes(4).toString("hex")}`,
     publicKey,
     notBefore: begin - clockSkewMs,
@@ -193,7 +196,7 @@ export function newCommonName(tenantID: string): string {
   return `${tenantID}:${letters.join("")}`;
 }
 
-/** Certificates know no fractions of a second. */
+/** Certificates have no fractions of a second. */
 function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }

@@ -10,11 +10,14 @@ import { type Config, ConfigError } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import type { Authority, IssuedServer } from "./authority.js";
 
-/** What the TLS listeners prove themselves with: TLS_CERT and TLS_KEY, or else what the authority issues. */
+/** The certificate of the TLS listeners: TLS_CERT and TLS_KEY, or else what the authority issues. */
 export interface ServerCertificate {
-  /** Reads or issues it anew. @throws ConfigError for files that cannot be used, StoreError when none is issued */
+  /**
+   * Reads it again, or issues another. @throws ConfigError for files that cannot be used, StoreError when
+   * none is issued
+   */
   load(now: number): Promise<IssuedServer>;
-  /** Whether it has to be loaded again by itself. */
+  /** Whether it is due to be loaded again. */
   isDue(current: IssuedServer, now: number): boolean;
 }
 
@@ -22,7 +25,7 @@ interface Makings {
   readonly config: Pick<Config, "tls" | "dataDir" | "host" | "publicHost">;
   readonly authority: Authority;
   readonly vault: Vault;
-  /** The kept certificate cannot be used, and another takes its place. */
+  /** The stored certificate cannot be used and is replaced. */
   readonly onFault: (path: string, error: Error) => void;
 }
 
@@ -33,7 +36,7 @@ export function createServerCertificate({ config, authority, vault, onFault }: M
   }
   const hosts = hostsOf(config);
   const path = join(config.dataDir, "server-certificate.json");
-  /** The kept one serves as long as it is what would be issued today. */
+  /** The stored certificate serves as long as it equals what would be issued today. */
   const serves = ({ cert }: IssuedServer, now: number): boolean => {
     const certificate = new X509Certificate(cert);
     const fits = hosts.every((host) => names(certificate, host)) && authority.hasSigned(certificate);
@@ -54,7 +57,7 @@ export function createServerCertificate({ config, authority, vault, onFault }: M
 const renewBeforeMs = 30 * 86_400_000;
 const format = 1;
 
-/** By these the devices reach the service; an address that stands for all of the host's is no name of it. */
+/** The names by which devices reach the service. A wildcard address is not one of them. */
 export function hostsOf({ host, publicHost }: Pick<Config, "host" | "publicHost">): string[] {
   const given = [publicHost ?? "", host].map((text) => text.replace(/^\[(.*)\]$/, "$1"));
   const all = [...given, "localhost", "127.0.0.1", "::1"];
@@ -66,7 +69,7 @@ function names(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-/** Null where there is none that this process can use: another is issued then, and `onFault` told why. */
+/** Null where there is none that this process can use; another is issued then, and `onFault` is told why. */
 async function readKept(
   path: string,
   vault: Vault,

@@ -1,7 +1,7 @@
 import { type KeyObject, webcrypto, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 
-/** The one place of the X.509 library: a certificate's contents and keys in, its PEM text out. */
+/** The only user of the X.509 library: a certificate's contents and keys in, its PEM text out. */
 
 interface CertificateContents {
   /** Common name: letters, digits, spaces and `: -`. */
@@ -101,7 +101,7 @@ function nameOf(host: string): { type: "ip" | "dns"; value: string } {
 
 let library: Promise<Library> | undefined;
 
-/** Read when the first certificate is made: it takes 0.2 s and 20 MB. */
+/** Loaded when the first certificate is made, because it takes 0.2 s and 20 MB. */
 async function load(): Promise<Library> {
   // Its parts register themselves with a container that asks for this polyfill.
   await import("reflect-metadata");

@@ -16,7 +16,10 @@ interface OpenStores {
   readonly tenant: number;
 }
 
-/** Opens the stores of a deployment whose service does not run, for one action; the data folder is held meanwhile. */
+/**
+ * Opens the stores of a deployment whose service is not running, for one action, and holds the data folder
+ * meanwhile.
+ */
 export async function withStores<T>(
   config: Config,
   tenantName: string | undefined,

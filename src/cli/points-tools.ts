@@ -11,15 +11,15 @@ import { systemClock } from "../../store/lib/clock.js";
 import type { Config } from "../config/config.js";
 import { createCatalog } from "../devices/catalog.js";
 import { findService, type ServiceAddress } from "../host/service-address.js";
-import { type HistoryFormat, historyFormats, historyTypes } from "../import-export/points/bounds.js";
 import { createHistoryGate } from "../import-export/points/gate.js";
 import { boundsOf, messageOf } from "../import-export/points/kinds.js";
+import { type HistoryFormat, historyFormats, historyTypes } from "../import-export/points/limits.js";
 import { runImport } from "../import-export/points/run-import.js";
 import { jsonOf, send } from "../import-export/points/transport.js";
 import { streamOriginal } from "../routes/data-export.js";
 import { withStores } from "./open-stores.js";
 
-/** Commands for history files: through the running service, else on the stores themselves. */
+/** Commands for history files: through the running service, or else on the stores directly. */
 
 export const importUsage =
   "tidemark import <file, or - for standard input> [--format csv|ndjson] [--tenant <name>, without a service]";
@@ -47,7 +47,7 @@ export async function importTool(args: readonly string[], config: Config): Promi
     ...(isPacked(file) ? { "Content-Encoding": "gzip" } : {}),
   };
   const sent = await send(service, "POST", "/api/v1/original_data", headers, inputOf(file));
-  return watch(service, await jsonOf(sent));
+  return untilDone(service, await jsonOf(sent));
 }
 
 export async function redecodeTool(args: readonly string[], config: Config): Promise<unknown> {
@@ -59,7 +59,7 @@ export async function redecodeTool(args: readonly string[], config: Config): Pro
   }
   const path = `/api/v1/devices/${encodeURIComponent(deviceID)}/redecode`;
   const body = JSON.stringify({ startTime, endTime: endTime ?? null });
-  return watch(
+  return untilDone(
     service,
     await jsonOf(await send(service, "POST", path, { "Content-Type": "application/json" }, body)),
   );
@@ -119,8 +119,8 @@ interface TaskStatus {
   readonly msg: unknown;
 }
 
-/** Follows a task to its end and answers what it says. @throws Error when it fails */
-async function watch(service: ServiceAddress, { statusUrl }: { statusUrl: string }): Promise<unknown> {
+/** Polls a task until it ends, and returns its result. @throws Error when it fails */
+async function untilDone(service: ServiceAddress, { statusUrl }: { statusUrl: string }): Promise<unknown> {
   let shown = -1;
   for (;;) {
     const task = await jsonOf<TaskStatus>(await send(service, "GET", statusUrl, {}));

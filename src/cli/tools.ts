@@ -24,8 +24,8 @@ import {
 } from "./points-tools.js";
 
 /**
- * Commands of `tidemark` beside serve. They go through the running service; where none runs, those that need
- * only the metadata open it themselves.
+ * The commands of `tidemark` other than serve. They go through the running service; where none runs, those
+ * that need only the metadata open it themselves.
  */
 interface Tool {
   readonly usage: readonly string[];
@@ -120,7 +120,7 @@ function misused(name: string): Error {
   return new Error(`usage: ${tools[name]?.usage.join(" | ")}`);
 }
 
-/** Opens the metadata for one action, the data folder being held meanwhile. */
+/** Opens the metadata for one action, and holds the data folder meanwhile. */
 async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): Promise<T> {
   const lock = await lockDataDir(config.dataDir, { onLost: endTool });
   try {
@@ -141,7 +141,7 @@ async function withMetadata<T>(config: Config, action: (db: Db) => Promise<T>): 
 export async function runTool(tool: Tool, args: readonly string[], config: Config): Promise<number> {
   try {
     const answer = await tool.run(args, config);
-    // What has written its answer by itself, as an export has, says nothing more.
+    // A tool that has written its answer itself, such as an export, prints nothing more.
     if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   } catch (error) {

@@ -14,12 +14,12 @@ import type { Receipts } from "./receipts.js";
 import { type CommandRoute, createRouting, type RoutingDeps, relayedMessage } from "./routing.js";
 import { createUnconfirmed } from "./unconfirmed.js";
 
-/** What a command says, to whomever it goes. */
+/** A command's content, whoever receives it. */
 export interface Command {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
-  /** Seconds that it may wait. */
+  /** How long it may wait, in seconds. */
   readonly ttl: number;
 }
 
@@ -32,11 +32,14 @@ interface Logged {
 /** Commands to devices: the log comes first, then the packet, then what the client says to it. */
 export interface Commands {
   /**
-   * To one device; true when it was handed over, or waits where a kill does not lose it. @throws StoreError
-   * UNAVAILABLE where nothing can be kept for it
+   * To one device; true when it was handed over, or waits where a kill cannot lose it. @throws StoreError
+   * UNAVAILABLE where nothing can be kept for the device
    */
   publish(actor: Actor, target: CommandTarget, command: Command): Promise<boolean>;
-  /** Null: nobody is there for it, it is forbidden, or it would have to be kept and nothing can be kept now. */
+  /**
+   * Null when nobody would receive it, a policy forbids it, or it would have to be kept and nothing can be
+   * kept now.
+   */
   routeTo(target: CommandTarget, command: Pick<Command, "topic" | "qos">): Promise<CommandRoute | null>;
   /** The log that goes before it. */
   logOf(
@@ -46,15 +49,16 @@ export interface Commands {
     command: Command,
   ): NewControlLog;
   /**
-   * Sends what is logged as issued; its log moves on at the acknowledgement, or when nobody holds the message any
-   * more. Resolves once a kill would not lose what waits for a client that is away; false: nobody took it.
+   * Sends what is logged as issued. Its log moves on at the acknowledgement, or when nobody holds the message
+   * any more. Resolves once a kill cannot lose what waits for a client that is away; false when nobody took
+   * it.
    */
   send(route: CommandRoute, logged: Logged, command: Command): Promise<boolean>;
   /** To every client of a member, without log and receipt. */
   sendToMember(target: CommandTarget, topic: string, payload: Uint8Array): boolean;
   /** Whether any client of the device is there, or of the parent that may relay the topic to it. */
   isConnected(target: CommandTarget, topic: string): Promise<boolean>;
-  /** Resolves once all of these are kept; what waits for a journal that takes nothing is not waited for. */
+  /** Resolves once all of these are kept. It does not wait for a journal that takes nothing. */
   untilKept(sending: readonly Promise<unknown>[]): Promise<void>;
   /** Resolves when the tenant's clients have taken most of what they were sent, or are too slow to wait for. */
   untilTaken(tenant: number): Promise<void>;
@@ -107,7 +111,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       const confirm = unconfirmedBytes.add(tenant, route.to.id, bytes);
       const message = { topic, payload, qos: route.qos, ttl, receipt: id };
       const settled = (acknowledged: boolean) => {
-        // Given up before it was kept: no queue had room for it, or no client takes so large a packet.
+        // Given up before it was kept: no queue had room for it, or no client accepts so large a packet.
         if (!acknowledged) resolve(false);
         confirm();
         receipts.add({ id, groupLogIntID, publishStatus: acknowledged ? confirmed : failed });

@@ -7,7 +7,7 @@ interface Cron {
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** The hour field begins with `*`: it runs by elapsed time, also through a doubled or missing hour. */
+  /** The hour field begins with `*`: it runs by elapsed time, even through a repeated or skipped hour. */
   readonly anyHour: boolean;
   /** Both day fields are restricted: a day that fits either counts, as in every cron. */
   readonly eitherDay: boolean;
@@ -29,7 +29,7 @@ const weekday: Field = { min: 0, max: 7, names: weekdayNames };
 
 export const cronLengthMax = 255;
 
-/** Null for what is no cron expression of five fields. */
+/** Null when the text is not a cron expression of five fields. */
 export function parseCron(text: string): Cron | null {
   if (text.length > cronLengthMax) return null;
   const fields = text.trim().toLowerCase().split(/\s+/);
@@ -54,7 +54,7 @@ function parseField(text: string, field: Field): Set<number> | null {
     const [, all, firstText = "", lastText, stepText] = match;
     const step = stepText === undefined ? 1 : Number(stepText);
     const first = all === undefined ? numberOf(firstText, field) : field.min;
-    // `5/15` goes on to the field's end, as `5-59/15` does.
+    // `5/15` continues to the field's end, as `5-59/15` does.
     const open = all !== undefined || (lastText === undefined && stepText !== undefined);
     const last = open ? field.max : numberOf(lastText ?? firstText, field);
     if (first === null || last === null || first > last || step === 0) return null;
@@ -76,8 +76,8 @@ const minuteMs = 60_000;
 const daysAhead = 8 * 366 + 1;
 
 /**
- * The first time after `after` (milliseconds since 1970) that the expression names in the zone; null when there is
- * none. A fixed hour that is missing moves forward by the gap, of a doubled one the first counts.
+ * The first time after `after` (milliseconds since 1970) that the expression names in the zone; null when
+ * there is none. A fixed hour that is skipped moves forward by the gap; of a repeated one the first counts.
  */
 export function nextTime(cron: Cron, zone: Zone, after: number): number | null {
   const today = wallMs({ ...zone.toWall(after), hour: 0, minute: 0, second: 0 });
@@ -106,7 +106,7 @@ function fixedTimes({ hours, minutes }: Cron, zone: Zone, midnight: number): num
   return times.sort((a, b) => a - b);
 }
 
-/** The first of the day behind `after`. */
+/** The first time of the day after `after`. */
 function elapsedTime(
   { hours, minutes }: Cron,
   zone: Zone,

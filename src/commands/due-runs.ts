@@ -38,12 +38,17 @@ interface DueRuns {
 
 const runsPerStep = 100;
 const missedPerStep = 500;
-/** A run is left so long to the process that its device is connected to. */
+/** How long a run is left to the process that its device is connected to. */
 const connectedFirstMs = 2000;
-/** With other processes about, a run that is so late at our start may be one that they are about to take. */
+/**
+ * Where other processes share the metadata, a run this late at our start may be one that they are about to
+ * take.
+ */
 const sharedLateMs = 5000;
 
-/** @param closing nothing more is begun, and what a journal does not take is not waited for */
+/**
+ * @param closing when aborted, nothing more is started, and a journal that takes nothing is not waited for
+ */
 export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns {
   const { db, node, commands, tasks, now } = deps;
   const nextRunOf = createNextRuns(deps.zone);

@@ -16,12 +16,12 @@ import type { TaskKind } from "../tasks/task-kind.js";
 import { untilServed } from "../tasks/until-served.js";
 import type { Command, Commands } from "./commands.js";
 
-/** What the task is told; stored as JSON. */
+/** The task's input, stored as JSON. */
 export interface GroupPublishInput {
   readonly groupIntID: number;
   readonly groupID: string;
   readonly groupName: string;
-  /** 1: one message a device with a receipt; 0: to the group's inbox without. */
+  /** 1: one message to each device, with a receipt; 0: to the group's inbox, without. */
   readonly needAck: number;
   readonly topic: string;
   readonly payload: string;
@@ -32,15 +32,15 @@ export interface GroupPublishInput {
 export const groupPublish = "group_publish";
 
 const membersPerTurnDefault = 250;
-/** Payloads of one turn: they are handed over together. */
+/** Payload bytes of one turn, which are handed over together. */
 export const turnBytesMax = 4 * 1024 * 1024;
-/** Sendings at once, of as many tenants. */
+/** Group commands sent at once, each of another tenant. */
 const sendingsMax = 8;
 
 interface GroupPublishDeps {
   readonly db: Db;
   readonly commands: Commands;
-  /** Members of one turn at most: one write, and at most so many packets at once. */
+  /** Members of one turn at most: one write, and at most this many packets at once. */
   readonly membersPerTurn?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -75,7 +75,7 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
           await progress(((turns.handedOver + turns.failed) / total) * 100, told(turns));
         }
       } catch (error) {
-        // Nobody goes on with it: its log must not wait for members that get nothing.
+        // Nobody continues it: its log must not wait for members that get nothing.
         if (!signal.aborted) await served(end).catch(() => undefined);
         throw error;
       }
@@ -84,7 +84,7 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
   };
 }
 
-/** Tries again while the metadata is away: a command must not end halfway because it was, for a moment. */
+/** Retries while the metadata are unavailable: a short outage must not end a command halfway. */
 type Served = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Sending extends GroupPublishDeps {
@@ -108,7 +108,7 @@ const told = ({ handedOver, failed }: GroupTurns) => ({
   publish_failure_num: failed,
 });
 
-/** One message a member, with its log. */
+/** One message to each member, each with its log. */
 async function sendWithReceipts(
   { db, commands, now, task, command, signal, served }: Sending,
   turns: GroupTurns,
@@ -134,7 +134,7 @@ async function sendWithReceipts(
   return sum(turns, turn);
 }
 
-/** To whoever is there, without logs. */
+/** To whoever is connected, without logs. */
 async function sendWithout(
   { db, commands, now, task, command, served }: Sending,
   turns: GroupTurns,
@@ -156,7 +156,7 @@ async function sendWithout(
 function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
-    // An abort that came before is not told again.
+    // An abort that came earlier fires no event.
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));

@@ -13,7 +13,7 @@ import { every } from "../background/every.js";
 import type { Logger } from "../observability/log.js";
 import type { Receipts } from "./receipts.js";
 
-/** What becomes of commands that no call of this run waits for. */
+/** What happens to commands that no call of this run waits for. */
 
 const logsPerStep = 1000;
 
@@ -24,8 +24,8 @@ interface IssuedDeps {
 }
 
 /**
- * At start: what an earlier run of this process has issued is confirmed if its receipt had come, stays issued while
- * a session holds it, and has failed otherwise, for nobody is left who could bring it.
+ * At a start, a command that an earlier run of this process issued is confirmed if its receipt had come,
+ * stays issued while a session holds it, and has failed otherwise, because nobody is left to deliver it.
  */
 export async function settleIssued({
   db,
@@ -49,7 +49,7 @@ export async function settleIssued({
   });
 }
 
-/** Also at QoS 0: nobody knows whether it was sent. Whoever does says so later, and is believed. */
+/** At QoS 0 too: nobody knows whether it was sent. A receipt that comes later is believed. */
 function givenUp({ id, groupLogIntID }: IssuedLog) {
   return { id, groupLogIntID, publishStatus: publishStatuses.failed };
 }
@@ -65,7 +65,7 @@ async function groupsOf(db: Db, ids: readonly number[]): Promise<Map<number, num
 
 const expiryLookMs = 1000;
 
-/** Fails what has waited for its time; a receipt that comes later still confirms it. */
+/** Fails commands that have waited for their whole ttl. A receipt that comes later still confirms them. */
 export function startExpiry({ db, now, log }: IssuedDeps & { log: Logger }): { close(): Promise<void> } {
   let closed = false;
   const job = every(expiryLookMs, "end expired commands", log, async () => {

@@ -5,7 +5,7 @@ import { nextTime, parseCron } from "./cron.js";
 
 const minuteMs = 60_000;
 
-/** When a schedule that is due runs again: the first time of it after `now`; null: never. */
+/** When a schedule that is due runs again: its first time after `now`, or null for never. */
 function nextRun(due: Omit<Repeated, "scheduleIntID">, zone: Zone, now: number): number | null {
   const { scheduleType, IntervalMinute, crontab, nextAt } = due;
   if (scheduleType !== scheduleTypes.repeated) return null;
@@ -17,7 +17,7 @@ function nextRun(due: Omit<Repeated, "scheduleIntID">, zone: Zone, now: number):
   return cron === null ? null : nextTime(cron, zone, Math.max(now, nextAt));
 }
 
-/** Of many that are due together most share their expression. */
+/** Of many schedules that are due together, most share their expression. */
 export function createNextRuns(zone: Zone): (due: Repeated, now: number) => number | null {
   let known = new Map<string, number | null>();
   let knownAt = Number.NaN;

@@ -2,12 +2,12 @@ import { moveControlLogs, type StatusChange } from "../../store/metadata/command
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Logger } from "../observability/log.js";
 
-/** What becomes of issued messages, gathered so that a thousand acknowledgements cost a few writes. */
+/** Receipts of issued messages, written in batches so that a thousand acknowledgements cost a few writes. */
 export interface Receipts {
   add(change: StatusChange): void;
-  /** Resolves once all that was added so far is stored. @throws what the store says against it */
+  /** Resolves once everything added so far is stored. @throws what the store throws */
   stored(): Promise<void>;
-  /** Stores what is left; a failure is given up. */
+  /** Stores what is left; a failure is ignored. */
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface ReceiptsDeps {
 }
 
 interface Waiter {
-  /** Number of the last change that it waits for. */
+  /** Number of the last change that the caller waits for. */
   readonly last: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -53,7 +53,7 @@ export function createReceipts({ db, log, now }: ReceiptsDeps): Receipts {
         break;
       }
     }
-    // In the turn of the last look: what is added a moment later must find that nobody drains.
+    // In the same turn as the last look: what is added a moment later must see that nobody is draining.
     running = null;
   }
 

@@ -10,9 +10,9 @@ import type { CommandTarget } from "../../store/metadata/commands/command-target
 export interface CommandRoute {
   /** The device itself, or the parent that relays to it. */
   readonly to: DeviceEntry;
-  /** String id of the device where its parent relays to it; null: it goes straight. */
+  /** String id of the device where its parent relays to it; null when the command goes directly. */
   readonly relayedTo: string | null;
-  /** The command waits where a kill does not lose it: in the journal. */
+  /** The command waits in the journal, where a kill cannot lose it. */
   readonly outlives: boolean;
   /** What the receiver grants of the QoS that was asked for. */
   readonly qos: 0 | 1;
@@ -98,7 +98,7 @@ export function createRouting({ sessions, downlinks, externalBroker, directory }
   };
 }
 
-/** A message to a device as the parent that relays it gets it, in its own inbox. */
+/** A message to a device in the form in which its parent receives it, in the parent's own inbox. */
 export function relayedMessage(deviceID: string, { topic, payload }: Message): Message {
   const text = Buffer.from(payload).toString("utf8");
   return {

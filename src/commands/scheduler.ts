@@ -5,7 +5,10 @@ import { createDueRuns, type DueRunsDeps } from "./due-runs.js";
 
 /** Runs schedules when they are due: one timer for the earliest of them. */
 export interface Scheduler {
-  /** A schedule has come or gone, or the clock was moved: looks, and resolves when what is due has run. */
+  /**
+   * Looks for due schedules, because one was added or removed or the clock was set; resolves when they have
+   * run.
+   */
   look(): Promise<void>;
   close(): Promise<void>;
 }
@@ -14,12 +17,12 @@ interface SchedulerDeps extends DueRunsDeps {
   readonly log: Logger;
 }
 
-/** A clock that is set forward is noticed after so long at the latest. */
+/** A clock that is set forward is noticed after this long at the latest. */
 const sleepMsMax = 60_000;
-/** What is due and cannot run here yet is looked at again after this. */
+/** How soon a schedule that is due, but cannot run here yet, is looked at again. */
 const againMs = 250;
 
-/** Opens the schedules: repeats that were missed while the service was down are skipped, the rest runs at once. */
+/** Starts the schedules. Repeats missed while the service was down are skipped; the rest run at once. */
 export function startScheduler(deps: SchedulerDeps): Scheduler {
   const { db, log, now } = deps;
   const closing = new AbortController();
@@ -53,7 +56,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
       failing = true;
       plan(0);
     } finally {
-      // In the turn of the last look: whoever asks a moment later must not wait for what has ended.
+      // In the same turn as the last look: whoever asks a moment later must not wait for what has ended.
       running = null;
     }
   }

@@ -4,7 +4,7 @@ import { type NewSchedule, scheduleTypes } from "../../store/metadata/commands/s
 import { invalid } from "../http/errors.js";
 import { nextTime, parseCron } from "./cron.js";
 
-/** When a schedule is asked to run. */
+/** When a schedule is to run. */
 interface AskedTiming {
   readonly scheduleType: number;
   /** `YYYY-MM-DD HH:MM:SS` in the zone. */
@@ -19,7 +19,10 @@ type Timing = Pick<NewSchedule, "scheduleType" | "crontabTime" | "IntervalMinute
 const minuteMs = 60_000;
 const wallForm = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 
-/** What is stored of it; fields that its type does not use are not. @throws ApiError PARAMETER_INVALID */
+/**
+ * The columns that are stored; fields that its type does not use are left out. @throws ApiError
+ * PARAMETER_INVALID
+ */
 export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
   const { scheduleType } = asked;
   const unused = { scheduleType, crontabTime: null, IntervalMinute: null, crontab: null };

@@ -1,8 +1,8 @@
 /** Payload bytes that clients have been sent and have not confirmed, by tenant and device. */
 interface Unconfirmed {
-  /** Answers what takes them away again; called twice it does nothing more. */
+  /** Returns a function that takes them away again; calling it twice does nothing more. */
   add(tenant: number, device: number, bytes: number): () => void;
-  /** Whether a tenant's clients that are there have no more than so many. */
+  /** Whether the tenant's connected clients have no more than this many bytes unconfirmed. */
   isWithin(tenant: number, bytesMax: number): boolean;
 }
 
@@ -11,9 +11,9 @@ interface Sent {
 }
 
 /**
- * Of a device whose clients have gone nothing is waited for: a message may stay in its queue for as long as its client
+ * Devices whose clients have gone are not waited for: a message may stay in a queue for as long as its client
  * is away.
- * @param isThere whether any client of the device is
+ * @param isThere whether any client of the device is connected
  */
 export function createUnconfirmed(isThere: (device: number) => boolean): Unconfirmed {
   const tenants = new Map<number, { bytes: number; readonly devices: Map<number, Sent> }>();
@@ -39,7 +39,7 @@ export function createUnconfirmed(isThere: (device: number) => boolean): Unconfi
       sent.bytes += bytes;
       let isCounted = true;
       return () => {
-        // Given back already where its client had gone, though another may be there now.
+        // Already given back where its client had gone, even if another is connected now.
         if (isCounted && tenants.get(tenant)?.devices.get(device) === sent) take(tenant, device, bytes);
         isCounted = false;
       };

@@ -14,7 +14,7 @@ export interface Config {
   readonly httpPort: number;
   /** HTTP connections at once. */
   readonly httpConnectionsMax: number;
-  /** What all answers under way may hold together. */
+  /** Bytes that all responses in progress may hold together. */
   readonly answerBytesMax: number;
   readonly mqttConnectionsMax: number;
   readonly mqttPort: Port;
@@ -29,15 +29,15 @@ export interface Config {
   readonly masterKey: Uint8Array | null;
   readonly timezone: string;
   readonly apiVariant: "A" | "B";
-  /** The name that devices reach the service by; null: HOST. */
+  /** The name by which devices reach the service; null: HOST. */
   readonly publicHost: string | null;
   /** PEM files of the certificate authority; null: the deployment makes its own. */
   readonly authority: { readonly certPath: string; readonly keyPath: string } | null;
-  /** PEM files that the TLS listeners prove themselves with; null: the authority issues what they need. */
+  /** PEM files of the TLS listeners' certificate; null: the authority issues what they need. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
-  /** Addresses and networks of proxies that are believed about whose requests they pass on. */
+  /** Addresses and networks of proxies whose word on the client's address is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Whether those begin MQTT connections with a PROXY header. */
+  /** Whether these proxies begin MQTT connections with a PROXY header. */
   readonly proxyProtocol: "optional" | "required" | "off";
   /** Of TLS 1.2, at the MQTT listeners. */
   readonly tlsSuites: "aead" | "compatible";
@@ -50,7 +50,7 @@ export interface Config {
   readonly journalBacklogBytes: number;
   readonly freeBytesMin: number;
   readonly pointRetentionDays: number;
-  /** Before it no time of a point is taken; microseconds. */
+  /** Times of points before it are refused; microseconds. */
   readonly oldestTime: number;
   /** Of the log of changes. */
   readonly changeRetentionDays: number;
@@ -60,7 +60,7 @@ export interface Config {
   readonly changeLogBytes: number;
   /** Of one uploaded history file, unpacked. */
   readonly importBytesMax: number;
-  /** That the formulas of one answer may compute for. */
+  /** How long the formulas of one answer may compute. */
   readonly formulaSecondsMax: number;
   readonly libsql: { readonly url: string; readonly authToken: string | null } | null;
   readonly influx: {
@@ -71,15 +71,15 @@ export interface Config {
   } | null;
   /** An MQTT broker that is already there; null: none. */
   readonly broker: BrokerConfig | null;
-  /** Seconds that a client of MQTT 5 may be silent for at most; null: its own keep-alive stands. */
+  /** The longest keep-alive of an MQTT 5 client, in seconds; null: its own holds. */
   readonly keepAliveMax: number | null;
   /** What the topics and filters of devices may have. */
   readonly topics: TopicBounds;
-  /** Of alerts that have ended; 0 is for ever. */
+  /** Of alerts that have ended; 0 means for ever. */
   readonly alertRetentionDays: number;
   /** Ended alerts of one tenant. */
   readonly alertHistoryMax: number;
-  /** How long a device may be away before that is an alert. */
+  /** How long a device may be offline before an alert is raised. */
   readonly offlineAlertSeconds: number;
   /** Messages that may wait for one client. */
   readonly sessionQueueMessagesMax: number;
@@ -100,7 +100,7 @@ interface BrokerConfig {
   readonly shared: boolean;
 }
 
-/** Every value that is wrong, each with one sentence. */
+/** Every wrong value, each in one sentence. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(problems.join("\n"));
@@ -124,7 +124,7 @@ const port = z
   )
   .transform((text): Port => (text === "off" ? null : Number(text)));
 const bytes = whole(0, 2 ** 50);
-/** A day of UTC that both engines can hold the points of, as its first microsecond. */
+/** The first microsecond of a UTC day whose points both engines can hold. */
 const oldestTime = z.iso
   .date("must be a day, YYYY-MM-DD")
   .transform((day) => Date.parse(day) * 1000)
@@ -138,7 +138,7 @@ const knownZone = (name: string): boolean => {
   }
 };
 
-/** No credentials in it: addresses are logged. */
+/** Without credentials, because addresses are logged. */
 function isBrokerAddress(text: string): boolean {
   if (!/^mqtts?:\/\/[^/@?#]+\/?$/.test(text) || !URL.canParse(text)) return false;
   const { hostname, username, password } = new URL(text);
@@ -227,7 +227,7 @@ const schema = z.object({
   TIDEMARK_HOLD_SERIES: z.literal("1").optional(),
 });
 
-/** Reads the environment; the only place that does. An empty value counts as unset. @throws ConfigError */
+/** Reads the environment, as nothing else does. An empty value counts as unset. @throws ConfigError */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const parsed = schema.safeParse(set, { error: inWords });

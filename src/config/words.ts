@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** What a validator finds, in plain words; for whatever has no message of its own. */
+/** What a validator finds, in plain words, for checks without a message of their own. */
 
 const absent = "is required";
 
@@ -34,7 +34,7 @@ const words: Words = {
   custom: () => "is not valid",
 };
 
-/** What the sizes of these are counted in. */
+/** The units in which their sizes are counted. */
 const units: Readonly<Record<string, string>> = { string: "characters", array: "entries", set: "entries" };
 
 function size(
@@ -65,10 +65,10 @@ export function inWords(issue: RawIssue): string {
 type Issue = z.core.$ZodIssue;
 type Union = RawIssue & { readonly code: "invalid_union" };
 
-/** What is wrong with each form of a union → what is wrong with the one that was meant. */
+/** The issues of each form of a union → the issues of the form that was meant. */
 const nearest = new WeakMap<readonly (readonly Issue[])[], readonly Issue[]>();
 
-/** The issues of a value, those of a union being what is wrong with the form that was meant. */
+/** The issues of a value; of a union, those of the form that was meant. */
 export function meant(issue: Issue): Issue[] {
   const form = issue.code === "invalid_union" ? nearest.get(issue.errors) : undefined;
   return (
@@ -76,7 +76,7 @@ export function meant(issue: Issue): Issue[] {
   );
 }
 
-/** The form whose fields the value has the most of; of those alike, the one that lacks the fewest. */
+/** The form with which the value shares the most fields; among equals, the one that lacks the fewest. */
 function nearestOf({ errors, input, inst }: Union): readonly Issue[] {
   const options = inst instanceof z.ZodUnion ? inst.options : [];
   const given = typeof input === "object" && input !== null ? Object.keys(input) : [];

@@ -14,8 +14,8 @@ export interface ProductModel {
 }
 
 /**
- * Remembers what every dashboard asks for again and again, so that a metric costs its series and no metadata
- * statements. The change feed makes it forget.
+ * Caches what every dashboard asks for again and again, so that a metric costs its series and no metadata
+ * statements. The change feed invalidates it.
  */
 export interface Catalog {
   /** By string id, of one tenant; devices and gateways. */
@@ -49,7 +49,7 @@ export function createCatalog(db: Db): Catalog {
         metrics: await metricsOf(db, productIntID),
       })),
     forget: ({ entity, action, recordID, detail }) => {
-      // What is new was never remembered, and devices are made by the thousand.
+      // What is new was never cached, and devices are created by the thousand.
       if (entity === "device" && action !== "create") devices.touch(recordName(entity, recordID));
       if (entity === "product" || members.has(entity)) models.touch(recordName(entity, recordID));
       // What makes a member names its product.

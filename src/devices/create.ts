@@ -29,7 +29,7 @@ import { type DeviceTypeB, storedTypes, typesB } from "./variant-b.js";
 
 /** Creating a device: the whole record of Variant A, the few fields of Variant B. */
 
-/** Columns that take their default where a create says nothing. */
+/** Columns that take these defaults when a create leaves them out. */
 const defaults = { carrier: 1, physicalNetwork: 1, deviceConsolePort: 22 } as const;
 const gatewayDefaults = { deviceConsolePort: 22 } as const;
 

@@ -11,7 +11,7 @@ import { invalid } from "../http/errors.js";
 import { present } from "../http/fields.js";
 import { checkDevice, type DeviceDraft, dropUncalledLinks } from "./rules.js";
 
-/** What writes of devices work with. */
+/** What creating and editing devices needs. */
 export interface DeviceDeps {
   readonly db: Db;
   readonly devices: DeviceStore;
@@ -19,11 +19,14 @@ export interface DeviceDeps {
   readonly now: () => number;
 }
 
-/** From a body to what is stored: spellings, nulls, the record as it would be, and its links. */
+/** From a body to what is stored: spellings, nulls, the resulting record, and its links. */
 
 type Fields = { readonly [K in keyof DeviceInput]?: DeviceInput[K] | null };
 
-/** Moves what came under another spelling to its proper name, which wins where both are there; drops what is absent. */
+/**
+ * Moves fields under another spelling to their proper names, which win where both are there; drops absent
+ * ones.
+ */
 export function spelled(
   body: object,
   spellings: Readonly<Record<string, string>>,
@@ -54,7 +57,7 @@ export function editedFields(
   const errors: Record<string, string> = {};
   for (const field of neverNull) if (input[field] === null) errors[field] = "must not be null";
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  // Sending the record back as read must not seal the same token anew.
+  // Sending the record back as read must not seal the same token again.
   if (input.token === device.token) delete input.token;
   return input as DeviceInput;
 }

@@ -71,7 +71,7 @@ export async function editFromB(
   const fields: DeviceInput = {
     ...editedFields(present(rest), device, fixed),
     ...typeChange(device, deviceType),
-    // The text of a place that Variant A gave as JSON, sent back as read, is no change of it.
+    // Sending back, as read, the text of a location that Variant A gave as JSON changes nothing.
     ...(location === undefined || location === locationB(device) ? {} : { location }),
   };
   if (device.kind === "device" && fields.deviceType !== undefined) {

@@ -5,7 +5,9 @@ import type { Device } from "../../store/metadata/devices/record.js";
 import { code, codes, float, integer, json, name, text } from "../http/fields.js";
 import { codesOf, textDictionary } from "../http/labels.js";
 
-/** Field shapes of a device and the rules that hold between them (interface, "Field rules for create and edit"). */
+/**
+ * The schemas of a device's fields and the rules between them (interface, "Field rules for create and edit").
+ */
 
 const hex = (digits: number) =>
   z.string().regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `must be ${digits} hexadecimal digits`);

@@ -1,4 +1,4 @@
-/** How Variant B tells of the same records: its device types, and places as texts. */
+/** How Variant B shows the same records: its device types, and locations as texts. */
 import type { NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 
@@ -22,7 +22,7 @@ export const storedTypes: Readonly<
   [typesB.smartphone]: { kind: "device", deviceType: smartphoneA, upLinkSystem: null },
 };
 
-/** Variant B's place is a text; one that Variant A gave as JSON shows as its JSON text. */
+/** Variant B's location is a text; one that Variant A gave as JSON shows as its JSON text. */
 export function locationB({ location }: Pick<Device, "location">): string | null {
   if (location === null || location === undefined) return null;
   return typeof location === "string" ? location : JSON.stringify(location);

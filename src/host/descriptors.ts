@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 
 /** How many connections of each kind the process's limit of open files has room for. */
-interface ConnectionPlaces {
+interface ConnectionLimits {
   readonly http: number;
   readonly mqtt: number;
 }
 
-/** What the stores, the listeners, the logs and what a start opens for a moment need; of a small limit, a quarter. */
+/** What the stores, the listeners, the logs and the start itself need; of a small limit, a quarter. */
 const ownFiles = 256;
 
 /**
- * Shares the descriptors out, so that connections can never take those of the stores, nor HTTP those of devices: of what
- * the process does not keep for itself, HTTP has a quarter at most.
- * @param openFilesMax null: not known, or without a limit
+ * Divides the descriptors so that connections can never take those of the stores, nor HTTP those of devices:
+ * HTTP gets at most a quarter of what the process does not keep for itself.
+ * @param openFilesMax null: unknown or unlimited
  * @param most what the settings allow
  */
-export function placesFor(openFilesMax: number | null, most: ConnectionPlaces): ConnectionPlaces {
+export function connectionLimits(openFilesMax: number | null, most: ConnectionLimits): ConnectionLimits {
   if (openFilesMax === null) return most;
   const left = openFilesMax - Math.min(ownFiles, Math.ceil(openFilesMax / 4));
   const http = Math.max(1, Math.min(most.http, Math.floor(left / 4)));

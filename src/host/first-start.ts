@@ -27,9 +27,9 @@ interface FirstCredentials {
 const adminName = "admin";
 
 /**
- * On an empty deployment: tenant `default`, user `admin`, one API key. The file is written before the metadata, so
- * that a kill in between loses nothing: the next start takes what the file has. Answers what was generated, to be
- * shown once; what the operator chose is not repeated.
+ * On an empty deployment, makes tenant `default`, user `admin` and one API key. The file is written before
+ * the metadata, so that a kill in between loses nothing: the next start takes what the file has. Returns what
+ * was generated, to be shown once; what the operator chose is not repeated.
  */
 export async function firstStart(
   db: Db,
@@ -38,7 +38,7 @@ export async function firstStart(
 ): Promise<Partial<FirstCredentials> | null> {
   const path = join(config.dataDir, "first-start.json");
   const tenants = await listTenants(db);
-  // A key that was made and revoked stays revoked.
+  // A key that was revoked stays revoked.
   const kept = await readCredentials(path);
   if (tenants.length > 0 && (kept === null || (await everHadApiKey(db)))) return null;
   const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };
@@ -115,7 +115,10 @@ async function createKey(db: Db, user: User, now: number, apiKey: string): Promi
   });
 }
 
-/** API_KEY is an admin key of user `admin` at every start. Answers its secret and the slow hash that is kept of it. */
+/**
+ * API_KEY is an admin key of user `admin` at every start. Returns its secret and the slow hash that is stored
+ * of it.
+ */
 export async function ensureConfiguredKey(db: Db, config: Config, now: number): Promise<ChosenSecret | null> {
   if (config.apiKey === null) return null;
   const { appID, appSecret } = config.apiKey;
@@ -123,7 +126,7 @@ export async function ensureConfiguredKey(db: Db, config: Config, now: number): 
   const admin = await findUser(db, adminName);
   if (tenant === undefined || admin === undefined) return null;
   const kept = (await findApiKey(db, appID))?.secretHash;
-  // Kept where it is right: processes that share the metadata each know the same one.
+  // Kept where it matches, because processes that share the metadata have the same key.
   const same = kept !== undefined && (await verifySecret(appSecret, kept));
   const secretHash = same ? kept : await hashChosen(appSecret);
   await ensureApiKey(db, actorOf(admin), now, {

@@ -12,14 +12,16 @@ interface DataDirLock {
 }
 
 interface LockOptions {
-  /** The file is no longer the one that is held: another process may write here now, this one must not. */
+  /**
+   * The file is no longer the one that is locked: another process may write here now, and this one must not.
+   */
   readonly onLost: (error: Error) => void;
   readonly watchMs?: number;
-  /** Longer than the holder of a file that was removed takes to notice it. */
+  /** Longer than the holder of a removed file takes to notice. */
   readonly settleMs?: number;
 }
 
-/** What a tool does that has lost its folder: another may write there now. */
+/** For a tool that has lost its folder: another process may write there now. */
 export function endTool(error: Error): void {
   process.stderr.write(`tidemark: ${error.message}\n`);
   process.exit(1);
@@ -29,9 +31,10 @@ const watchMs = 1000;
 const settleMs = 2500;
 
 /**
- * Holds a folder, made if missing, by a lock on a database file in it, which the kernel gives back whatever way the
- * process ends. Writes nothing where the file is there already: a full disk can be held too.
- * @throws ConfigError for a folder that cannot be written, StoreError UNAVAILABLE when another process holds it
+ * Holds a folder, made if missing, by a lock on a database file in it, which the kernel releases however the
+ * process ends. Writes nothing where the file already exists, so that a folder on a full disk can be held
+ * too. @throws ConfigError for a folder that cannot be written, StoreError UNAVAILABLE when another process
+ * holds it
  */
 export async function lockDataDir(dir: string, options: LockOptions): Promise<DataDirLock> {
   await makeWritable(dir);
@@ -40,7 +43,7 @@ export async function lockDataDir(dir: string, options: LockOptions): Promise<Da
   let anew = known === null;
   let client = await hold(path).catch(async (error: unknown) => {
     if (codeOf(error) !== "SQLITE_NOTADB") throw whyNot(error, path);
-    // What is there locks nobody out. Whoever held it meanwhile notices that it is gone.
+    // The new file locks nobody out. Whoever held the old one notices that it is gone.
     for (const suffix of ["", "-journal"]) await rm(path + suffix, { force: true });
     anew = true;
     return null;
@@ -92,7 +95,10 @@ async function hold(path: string): Promise<Client> {
   }
 }
 
-/** Which file the path names, null where there is none. Never opened: closing it would give up the lock. */
+/**
+ * Which file the path names, null where there is none. It is never opened, because closing it would give up
+ * the lock.
+ */
 async function identity(path: string): Promise<string | null> {
   try {
     const { dev, ino } = await stat(path, { bigint: true });
@@ -127,8 +133,8 @@ async function makeWritable(dir: string): Promise<void> {
 }
 
 /**
- * Makes the folder and those above it, for nobody else to look into. Not by mkdir's own recursion, which never ends where
- * a file system lets nothing be made and calls that ENOENT, as /proc does.
+ * Makes the folder and those above it, readable by nobody else. Not by mkdir's own recursion, which never
+ * ends on a file system that allows nothing and reports ENOENT, as /proc does.
  */
 async function makeFolder(path: string): Promise<void> {
   const missing: string[] = [];
@@ -139,7 +145,7 @@ async function makeFolder(path: string): Promise<void> {
   }
   for (const one of missing) {
     await mkdir(one, { mode: 0o700 }).catch((error: unknown) => {
-      // Another process makes it too.
+      // Another process has made it meanwhile.
       if (codeOf(error) !== "EEXIST") throw error;
     });
   }
@@ -170,7 +176,7 @@ function whyNot(error: unknown, path: string): Error {
   if (code === "SQLITE_BUSY") {
     return unavailable(`cannot use the data folder: another process holds ${path}`, error);
   }
-  // A file that cannot be opened at all has no code of its own in what is thrown.
+  // The error of a file that cannot be opened at all has no code of its own.
   const unopened = asError(error).message.includes("Unable to open connection");
   if (unopened || ["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"].includes(code)) {
     return new ConfigError([`DATA_DIR: cannot write ${path}: ${asError(error).message}`]);

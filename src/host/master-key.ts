@@ -9,8 +9,8 @@ const keyPattern = /^[0-9a-f]{64}$/i;
 const pathOf = (config: Config): string => join(config.dataDir, "master.key");
 
 /**
- * MASTER_KEY, or the one that the first start made in the data folder: 32 bytes. Never made anew here, for what is
- * sealed would stay shut. @throws ConfigError when it is missing or damaged
+ * MASTER_KEY, or the key that the first start made in the data folder: 32 bytes. It is never made again here,
+ * because what is sealed would stay sealed. @throws ConfigError when it is missing or damaged
  */
 export async function masterKey(config: Config): Promise<Uint8Array> {
   if (config.masterKey !== null) return config.masterKey;
@@ -22,7 +22,7 @@ export async function masterKey(config: Config): Promise<Uint8Array> {
   ]);
 }
 
-/** The same for a deployment in which nothing is sealed yet: the key is made if missing. */
+/** The same for a deployment in which nothing is sealed yet; a missing key is made. */
 export async function firstMasterKey(config: Config): Promise<Uint8Array> {
   if (config.masterKey === null && (await readKept(config)) === "") {
     await replaceFile(pathOf(config), randomBytes(32).toString("hex"));

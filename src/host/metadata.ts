@@ -6,14 +6,14 @@ import { asError } from "../../store/lib/errors.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { type Config, ConfigError } from "../config/config.js";
 
-/** Where the metadata of a deployment lies: a remote or shared libSQL, or a file of the data folder. */
+/** Where a deployment's metadata are: in a remote or shared libSQL, or in a file of the data folder. */
 export function metadataAddress(config: Config): { readonly url: string; readonly authToken?: string } {
   if (config.libsql === null) return { url: `file:${join(config.dataDir, "metadata.db")}` };
   const { url, authToken } = config.libsql;
   return { url, ...(authToken === null ? {} : { authToken }) };
 }
 
-/** The file of the metadata in the data folder, null where it lies elsewhere. */
+/** The metadata's file in the data folder, null where they are elsewhere. */
 export function metadataFile(config: Config): string | null {
   return config.libsql === null ? join(config.dataDir, "metadata.db") : null;
 }
@@ -34,7 +34,7 @@ export async function openMetadata(config: Config): Promise<Db> {
   }
 }
 
-/** An empty file is a deployment to be made, but not where messages have been kept already. */
+/** An empty file means a new deployment, unless messages have already been kept. */
 async function whyGone({ dataDir }: Config, path: string): Promise<string | null> {
   const size = await stat(path).then(
     (found) => found.size,

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Logger } from "../observability/log.js";
 
 /**
- * A file that holds space for a start on a full disk: databases cannot even be read without room for their shared
- * memory. Given up at such a start, made again once there is space.
+ * A file that reserves space for a start on a full disk, because databases cannot even be read without room
+ * for their shared memory. Such a start gives it up; it is made again once there is space.
  */
 const reserveBytes = 8 * 2 ** 20;
 /** What a start needs at most. */
@@ -18,7 +18,7 @@ async function freeBytes(dir: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Gives the space up where a start would lack it. */
+/** Releases the space where a start would lack it. */
 export async function releaseReserve(dir: string, log: Logger): Promise<void> {
   if ((await freeBytes(dir)) >= startBytes) return;
   const kept = await stat(pathOf(dir)).catch(() => null);
@@ -29,12 +29,12 @@ export async function releaseReserve(dir: string, log: Logger): Promise<void> {
   });
 }
 
-/** Sets the space aside while that leaves ingest what it needs. */
+/** Reserves the space as long as that leaves ingest what it needs. */
 export async function keepReserve(dir: string, freeBytesMin: number): Promise<void> {
   const path = pathOf(dir);
   if ((await stat(path).catch(() => null)) !== null) return;
   if ((await freeBytes(dir)) < freeBytesMin + 2 * reserveBytes) return;
-  // Random, so that no file system packs it into nothing.
+  // Random, so that no file system compresses it away.
   await writeFile(`${path}.new`, randomBytes(reserveBytes), { mode: 0o600 });
   await rename(`${path}.new`, path);
 }

@@ -1,6 +1,6 @@
 /**
- * What all answers under way may hold together, shared by tenants: whoever does not read what it asked for leaves room
- * for the others. Small answers are not counted, and never wait.
+ * A budget for the bytes that all responses in progress hold, shared by tenants: a client that does not read
+ * what it asked for leaves room for others. Small responses are not counted and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
 import { createSemaphore, type Semaphore } from "../../store/lib/semaphore.js";
@@ -9,46 +9,48 @@ import { ApiError } from "./errors.js";
 
 /** What one answer holds. */
 export interface AnswerHold {
-  /** What is counted for it, bytes. */
+  /** Bytes that are counted for it. */
   readonly bytes: number;
   /**
-   * The answer holds so many bytes more; resolves when there is room for them. @throws ApiError TOO_MANY_REQUESTS where
-   * too much waits already, or for too long
+   * Asks for this many bytes more; resolves when there is room for them. @throws ApiError TOO_MANY_REQUESTS
+   * where too much waits already, or for too long
    */
   take(bytes: number): Promise<void>;
-  /** The same, whether or not there is room: what has been done already is told. */
+  /** The same, whether or not there is room: what has already been done must be reported. */
   force(bytes: number): void;
   /**
-   * Makes the answer in its turn: so few are made at once that what is read for them is little. While it waits for room
-   * others are made.
+   * Makes the answer in its turn: so few are made at once that what is read for them stays small. While one
+   * waits for room, others are made.
    */
   make<T>(kind: Making, work: () => Promise<T> | T): Promise<T>;
-  /** So many of its bytes have left, or as many as there are. */
+  /** This many of its bytes have been sent, or as many as there are. */
   give(bytes: number): void;
-  /** All have left, or nobody waits for them. */
+  /** All have been sent, or nobody waits for them. */
   end(): void;
 }
 
-/** What a handler waits for: the metadata and the journal, or the series store, which may take long. */
+/** What a handler waits for: the metadata and the journal, or the series store, which may be slow. */
 export type Making = "rows" | "series";
 
 export interface AnswerRoom {
-  /** @param signal asked for only where something waits */
+  /**
+   * @param signal called only when something has to wait
+   */
   open(tenant: number, signal: () => AbortSignal): AnswerHold;
 }
 
-/** An answer of no more than so many bytes is not counted. */
+/** An answer of at most this many bytes is not counted. */
 export const smallAnswerBytes = 64 * 1024;
 /** Answers made at once: each reads a page, or pieces of series, before it is known what it will hold. */
 const madeAtOnce = 16;
-/** Of what is under way so much more may be made already and wait for room. */
+/** The part of the budget that answers may hold in addition, already made and waiting for room. */
 const waitingPart = 1 / 4;
 const usualWaitMs = 5000;
 const retryAfter = { "Retry-After": "5" };
 
 /**
- * @param bytesMax what answers may hold together; one tenant alone has seven eighths of it
- * @param waitMs so long an answer may wait for room
+ * @param bytesMax what answers may hold together; one tenant alone gets seven eighths of it
+ * @param waitMs how long an answer may wait for room
  */
 export function createAnswerRoom(
   bytesMax: number,
@@ -97,7 +99,7 @@ interface SharedRoom {
   readonly turns: Readonly<Record<Making, Semaphore<number>>>;
   /** Tells the meter what is held now. */
   measure(): void;
-  /** Waits a while for room, with an answer that is made already. @throws ApiError TOO_MANY_REQUESTS */
+  /** Waits a while for room, with an answer that is already made. @throws ApiError TOO_MANY_REQUESTS */
   wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -107,7 +109,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
   let held = 0;
   let small = 0;
   let over = false;
-  /** The turns that it has a place in, while it is being made. */
+  /** The turns in which it has a place while it is being made. */
   let inTurn: Semaphore<number> | null = null;
 
   function give(bytes: number): void {
@@ -119,7 +121,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
   function grow(bytes: number): void {
     held += bytes;
     room.measure();
-    // It has ended while it waited.
+    // It ended while it waited.
     if (over) give(held);
   }
   async function enterTurn(turns: Semaphore<number>): Promise<void> {
@@ -132,7 +134,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     inTurn = null;
     return turns;
   }
-  /** What is to be counted of so many bytes more. */
+  /** How many of these additional bytes are to be counted. */
   function countable(bytes: number): number {
     small += bytes;
     if (held === 0 && small <= smallAnswerBytes) return 0;
@@ -148,7 +150,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     take: async (bytes) => {
       const more = countable(bytes);
       if (more === 0) return;
-      // One under way stands before those that hold nothing yet: they may wait for what it holds.
+      // One in progress goes before those that hold nothing yet, because they may be waiting for what it holds.
       const enters = held > 0 ? room.bytes.tryGrow(tenant, more) : room.bytes.tryEnter(tenant, more);
       if (!enters) {
         const turns = leaveTurn();
@@ -179,7 +181,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
   };
 }
 
-/** A body that gives back what it holds as it is read: by and by, or all of it at its end. */
+/** A body that releases what it holds as it is read: gradually, or all of it at its end. */
 export function heldBody(
   body: ReadableStream<Uint8Array>,
   hold: AnswerHold,
@@ -212,7 +214,7 @@ export function heldBody(
   );
 }
 
-/** About what a plain value holds, bytes: its texts, and a word for everything else. */
+/** Roughly the bytes that a plain value holds: its texts, and a word for everything else. */
 export function bytesHeld(value: unknown): number {
   if (typeof value === "string") return 2 * value.length + 16;
   if (typeof value !== "object" || value === null) return 8;

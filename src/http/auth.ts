@@ -27,7 +27,9 @@ export interface ChosenSecret {
   readonly secretHash: string;
 }
 
-/** `chosen`: a slow hash that this process need not compute again. */
+/**
+ * @param chosen a slow hash that this process need not compute again
+ */
 export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret | null = null): Authenticator {
   const { now, monotonic } = clock;
   const processKey = randomBytes(32);
@@ -77,7 +79,7 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
   };
 }
 
-/** API keys are counted by address, whatever they are. */
+/** Failed API keys are counted by address alone, whichever key they name. */
 const anyKey = "";
 
 /** Tells whether the secret of an API key is right, and slows guessing down by address. */
@@ -85,8 +87,9 @@ function createKeySecrets(monotonic: () => number, secrets: SlowSecrets) {
   const guesses = createBackOff(monotonic, freeFailures);
   return {
     /**
-     * A key that is right gets in whatever else comes from its address: telling costs nothing. One that only a slow
-     * hash can tell of, another process's API_KEY, waits its turn until it has been right once.
+     * A right key is accepted whatever else comes from its address, because checking it costs nothing. A key
+     * that only a slow hash can check, another process's API_KEY, waits its turn until it has been right
+     * once.
      */
     isRight: async (secret: string, hash: string, address: string): Promise<boolean> => {
       if (!isSlow(hash)) return verifySecret(secret, hash);
@@ -102,7 +105,7 @@ function createKeySecrets(monotonic: () => number, secrets: SlowSecrets) {
       guesses.undecided(address, anyKey);
       return true;
     },
-    /** Counted by address alone: what is guessed is no name, and whether a key exists is nobody's business. */
+    /** Counted by address alone: a guess names nobody, and must not reveal whether a key exists. */
     wrong: (address: string): ApiError => {
       const leftMs = guesses.attempt(address, anyKey);
       return leftMs > 0 ? waitsFor(leftMs) : denied();

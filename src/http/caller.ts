@@ -28,7 +28,7 @@ export function isDeployment(caller: Caller): boolean {
   return caller.tenant === deploymentTenant;
 }
 
-/** What concerns every tenant is for the deployment's own. @throws ApiError PERMISSION_DENIED */
+/** What concerns every tenant is for the deployment's own tenant alone. @throws ApiError PERMISSION_DENIED */
 export function requireDeployment(caller: Caller): void {
   if (isDeployment(caller)) return;
   throw new ApiError("PERMISSION_DENIED", "only the deployment's own tenant may do this");
@@ -38,7 +38,7 @@ export function mayCall(role: Role, access: Access): boolean {
   return access === "public" || granted[role].has(access);
 }
 
-/** A key may do what the lower of its own and its user's role may. */
+/** A key has the lower of its own role and its user's. */
 export function lowerOf(one: Role, other: Role): Role {
   return granted[one].size < granted[other].size ? one : other;
 }

@@ -1,7 +1,7 @@
-/** Bytes that are held for the next reader to take, in an answer that is made as it is read. */
+/** Bytes that an answer which is made as it is read holds for its reader. */
 export const chunkBytesMax = 64 * 1024;
 
-/** Puts pieces together to chunks of at most `bytesMax`, and cuts the pieces that are longer. */
+/** Joins pieces into chunks of at most `bytesMax`, and splits longer ones. */
 export function* inChunks(
   pieces: Iterable<Uint8Array>,
   bytesMax = chunkBytesMax,

@@ -14,8 +14,9 @@ const gzipSemaphore = createSemaphore(2);
 const compress = promisify(gzip);
 
 /**
- * JSON that its reader may know already: 304 where `If-None-Match` names its tag, gzip where that is accepted. The
- * tag is of the content, however encoded. A long answer is made as it is read, and never whole.
+ * JSON that its reader may already have: 304 where `If-None-Match` names its tag, gzip where that is
+ * accepted. The tag identifies the content, however it is encoded. A long answer is made as it is read, and
+ * never held whole.
  * @param form of the columns' elements: with their keys it says what they are
  */
 export async function conditionalAnswer(
@@ -43,7 +44,7 @@ export async function conditionalAnswer(
   return { status: 200, body: new Uint8Array(bytes), type: jsonType, headers: packed };
 }
 
-/** Packs chunk by chunk, each in its turn of the pool. */
+/** Compresses chunk by chunk, each in its turn of the pool. */
 async function* gzipped(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
   const pack = createGzip({ level: gzipLevel });
   const packed: Uint8Array[] = [];
@@ -87,7 +88,7 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
   return (qualities.get("gzip") ?? qualities.get("x-gzip") ?? qualities.get("*") ?? 0) > 0;
 }
 
-/** The entries of a header in small letters with their quality values (RFC 9110 12.4.2). */
+/** The entries of a header, in lower case, with their quality values (RFC 9110 12.4.2). */
 export function qualitiesOf(header: string | null): ReadonlyMap<string, number> {
   return new Map(
     (header ?? "").split(",").map((entry) => {

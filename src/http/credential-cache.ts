@@ -1,15 +1,18 @@
-/** Credentials that were right lately: remembered for a minute, verified once for all who come together. */
+/**
+ * Credentials that were right recently: remembered for a minute, and verified once for requests that come
+ * together.
+ */
 import type { Clock } from "../../store/lib/clock.js";
 import type { Credential } from "../../store/metadata/db/changes.js";
 import type { Caller } from "./caller.js";
 
 export interface Verified {
   readonly caller: Caller;
-  /** Its own end, milliseconds since 1970; infinite without one. */
+  /** When the credential itself expires, milliseconds since 1970; infinite without an end. */
   readonly expiresAt: number;
 }
 
-/** Whose credentials are no longer what they were: those of a user, one API key, or one session by its token's hash. */
+/** Whose credentials have changed: a user's, one API key, or one session by its token's hash. */
 export type Forgotten = { readonly user: number } | Credential;
 
 interface CredentialCache {
@@ -26,7 +29,7 @@ interface Remembered extends Verified {
 
 interface Verifying {
   readonly verified: Promise<Verified>;
-  /** What was forgotten meanwhile: it may have been read before. */
+  /** What was forgotten during the verification, which may have read it before. */
   readonly missed: Forgotten[];
 }
 
@@ -43,7 +46,10 @@ export function createCredentialCache({ now, monotonic }: Clock): CredentialCach
     remembered.set(digest, { ...verified, until: monotonic() + rememberedMs });
   }
 
-  /** What was forgotten meanwhile may have been read before: it is verified again, for whoever has joined since. */
+  /**
+   * What was forgotten meanwhile may have been read before, so it is verified again for whoever has joined
+   * since.
+   */
   async function verifyAnew(verify: () => Promise<Verified>, missed: Forgotten[]): Promise<Verified> {
     for (;;) {
       const found = await verify();

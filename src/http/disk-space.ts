@@ -5,11 +5,11 @@ import { StoreError } from "../../store/lib/errors.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
-/** The disk as whoever writes on behalf of a tenant may use it: what the journal needs is never lent. */
+/** The disk space that may be used on behalf of tenants. What the journal needs is never lent. */
 export interface DiskSpace {
-  /** For a file in the folder that grows; the same one again goes on. */
+  /** For a growing file in the folder; claiming the same file again continues its claim. */
   claim(tenant: number, file: string): DiskClaim;
-  /** Counts a file that is there already, whatever its size. */
+  /** Counts an existing file, whatever its size. */
   adopt(tenant: number, file: string): Promise<void>;
   /** For writes beside the folder. @throws StoreError UNAVAILABLE while there is no room */
   check(): Promise<void>;
@@ -20,15 +20,20 @@ export interface DiskSpace {
 }
 
 export interface DiskClaim {
-  /** To be awaited before so many bytes are written. @throws ApiError SERVICE_UNAVAILABLE, RESOURCE_LIMITED */
+  /**
+   * To be awaited before this many bytes are written. @throws ApiError SERVICE_UNAVAILABLE, RESOURCE_LIMITED
+   */
   grow(bytes: number): Promise<void>;
-  /** Nothing more is written for now: what was asked for ahead goes back. */
+  /** Nothing more is written for now: space claimed in advance is given back. */
   settle(): void;
 }
 
-/** Room is asked for in such steps. */
+/** Space is claimed in steps of this size. */
 const stepBytes = 2 ** 20;
-/** Between what others may fill and what the journal stops at: for what it, the stores and the metadata write meanwhile. */
+/**
+ * The margin between what others may fill and where the journal stops, for what it, the stores and the
+ * metadata write meanwhile.
+ */
 const marginBytes = 16 * 2 ** 20;
 const retryAfterSeconds = "60";
 
@@ -42,18 +47,18 @@ export const diskFull = () =>
 const tooMuch = () =>
   new ApiError("RESOURCE_LIMITED", "the files of your tasks hold what the disk has left for them");
 
-/** Free bytes beyond what must stay, 0 or less: none. */
+/** Free bytes beyond what must stay free; 0 or less means none. */
 export async function spareBytes(dir: string, freeBytesMin: number): Promise<number> {
   const { bavail, bsize } = await statfs(dir);
   return bavail * bsize - freeBytesMin - marginBytes;
 }
 
 /**
- * @param spare free bytes beyond what must stay
+ * @param spare free bytes beyond what must stay free
  */
 export function createDiskSpace(dir: string, spare: () => Promise<number>): DiskSpace {
   const files = new Map<string, { readonly tenant: number; bytes: number; ahead: number }>();
-  /** Promised and not written yet, so that the file system does not know of it. */
+  /** Promised but not yet written, so that the file system does not know of it. */
   let promised = 0;
   let left = 0;
   const shares: Shares<number> = createShares<number>(() => shares.total + left);
@@ -80,7 +85,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
           const missing = bytes - used;
           if (missing === 0) return;
           await look();
-          // Removed meanwhile: what is still written to it is gone with it.
+          // Removed meanwhile; whatever is still written to it is gone with it.
           if (files.get(name) !== file) return;
           const step = Math.max(stepBytes, missing);
           if (left < step) throw diskFull();
@@ -126,7 +131,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
   };
 }
 
-/** Ends the stream where whoever it is written for, or the disk, has no more room. */
+/** Ends the stream when the tenant's share, or the disk, has no more room. */
 export function guarded(room: DiskClaim): Transform {
   return new Transform({
     transform: (chunk: Buffer, _, done) => {

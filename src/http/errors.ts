@@ -26,7 +26,7 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** An answer other than success; `errors` maps fields to what is wrong with them. */
+/** An answer that is not a success; `errors` maps fields to what is wrong with them. */
 export class ApiError extends Error {
   constructor(
     readonly errorCode: ErrorCode,
@@ -53,7 +53,7 @@ const storeCodes: Readonly<Record<StoreErrorCode, ErrorCode>> = {
 
 const retryAfterSeconds = "5";
 
-/** What a caller is told of any error. What we did not foresee says nothing about our inside. */
+/** What a caller is told of any error. Unforeseen errors reveal nothing of the inside. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (!(error instanceof StoreError))
@@ -73,7 +73,10 @@ export function invalid(errors: Readonly<Record<string, string>>): ApiError {
   return new ApiError("PARAMETER_INVALID", `invalid: ${Object.keys(errors).join(", ")}`, errors);
 }
 
-/** Where a store's LIMIT is of how many there may be. @throws ApiError RESOURCE_LIMITED for it, else the error as it is */
+/**
+ * For a store's LIMIT on how many records there may be. @throws ApiError RESOURCE_LIMITED for it, else the
+ * error as it is
+ */
 export function limited(error: unknown): never {
   if (error instanceof StoreError && error.code === "LIMIT") {
     throw new ApiError("RESOURCE_LIMITED", error.message);

@@ -1,23 +1,23 @@
-/** Chunks that come when they come, and someone who reads them. */
+/** Chunks that arrive at any time, and whoever reads them. */
 interface EventSource {
   readonly chunks: AsyncGenerator<Uint8Array, void>;
-  /** Called when the reader has gone. */
+  /** Called when the reader has left. */
   readonly left: () => void;
-  /** Called in place of it when the reader has taken nothing for too long; ends the connection. */
+  /** Called instead when the reader has taken nothing for too long; ends the connection. */
   readonly stalled: () => void;
 }
 
-/** So long a chunk may wait to be taken. */
+/** How long a chunk may wait to be taken. */
 export const stallMs = 30_000;
 
-/** An answer without an end: a chunk is made once the one before has been taken. */
+/** An endless answer: each chunk is made once the one before has been taken. */
 export function eventStream(
   { chunks, left, stalled }: EventSource,
   mostMs = stallMs,
 ): ReadableStream<Uint8Array> {
   let gone = false;
   let stall: NodeJS.Timeout | undefined;
-  /** Nothing more is made, and what the generator holds is let go of. */
+  /** Nothing more is made, and the generator releases what it holds. */
   const end = (): void => {
     gone = true;
     clearTimeout(stall);

@@ -11,7 +11,7 @@ const toNumber = (value: unknown): unknown =>
 const toInteger = (value: unknown): unknown =>
   typeof value === "string" ? (readInteger(value) ?? value) : value;
 
-/** How a schema behind a preprocessor is documented, which its generator cannot see. */
+/** Documents a schema behind a preprocessor, which the generator cannot see. */
 interface NumberDocument {
   readonly type: "integer" | "number";
   readonly minimum?: number;
@@ -76,7 +76,7 @@ function isSmallJson(value: unknown): boolean {
   try {
     return JSON.stringify(value).length <= jsonLengthMax;
   } catch {
-    // Nested too deeply for the stack.
+    // Too deeply nested for the stack.
     return false;
   }
 }
@@ -121,12 +121,13 @@ function mapShape(shape: Shape, change: (schema: z.ZodType) => z.ZodType): Shape
   return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, change(schema)]));
 }
 
-/** A body of wrong numbers alone would name a hundred thousand. */
+/** A body of nothing but wrong numbers would name a hundred thousand. */
 const wrongFieldsMax = 100;
 
 /**
- * The fields of an object, up to a hundred, in which a text or a key is no Unicode: half of a surrogate pair. Stored as
- * UTF-8 it would be another character, and a name that its owner never finds again.
+ * The fields of an object, up to a hundred, in which a text or a key is not valid Unicode because it holds
+ * half a surrogate pair. Stored as UTF-8 it would become another character, and a name that its owner never
+ * finds again.
  */
 function brokenTexts(value: unknown): string[] {
   const fields = new Set<string>();
@@ -163,7 +164,7 @@ export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unkno
   throw invalid(errors);
 }
 
-/** Body fields that `refuseChanged` looks at; whatever they hold is read. */
+/** Body fields that `refuseChanged` compares; any value is accepted here. */
 export function fixedFields<const Names extends readonly string[]>(names: Names) {
   const entries = names.map((field) => [field, z.unknown().optional()]);
   return Object.fromEntries(entries) as Record<Names[number], z.ZodOptional<z.ZodUnknown>>;
@@ -177,7 +178,7 @@ export function refuseChanged(body: unknown, record: object, names: readonly str
   for (const field of names) {
     const value = sent[field];
     if (value === undefined || field in stored === false) continue;
-    // Numbers may come as text; an array or object is never equal, and String() of one may throw.
+    // Numbers may come as text. An array or object is never equal, and String() of one may throw.
     const same = typeof value !== "object" && String(value) === String(stored[field]);
     if (!same) errors[field] = "cannot be changed";
   }

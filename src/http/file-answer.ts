@@ -23,7 +23,7 @@ export async function fileAnswer(path: string, name: string, type: string): Prom
   return {
     status: 200,
     type,
-    // Bounded to what was measured, so that the length announced is the length sent.
+    // Limited to the measured size, so that the announced length is the length sent.
     body: Readable.toWeb(
       file.createReadStream(size === 0 ? {} : { end: size - 1 }),
     ) as ReadableStream<Uint8Array>,

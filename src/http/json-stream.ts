@@ -1,12 +1,14 @@
 import { createPacer } from "../../store/lib/turns.js";
 import { inChunks } from "./chunks.js";
 
-/** JSON of answers that are too long for one turn of the loop: made in slices, as its reader takes it. */
+/**
+ * JSON of answers that are too long for one turn of the event loop: made in slices, as the reader takes it.
+ */
 
-/** What may be made JSON at once: so many values, a text counting for one more with each 64 characters. */
+/** How many values may be made JSON at once; a text counts for one more with each 64 characters. */
 const weightMax = 1000;
 const charactersOfOne = 64;
-/** What lies deeper than this is made at once: nothing long does. */
+/** What is nested deeper than this is made at once, because nothing long is. */
 const depthMax = 8;
 
 /** A long array whose elements are made when they are asked for. */
@@ -30,7 +32,7 @@ export class Column {
 /** Whether a value is too long to be made JSON at once. */
 export const isLong = (value: unknown): boolean => leftOf(value, weightMax) < 0;
 
-/** What is left of a weight behind a value; below 0 once it is used up, and then no further is looked. */
+/** What is left of a weight after a value; below 0 once it is used up, where the search stops. */
 function leftOf(value: unknown, weight: number): number {
   if (typeof value === "string") return weight - 1 - Math.floor(value.length / charactersOfOne);
   if (typeof value !== "object" || value === null) return weight - 1;
@@ -46,7 +48,7 @@ function leftOf(value: unknown, weight: number): number {
 /** The JSON of a plain value, piece by piece. */
 export const jsonTexts = (value: unknown): Generator<string, void> => pieces(value, columnTexts);
 
-/** What tells a value from others: as its JSON, but for columns with a key. */
+/** What distinguishes a value from others: its JSON, except for columns with a key. */
 export const keyPieces = (value: unknown): Generator<string | Uint8Array, void> =>
   pieces<string | Uint8Array>(value, (column) =>
     column.key === null
@@ -108,17 +110,17 @@ function* objectPieces<Piece>(
 const encoder = new TextEncoder();
 
 /** Short texts are encoded together. */
-const gatheredMax = 4096;
+const bufferedMax = 4096;
 
 function* encoded(texts: Iterable<string>): Generator<Uint8Array, void> {
-  let gathered = "";
+  let buffered = "";
   for (const text of texts) {
-    gathered += text;
-    if (gathered.length < gatheredMax) continue;
-    yield encoder.encode(gathered);
-    gathered = "";
+    buffered += text;
+    if (buffered.length < bufferedMax) continue;
+    yield encoder.encode(buffered);
+    buffered = "";
   }
-  yield encoder.encode(gathered);
+  yield encoder.encode(buffered);
 }
 
 /** Chunks of all answers are made in turn. */
@@ -134,7 +136,7 @@ export async function* chunksOfTexts(texts: Iterable<string>): AsyncGenerator<Ui
   }
 }
 
-/** An answer that is made as its reader takes it. */
+/** An answer that is made as it is read. */
 export function streamOf(chunks: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

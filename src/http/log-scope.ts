@@ -3,7 +3,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { Filter } from "../../store/metadata/db/table.js";
 import { deviceIDsByNames } from "../../store/metadata/devices/names.js";
 
-/** Names resolve to record ids before a log is looked at: rows carry ids alone. */
+/** Resolves names to record ids before a log is searched, because its rows carry ids alone. */
 
 /** Ids that name filters may resolve to. */
 const namedDevicesMax = 100_000;
@@ -17,11 +17,11 @@ const nameColumns: Readonly<Record<string, "deviceID" | "deviceName">> = {
 interface LogScope {
   /** Record ids; null for every device of the tenant. */
   readonly devices: readonly number[] | null;
-  /** Whether the names mean more devices than are looked for. */
+  /** Whether the names match more devices than may be searched for. */
   readonly truncated: boolean;
 }
 
-/** The devices that the name filters mean, within `parent` where the path names one device. */
+/** The devices that match the name filters, within `parent` where the path names one device. */
 export async function scopeOf(
   db: Db,
   tenant: number,
@@ -59,7 +59,7 @@ function intersection(left: readonly number[] | null, right: readonly number[]):
   return left.filter((id) => set.has(id));
 }
 
-/** The filters that are no names: they look at the rows themselves. */
+/** The filters that are not names and apply to the rows themselves. */
 export function rowFilters(filters: readonly Filter[]): Filter[] {
   const names = new Set([...Object.keys(nameColumns), "productName", "deviceIntID"]);
   return filters.filter(({ field }) => !names.has(field));

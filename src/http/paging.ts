@@ -1,227 +1,21 @@
+/** Pages of a list, and the ids that a removal names. */
 import { z } from "@hono/zod-openapi";
-import { readRequestTime } from "../../query/time-text.js";
-import { type Zone, zone } from "../../query/zone.js";
-import { StoreError } from "../../store/lib/errors.js";
-import { readInteger, readNumber } from "../../store/lib/number-text.js";
 import { createSlice } from "../../store/lib/turns.js";
-import { patternCharactersMax } from "../../store/metadata/db/containing.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
-import type { ColumnType, Filter, Listing, Page, PageRequest } from "../../store/metadata/db/table.js";
+import type { Page, PageRequest } from "../../store/metadata/db/table.js";
 import { ApiError, invalid } from "./errors.js";
 import { chunksOfTexts, streamOf } from "./json-stream.js";
 import { type Answer, jsonType } from "./route.js";
 
-export const pageLimitDefault = 10;
-export const pageLimitMax = 1000;
 export const idsMax = 1000;
-
-/** What a list may be asked by. */
-interface ListFields {
-  readonly filters: Listing["filters"];
-  /** Further spellings of a filter. */
-  readonly aliases?: Readonly<Record<string, string>>;
-  /** The field, one of the filters, whose times `startTime` and `endTime` bound. */
-  readonly range?: string;
-}
-
-const rangeNames = ["startTime", "endTime"] as const;
-
-const equalTo: Readonly<Record<ColumnType, string>> = {
-  text: "equal to (text)",
-  integer: "equal to (integer)",
-  real: "equal to (real)",
-  time: "equal to the second (time; the forms of startTime)",
-  boolean: "true or false",
-};
-
-/** The filters that are parameters by their own names, with their `_like` where they have one. */
-function parametersOf({ filters, range }: ListFields) {
-  return Object.entries(filters)
-    .filter(([field]) => range === undefined || rangeNames.every((name) => name !== field))
-    .map(([field, { type, where }]) => ({ field, type, like: type === "text" && where === undefined }));
-}
-
-const parameter = (description: string, example?: string) =>
-  z
-    .string()
-    .optional()
-    .openapi({ description, ...(example === undefined ? {} : { example }) });
-
-/** Query parameters of a list: pages, `<field>`, for texts `<field>_like`, and of logs a range of times. */
-export function listQuery(fields: ListFields) {
-  const shape: Record<string, z.ZodType> = {
-    _page: parameter("page number, from 1", "1"),
-    _limit: parameter(`page size, at most ${pageLimitMax}`, "10"),
-  };
-  for (const { field, type, like } of parametersOf(fields)) {
-    shape[field] = parameter(equalTo[type]);
-    if (like) shape[`${field}_like`] = parameter("contains");
-  }
-  for (const alias of Object.keys(fields.aliases ?? {})) shape[alias] = z.string().optional();
-  if (fields.range !== undefined) {
-    const forms = "YYYY-MM-DD HH:MM:SS in timezone, ISO 8601 with offset, or milliseconds";
-    shape.startTime = parameter(`of ${fields.range}, included; ${forms}`);
-    shape.endTime = parameter(`of ${fields.range}, not included; the same forms`);
-    shape.timezone = parameter("IANA time zone of the times asked for; absent: the deployment's");
-  }
-  return z.object(shape);
-}
-
-/** `place`: where wall times are, unless a list with a range is asked for another zone. @throws ApiError PARAMETER_INVALID naming each wrong parameter */
-export function pageRequest(
-  query: Readonly<Record<string, unknown>>,
-  fields: ListFields,
-  place: Zone,
-): PageRequest {
-  const errors: Record<string, string> = {};
-  const read = (name: string): string | undefined => {
-    const value = query[name];
-    return typeof value === "string" && value !== "" ? value : undefined;
-  };
-  const page = wholeNumber(read("_page"), 1, 1, 2 ** 31, "_page", errors);
-  const limit = wholeNumber(read("_limit"), pageLimitDefault, 1, pageLimitMax, "_limit", errors);
-  const found: Filter[] = [];
-  const note = <T>(action: () => T): T | undefined => noting(errors, action);
-  const zoneAsked = fields.range === undefined ? undefined : read("timezone");
-  const times = (zoneAsked === undefined ? undefined : note(() => zone(zoneAsked))) ?? place;
-  for (const { field, type, like } of parametersOf(fields)) {
-    const equal = read(field);
-    const value = equal === undefined ? undefined : note(() => valuesOf(equal, type, field, times));
-    if (value !== undefined) found.push({ field, like: false, ...value });
-    const part = like ? read(`${field}_like`) : undefined;
-    if (part !== undefined)
-      found.push({ field, like: true, value: patternOf(part, `${field}_like`, errors) });
-  }
-  for (const [alias, field] of Object.entries(fields.aliases ?? {})) {
-    const value = read(alias);
-    if (value === undefined) continue;
-    const like = alias.endsWith("_like");
-    found.push({ field, like, value: like ? patternOf(value, alias, errors) : value });
-  }
-  if (fields.range !== undefined) {
-    const bounds = rangeNames.map((name) => {
-      const text = read(name);
-      return text === undefined ? undefined : note(() => readRequestTime(text, times, name));
-    });
-    const [value = Number.MIN_SAFE_INTEGER, until = Number.MAX_SAFE_INTEGER] = bounds;
-    if (value >= until) errors.endTime = "the range must end after it starts";
-    if (bounds.some((bound) => bound !== undefined)) {
-      found.push({ field: fields.range, like: false, value, until });
-    }
-  }
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  return { page, limit, filters: found };
-}
-
-/** What to look for, in characters as they are counted by whoever reads them. */
-function patternOf(text: string, name: string, errors: Record<string, string>): string {
-  if (text.length > patternCharactersMax && [...text].length > patternCharactersMax)
-    errors[name] = `must have ${patternCharactersMax} characters at most`;
-  return text;
-}
-
-/** What `action` answers; where it refuses its input, that is noted. */
-function noting<T>(errors: Record<string, string>, action: () => T): T | undefined {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== "INVALID") throw error;
-    Object.assign(errors, error.fields);
-    return undefined;
-  }
-}
-
-const secondMicros = 1_000_000;
-const booleans: ReadonlyMap<string, number> = new Map([
-  ...([
-    ["true", 1],
-    ["1", 1],
-  ] as const),
-  ...([
-    ["false", 0],
-    ["0", 0],
-  ] as const),
-]);
-const readers = {
-  integer: readInteger,
-  real: readNumber,
-  boolean: (text: string) => booleans.get(text) ?? null,
-} as const;
-
-/** What a text equals, as the field's type has it. @throws StoreError INVALID */
-function valuesOf(
-  text: string,
-  type: ColumnType,
-  field: string,
-  place: Zone,
-): Pick<Filter, "value" | "until"> {
-  if (type === "text") return { value: text };
-  if (type === "time") {
-    // Answers show whole seconds, and what is shown is what is asked for.
-    const value = Math.floor(readRequestTime(text, place, field) / secondMicros) * secondMicros;
-    return { value, until: value + secondMicros };
-  }
-  const value = readers[type](text);
-  if (value !== null) return { value };
-  throw new StoreError("INVALID", `cannot read ${field}`, { [field]: `must be of type ${type}` });
-}
-
-/** The fields of a list's items, in whichever form they are shown. */
-function fieldsOf(schema: z.ZodType): string[] {
-  if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
-  return schema instanceof z.ZodUnion ? schema.options.flatMap((one) => fieldsOf(one as z.ZodType)) : [];
-}
-
-/**
- * Parameters that speak of a field which is no filter: of what the items show, what is not in `filters`, and the
- * `secret` fields. (`_like` of a field that filters and is no text is a parameter that does not exist.)
- */
-export function refusedParameters(
-  fields: ListFields,
-  items: z.ZodType,
-  secret: readonly string[] = [],
-): ReadonlySet<string> {
-  const known = new Set(Object.keys(listQuery(fields).shape));
-  const unfiltered = [...fieldsOf(items), ...secret].filter((field) => !known.has(field));
-  return new Set(unfiltered.flatMap((field) => [field, `${field}_like`]));
-}
-
-/** @throws ApiError PARAMETER_INVALID naming each parameter that cannot be a filter */
-export function refuseParameters(url: string, refused: ReadonlySet<string>): void {
-  // Of the text: an address that is found by its path need not be a URL as a whole.
-  const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
-  const given = [...new URLSearchParams(query)];
-  const wrong = given.filter(([name, value]) => value !== "" && refused.has(name));
-  if (wrong.length > 0) throw invalid(Object.fromEntries(wrong.map(([name]) => [name, refusal(name)])));
-}
-
-function refusal(name: string): string {
-  const label = /^(\w+)Label(_like)?$/.exec(name)?.[1];
-  return label === undefined
-    ? `cannot filter by ${name}`
-    : `cannot filter by ${name}: filter by the code, ${label}`;
-}
-
-/** A whole number parameter within bounds; a wrong one is noted in `errors`. */
-export function wholeNumber(
-  text: string | undefined,
-  absent: number,
-  min: number,
-  max: number,
-  parameter: string,
-  errors: Record<string, string>,
-): number {
-  if (text === undefined) return absent;
-  const value = readInteger(text);
-  if (value !== null && value >= min && value <= max) return value;
-  errors[parameter] = `must be a whole number from ${min} to ${max}`;
-  return absent;
-}
 
 /** Longer pages are made as their reader takes them. */
 const wholeBytesMax = 64 * 1024;
 
-/** The page envelope of the interface. A page ends at a whole row by `pageBytesMax` of its JSON, and says so. */
+/**
+ * The page envelope of the interface. A page ends after a whole row within `pageBytesMax` of JSON, and says
+ * so.
+ */
 export async function pageAnswer<Row>(
   page: Page<Row>,
   request: PageRequest,
@@ -252,7 +46,7 @@ export async function pageAnswer<Row>(
   };
 }
 
-/** Lets go of each row as it is read. */
+/** Releases each row as it is read. */
 function* pageTexts(rows: string[], meta: string): Generator<string, void> {
   yield '{"items":[';
   for (const [i, row] of rows.entries()) {

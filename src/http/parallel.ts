@@ -1,4 +1,7 @@
-/** Does the work of each item, at most `width` at a time; results in the items' order. The first failure ends it. */
+/**
+ * Does the work for each item, at most `width` at a time; results are in the items' order. The first failure
+ * ends it.
+ */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   width: number,
@@ -22,7 +25,7 @@ export async function inParallel<Item, Result>(
   return results;
 }
 
-/** Lets at most `width` works run at once; the others wait their turn. */
+/** Lets at most `width` jobs run at once; the others wait their turn. */
 export function createSemaphore(width: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = width;
   const waiting: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Caller } from "./caller.js";
 
-/** What a request says of a password that is to be. */
+/** A new password in a request. */
 export const newPassword = z.string().min(8, "must have 8 characters or more").max(1024);
 
 /** Beside a new password: whoever knew the old one may have made keys with it. */

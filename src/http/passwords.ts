@@ -20,18 +20,18 @@ export interface Passwords {
   check(username: string, password: string, address: string): Promise<User | null>;
 }
 
-/** The failed attempt that costs the first wait. */
+/** The failed attempt that causes the first wait. */
 export const freeFailures = 5;
 
 export function createPasswords(db: Db, monotonic: () => number, secrets: SlowSecrets): Passwords {
   const guesses = createBackOff(monotonic, freeFailures);
-  /** Verified against where the user is unknown. */
+  /** Verified against when the user is unknown. */
   const nobody = hashChosen(newSecret());
 
   async function find(username: string, password: string, address: string): Promise<User | null> {
     const user = hasControls(username) ? undefined : await findUser(db, username);
     const hash = user?.passwordHash ?? (await nobody);
-    // One that is wrong is never told sooner than one of a user whom nobody knows.
+    // A wrong password is never reported sooner than an unknown user.
     const right =
       secrets.recall(password, hash) === true ||
       (await secrets.verify(password, hash, addressBlock(address)));
@@ -54,7 +54,7 @@ export function createPasswords(db: Db, monotonic: () => number, secrets: SlowSe
   };
 }
 
-/** What a guesser is told who is to wait for so many milliseconds. */
+/** The error for a guesser who must wait for this many milliseconds. */
 export function waitsFor(leftMs: number): ApiError {
   const headers = { "Retry-After": String(Math.ceil(leftMs / 1000)) };
   return new ApiError("TOO_MANY_REQUESTS", "too many failed attempts, try again later", {}, headers);

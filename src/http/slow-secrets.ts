@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { equalText, isSlow, verifySecret } from "../../store/metadata/db/secrets.js";
 
-/** Secrets that were right before, under a keyed hash in memory, so that they need no slow one again. */
+/** Secrets that were right before, under a keyed hash in memory, so that they need no slow hash again. */
 export interface SlowSecrets {
   /** Whether it is the secret that was right for that slow hash; undefined where none has been yet. */
   recall(secret: string, hash: string): boolean | undefined;
@@ -12,7 +12,7 @@ export interface SlowSecrets {
    * @throws StoreError UNAVAILABLE when too many wait
    */
   verify(secret: string, hash: string, payer: string): Promise<boolean>;
-  /** Is right without having been verified. */
+  /** Adds a secret that is known to be right without having been verified. */
   add(secret: string, hash: string): void;
 }
 

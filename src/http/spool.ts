@@ -6,13 +6,13 @@ import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 
-/** A body that is worked on after its request has ended: it goes to disk as it comes. */
+/** A body that is processed after its request has ended: it goes to disk as it arrives. */
 interface Spool {
   /** Content types that the body itself may have; a multipart form carries it in the field `file`. */
   readonly types: readonly string[];
   /** Of the file, unpacked. */
   readonly bytesMax: number;
-  /** For what it grows to. */
+  /** Claims the space that it grows to. */
   readonly room: DiskClaim;
   /** Where it goes; the caller removes it when this throws. */
   readonly path: string;

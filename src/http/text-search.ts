@@ -1,16 +1,16 @@
-/** Looks for a text in others, whatever the case, in time that grows with the other's length alone. */
+/** Searches texts for a pattern, ignoring case, in time that grows with the text's length alone. */
 type TextSearch = (text: string) => boolean;
 
-/** The search that was asked for last: one list asks it of a hundred thousand rows. */
+/** The last search, cached because one list applies it to a hundred thousand rows. */
 let last: { readonly pattern: string; readonly search: TextSearch } | undefined;
 
-/** Whether a text contains the pattern, whatever the case. */
+/** Whether a text contains the pattern, ignoring case. */
 export function containsText(text: string, pattern: string): boolean {
   if (last?.pattern !== pattern) last = { pattern, search: createTextSearch(pattern) };
   return last.search(text);
 }
 
-/** Shorter patterns are found as fast by trying every place. */
+/** Shorter patterns are found as fast by trying every position. */
 const shortPattern = 8;
 
 function createTextSearch(pattern: string): TextSearch {

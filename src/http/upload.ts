@@ -6,10 +6,15 @@ import { ApiError, invalid } from "./errors.js";
 
 /** What a form may hold beside its file: boundaries, headers, small fields. */
 const overheadBytesMax = 64 * 1024;
-/** Beside its one file a form may carry some fields, and files that nobody asked for; the first beyond ends it. */
+/**
+ * Beside its one file a form may carry a few fields and unasked-for files; the first beyond these ends it.
+ */
 const partsMax = 110;
 const filesMax = 10;
-/** The form is handed so much at once: it ends at the first part beyond the bound, but reads a piece to its end. */
+/**
+ * How much of the form is parsed at once: parsing ends at the first part beyond the limit, but reads a piece
+ * to its end.
+ */
 const pieceBytes = 4096;
 
 const tooManyParts = () =>
@@ -26,8 +31,8 @@ interface Upload {
 }
 
 /**
- * Writes the one file of a multipart form to disk as it comes.
- * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID without the file
+ * Writes the one file of a multipart form to disk as it arrives. @throws ApiError UNSUPPORTED_MEDIA_TYPE,
+ * PAYLOAD_TOO_LARGE, BAD_REQUEST, PARAMETER_INVALID without the file
  */
 export async function receiveFile(request: Request, upload: Upload): Promise<void> {
   const type = request.headers.get("content-type") ?? "";
@@ -69,7 +74,9 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
   if (written === null) throw invalid({ [field]: "is required, as a file" });
 }
 
-/** A form that ends early says nothing to its file, which would stay open, and may still be about to be made. */
+/**
+ * A form that ends early does not tell its file, which would stay open, and may still be about to be opened.
+ */
 async function close(file: WriteStream | null): Promise<void> {
   if (file === null || file.closed) return;
   file.destroy();
@@ -105,7 +112,7 @@ export function limited(bytesMax: number, tooLarge: () => Error): Transform {
   });
 }
 
-/** What a socket's end is called: its sender's doing, and no fault of the disk. */
+/** The errors of a socket that ends: the sender's doing, not a fault of the disk. */
 const senderCodes = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT"]);
 
 export function isDiskError(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /**
- * Spreadsheets run a CSV cell that begins like a formula (OWASP, "CSV Injection"). Written texts that begin so get
- * an apostrophe, which reading takes off again; one that stands there already is doubled, so that every text comes
- * back as it was.
+ * Spreadsheets run a CSV cell that begins like a formula (OWASP, "CSV Injection"). Such texts are written
+ * with an apostrophe in front, which reading removes again; an apostrophe that is already there is doubled,
+ * so that every text comes back as it was.
  */
 const formula = /^'*[=+\-@\t\r]/;
 

@@ -4,12 +4,13 @@ import type { Logger } from "./log.js";
 /** Which way the wall clock was set; labels of `tidemark_clock_jumps_total`. */
 export type ClockJump = "forward" | "back";
 
-/** Smaller steps are the clock being kept right, or the time between two readings. */
+/** Smaller steps are corrections of the clock, or the time between two readings. */
 const jumpMsMin = 500;
 
 /**
- * Returns the look at both clocks that is to be taken each second: where the wall clock has moved otherwise than
- * the one that is never set, somebody has set it, or the machine slept. Each jump is told once, with its size.
+ * Returns the check of both clocks that is to run each second: where the wall clock has moved differently
+ * from the one that is never set, somebody has set it, or the machine slept. Each jump is logged once, with
+ * its size.
  */
 export function createClockWatch(
   { now, monotonic }: Clock,

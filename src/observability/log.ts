@@ -1,4 +1,4 @@
-/** One JSON line an event on standard output. */
+/** One JSON line for each event, on standard output. */
 export interface Logger {
   debug(msg: string, fields?: Readonly<Record<string, unknown>>): void;
   info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -20,7 +20,7 @@ export function createLogger(lowest: Level, write: (line: string) => void, now: 
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Errors say what they are; JSON would leave them empty. */
+/** Errors are written out; JSON would leave them empty. */
 function plain(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { cause } = value;

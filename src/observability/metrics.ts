@@ -7,7 +7,7 @@ import type { Journal } from "../../store/journal/journal.js";
 import type { ClockJump } from "./clock-watch.js";
 import { type Histogram, type Labels, samples } from "./prometheus.js";
 
-/** What the metrics are read from, at one instant. */
+/** Everything that the metrics are read from, at one instant. */
 interface Readings {
   readonly meter: Meter;
   readonly journal: Pick<Journal, "pendingBytes" | "segments">;

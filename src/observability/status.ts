@@ -11,7 +11,7 @@ import { createHistogram } from "./prometheus.js";
 export interface Status {
   /** Null while uplinks are taken; otherwise why not. */
   notReady(): string | null;
-  /** What works less than it should, by name. */
+  /** What is degraded, by name. */
   degraded(): Readonly<Record<string, string>>;
   /** Notes what is wrong with a part, or that nothing is (null). */
   note(part: string, trouble: string | null): void;
@@ -22,7 +22,7 @@ export interface Status {
   metrics(): string;
 }
 
-/** What works less than it should: parts that open before there is a status note it here. */
+/** What is degraded. Parts that open before there is a status note their troubles here. */
 export interface Troubles {
   readonly note: Status["note"];
   all(): Iterable<readonly [part: string, trouble: string]>;
@@ -54,18 +54,18 @@ interface StatusSources {
   readonly heldBytes: () => number;
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
-  /** Milliseconds; never set. */
+  /** Monotonic milliseconds. */
   readonly monotonic: () => number;
 }
 
-const commitBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
-const writeBounds = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1];
+const writeBuckets = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
 export function createStatus(sources: StatusSources): Status {
   const { journal, meter } = sources;
   const clockJumps = new Map<ClockJump, number>();
-  const commits = createHistogram(commitBounds);
-  const writes = createHistogram(writeBounds);
+  const commits = createHistogram(commitBuckets);
+  const writes = createHistogram(writeBuckets);
   const loopDelay = monitorEventLoopDelay({ resolution: 1 });
   loopDelay.enable();
   journal.onCommitTime((seconds) => commits.observe(seconds));

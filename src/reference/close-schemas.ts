@@ -114,7 +114,10 @@ function within(schema: Schema): Schema[] {
   return [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf, ...more];
 }
 
-/** An extended object, written as `allOf` of its base and what it adds, becomes one object that can be closed. */
+/**
+ * Turns an extended object, written as `allOf` of its base and what it adds, into one object that can be
+ * closed.
+ */
 function flatten(document: Document, schema: Schema): void {
   if (schema.allOf === undefined) return;
   const parts = schema.allOf.map((part) => {

@@ -1,6 +1,6 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
-import { pageLimitDefault, pageLimitMax } from "../http/paging.js";
+import { pageLimitDefault, pageLimitMax } from "../http/list-query.js";
 import type { Route, RouteSpec, Shape } from "../http/route.js";
 import {
   type Answer,
@@ -40,7 +40,7 @@ const callerErrors: readonly ErrorCode[] = [
 ];
 const bodyErrors: readonly ErrorCode[] = ["BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
-/** With the member that OpenAPI 3.1 has brought, which the types do not know. */
+/** With `identifier`, which came with OpenAPI 3.1 and which the types lack. */
 const license = { name: "Apache License 2.0", identifier: "Apache-2.0" };
 
 /** OpenAPI 3.1, ready to be written as JSON. */
@@ -142,7 +142,7 @@ function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: strin
   return Object.fromEntries([...byStatus].map(([status, some]) => [status, { description: some.join(".") }]));
 }
 
-/** Answers of errors stand once for each set of codes that a route may give with one status. */
+/** Error answers appear once for each set of codes that a route may give with one status. */
 function shareFailures(document: Document): void {
   const responses: Record<string, Answer> = {
     "405.METHOD_NOT_ALLOWED": failure("405", "METHOD_NOT_ALLOWED"),
@@ -168,7 +168,7 @@ function failure(status: string, codes: string): Answer {
   };
 }
 
-/** What every list calls alike. */
+/** Parameters that every list has. */
 const known: Readonly<Record<string, Schema>> = {
   _page: { type: "integer", minimum: 1, default: 1 },
   _limit: { type: "integer", minimum: 1, maximum: pageLimitMax, default: pageLimitDefault },
@@ -176,7 +176,7 @@ const known: Readonly<Record<string, Schema>> = {
 
 const types: Readonly<Record<string, string>> = { integer: "integer", real: "number" };
 
-/** Query parameters are read as text; what they must be is told here. */
+/** Query parameters are read as text; this describes what they must be. */
 function describeParameters(document: Document): void {
   for (const { parameters = [] } of operationsOf(document)) {
     for (const one of parameters) if (one.in === "query") describe(one);
@@ -188,7 +188,7 @@ function describe(parameter: Parameter): void {
   const [, type] = /^equal to \((\w+)\)$/.exec(schema.description ?? parameter.description ?? "") ?? [];
   const exact = known[name] ?? (type !== undefined && types[type] ? { type: types[type] } : undefined);
   if (exact !== undefined) Object.assign(schema, exact);
-  // One place for the words: the parameter itself.
+  // The description belongs to the parameter itself.
   parameter.description ??= schema.description ?? (name.endsWith("_like") ? "contains" : "see the summary");
   if (type !== undefined) parameter.description = "equal to";
   delete schema.description;

@@ -5,7 +5,7 @@ import { examplesOfB } from "./examples-of-b.js";
 import type { RecordedExample } from "./recorded.js";
 import { errorText } from "./texts.js";
 
-/** Examples of bodies and answers: what the conformance run has sent and got. */
+/** Examples of bodies and answers: what the conformance run has sent and received. */
 
 export const errorExamples = Object.fromEntries(
   (Object.keys(errorStatus) as ErrorCode[]).map((errorCode) => [

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 
 /** A file as it is served: read once, when it is first asked for. */
 export interface ServedFile {
-  /** Every answer sends these, none a copy. */
+  /** All answers send these same bytes, without copies. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly etag: string;
 }
@@ -34,7 +34,7 @@ export function libraryFile(name: string): () => Promise<ServedFile> {
 /** What the build writes beside the compiled sources. */
 export const builtDocument = new URL("../../openapi.json", import.meta.url);
 
-/** The document that the build wrote; a tree that was compiled only has none yet, and makes the same one. */
+/** The document that the build wrote. A tree that was only compiled has none yet and makes the same one. */
 export function documentFile(make: () => object): () => Promise<ServedFile> {
   return served(async () => {
     try {

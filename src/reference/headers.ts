@@ -39,7 +39,7 @@ const byStatus: Readonly<Record<string, readonly Name[]>> = {
   503: ["Retry-After"],
 };
 
-/** Answers that are no page and yet may be cut, or count what went wrong. */
+/** Answers that are not pages and yet may be truncated, or count what went wrong. */
 const byPath: Readonly<Record<string, readonly Name[]>> = {
   "/api/v1/original_data": ["Truncated", "ETag"],
   "/api/v1/device_track": ["Truncated"],

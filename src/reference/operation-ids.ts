@@ -5,13 +5,15 @@ interface Named {
 
 const prefix = "/api/v1";
 
-/** `getDevicesByIdEvents`: the method and the words of the path. @throws Error when two routes come out alike */
+/**
+ * `getDevicesByIdEvents`: the method and the words of the path. @throws Error when two routes get the same id
+ */
 export function operationIDs<Spec extends Named>(specs: readonly Spec[]): Map<Spec, string> {
   const paths = new Set(specs.map(({ path }) => path));
   const ids = new Map<Spec, string>();
   const taken = new Map<string, string>();
   for (const spec of specs) {
-    // What is served with and without the prefix has a name for each.
+    // What is served both with and without the prefix has a name for each.
     const twin = !spec.path.startsWith(prefix) && paths.has(prefix + spec.path);
     const id = `${spec.method}${twin ? "Root" : ""}${words(spec.path)}`;
     const other = taken.get(id);

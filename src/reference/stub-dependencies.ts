@@ -1,6 +1,6 @@
 import type { AppDeps } from "../routes/deps.js";
 
-/** Stands for all that handlers use, where routes are listed and none is called. */
+/** Stands for everything that handlers use where routes are only listed, not called. */
 export function inertDeps(): AppDeps {
   const nothing: object = new Proxy(() => undefined, {
     get: (_target, key) => (key === "then" ? undefined : nothing),

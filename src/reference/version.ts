@@ -1,2 +1,2 @@
-/** The version of package.json, which is the release's. */
+/** The release's version, the same as in package.json. */
 export const version = "0.1.0";

@@ -36,7 +36,7 @@ const tag = "Alerts";
 const fixed = ["productID", "productIntID"] as const;
 const secondsMax = 30 * 86_400;
 const defaultSeverity = 2;
-/** Who edits the condition or the data point of a rule meanwhile has it looked at anew, so often. */
+/** How often a rule is checked again because somebody edits its condition or data point meanwhile. */
 const editTriesMax = 3;
 
 const required = {
@@ -143,7 +143,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-/** Answers the rule's data point. @throws ApiError PARAMETER_INVALID naming dataPointIntID or condition */
+/** Returns the rule's data point. @throws ApiError PARAMETER_INVALID naming dataPointIntID or condition */
 async function checkRule(
   db: Db,
   tenant: number,

@@ -62,14 +62,14 @@ const itemFields = {
 };
 const optional = {
   dataStreamIntID: integer(1),
-  /** A blank topic is none: then the stream's counts. */
+  /** A blank topic counts as none, and the stream's holds. */
   topic: z
     .string()
     .max(1024)
     .refine((topic) => topic.trim() === "" || isTopicName(topic), "must be a topic without wildcards")
     .transform((topic) => (topic.trim() === "" ? null : topic)),
   places: z.array(integer()).length(2),
-  /** Of a data point as read, its id and the value count. */
+  /** Of a data point sent back as read, its id and the value count. */
   defaultValues: z
     .array(z.object({ id: integer(1), value: json.nullable().optional() }))
     .max(defaultValuesMax),
@@ -169,7 +169,7 @@ async function editTemplate(
       changes.dataStreamIntID === undefined ? template.dataStreamIntID : changes.dataStreamIntID,
     defaultValues: changes.defaultValues,
   });
-  // The topic as read goes along with the stream: only another one is the template's own.
+  // A topic sent back as read follows the stream: only a different one is the template's own.
   const sentTopic = topic === template.topic ? undefined : ownTopic(topic, stream);
   const fields = present({ ...changes, topic: sentTopic }) as AppTemplateInput;
   const edited = await updateAppTemplate(db, caller, now(), id, itemsOnly(product, fields));
@@ -182,7 +182,7 @@ interface Parts {
   readonly defaultValues?: readonly { readonly id: number }[] | null | undefined;
 }
 
-/** What a template names must be its own product's; answers its stream. */
+/** What a template names must belong to its product; returns its stream. */
 async function checkParts(
   db: AppDeps["db"],
   tenant: number,
@@ -204,7 +204,7 @@ function ownTopic(topic: string | null | undefined, stream: DataStream | null): 
   return stream !== null && topic === stream.topic ? null : topic;
 }
 
-/** Items are LwM2M's; no default values are none. */
+/** Items belong to LwM2M; an empty list of default values counts as none. */
 function itemsOnly(product: ProductRef | undefined, input: AppTemplateInput): AppTemplateInput {
   const { defaultValues } = input;
   const cleared = { ...input, ...(defaultValues === null ? { defaultValues: [] } : {}) };

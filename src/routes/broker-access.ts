@@ -10,10 +10,10 @@ import type { AppDeps } from "./deps.js";
 
 const tag = "Brokers";
 const charactersMax = 65_535;
-/** Of what is left out: the answer has all of it. */
+/** How many left-out names the log lists; the answer has all of them. */
 const namedMax = 20;
 
-/** EMQX writes `undefined` for what a client has not given, or leaves it empty. */
+/** EMQX writes `undefined` for what a client has not sent, or leaves it empty. */
 const said = z
   .union([z.string().max(charactersMax), z.number(), z.boolean()])
   .nullish()
@@ -53,7 +53,10 @@ const mosquitto = z
     },
   });
 
-/** The forms that EMQX 5 calls. A denial is a 200 as well: any other status is no answer to it. */
+/**
+ * The forms in which EMQX 5 calls. A denial is a 200 as well, because EMQX takes no other status as an
+ * answer.
+ */
 export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: AppDeps): Route[] {
   const tenantOf = (caller: Caller): number | null => (isDeployment(caller) ? null : caller.tenant);
   const told = (allowed: boolean) => (allowed ? "allow" : "deny");

@@ -28,7 +28,7 @@ import { resourceRoutes } from "./resource.js";
 
 const tag = "Certificates";
 const path = "/api/v1/devices/{id}/certs";
-/** Certificates that a form offers. */
+/** How many certificates a form offers. */
 const choicesMax = 1000;
 
 const binding = createBody({ ids: idArray }, {}).openapi("DeviceCerts");

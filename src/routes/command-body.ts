@@ -39,7 +39,7 @@ export const commandFields = {
 
 export const deviceFields = { deviceID: z.string().nullish(), deviceIntID: integer().nullish() };
 export const groupFields = { groupID: z.string().nullish(), groupIntID: integer().nullish() };
-/** 1: a message a device, with receipts; 0: without, on the topic /groups/{groupID}/inbox. */
+/** 1: one message to each device, with receipts; 0: without, on the topic /groups/{groupID}/inbox. */
 export const needAck = code(0, 1)
   .openapi({ description: "1: a message a device, with receipts; 0: none, on /groups/{groupID}/inbox" })
   .nullish();

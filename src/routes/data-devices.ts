@@ -9,7 +9,7 @@ import type { AppDeps } from "./deps.js";
 export const devicesMax = 100;
 
 export interface DeviceNames {
-  /** One string id, or several with commas between: no id holds one. */
+  /** One string id, or several separated by commas, which no id contains. */
   readonly deviceID: string | null;
   readonly deviceIntID: number | null;
   readonly groupID: string | null;
@@ -17,7 +17,7 @@ export interface DeviceNames {
 
 export interface AskedDevices {
   readonly devices: readonly DeviceRef[];
-  /** Whether several could be meant: then each item of the answer says whose it is. */
+  /** Whether several devices could be meant; each item of the answer then names its device. */
   readonly several: boolean;
 }
 

@@ -4,9 +4,9 @@ import { acceptsGzip, qualitiesOf } from "../http/conditional-response.js";
 import { ApiError } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
 import type { Answer } from "../http/route.js";
-import { type HistoryFormat, historyTypes } from "../import-export/points/bounds.js";
 import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";
 import { openExport } from "../import-export/points/export-stream.js";
+import { type HistoryFormat, historyTypes } from "../import-export/points/limits.js";
 import { type ChartQuery, pointsAsked, type QueryDeps, readChartQuery } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
@@ -14,11 +14,11 @@ import type { AppDeps } from "./deps.js";
 
 type ExportDeps = QueryDeps & Pick<AppDeps, "series" | "refs">;
 
-/** Streams at once; each has a thread of its own. */
+/** Streams at once; each has its own thread. */
 const streamsMax = 8;
 const streams = new WeakMap<AppDeps["series"], Shares<number>>();
 
-/** The row format that the caller prefers over JSON; null when that is as welcome. */
+/** The row format that the caller prefers to JSON; null when JSON is as welcome. */
 export function streamFormat(request: Request): HistoryFormat | null {
   const wanted = qualitiesOf(request.headers.get("accept"));
   const of = (type: string) => wanted.get(type) ?? 0;
@@ -51,7 +51,7 @@ export async function streamOriginal(
   const { plan, series } = planExport(deps.refs, form, exported);
   const open = (closed: () => void) =>
     openExport(deps.series.under(request.signal), { plan, series, range, closed });
-  // A HEAD asks for nothing of what a GET would read.
+  // A HEAD reads nothing of what a GET would.
   const body = request.method === "HEAD" ? "" : await counted(deps, tenant, open);
   const name = devices.length === 1 ? (devices[0]?.deviceID ?? "") : "devices";
   return {
@@ -73,9 +73,9 @@ async function counted<T>(
   tenant: number,
   open: (closed: () => void) => Promise<T>,
 ): Promise<T> {
-  const places = streams.get(series) ?? createShares<number>(streamsMax);
-  streams.set(series, places);
-  if (!places.take(tenant, 1)) {
+  const running = streams.get(series) ?? createShares<number>(streamsMax);
+  streams.set(series, running);
+  if (!running.take(tenant, 1)) {
     throw new ApiError(
       "TOO_MANY_REQUESTS",
       `at most ${streamsMax} exports may run at once, those of one tenant leave a place to others`,
@@ -85,7 +85,7 @@ async function counted<T>(
   }
   let closed = false;
   const close = (): void => {
-    if (!closed) places.give(tenant, 1);
+    if (!closed) running.give(tenant, 1);
     closed = true;
   };
   try {

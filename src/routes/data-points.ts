@@ -196,7 +196,7 @@ async function editPointOf(deps: AppDeps, caller: Caller, text: string, body: un
   return { status: 200, body: dataPointStored(edited, deps) };
 }
 
-/** Ids of either kind: each is a point or a stream, for they share one sequence. */
+/** Ids of either kind: each belongs to a point or a stream, because both share one sequence. */
 async function removePointsAndStreams(
   deps: AppDeps,
   caller: Caller,

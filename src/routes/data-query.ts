@@ -8,8 +8,8 @@ import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { existingMetrics, type Metric } from "../../store/metadata/products/metrics.js";
 import type { ProductModel } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { wholeNumber } from "../http/paging.js";
-import { type Layout, layouts } from "../import-export/points/bounds.js";
+import { wholeNumber } from "../http/list-query.js";
+import { type Layout, layouts } from "../import-export/points/limits.js";
 import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
 import type { AppDeps } from "./deps.js";
 
@@ -63,7 +63,10 @@ interface AskedData {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   readonly timezone: string;
-  /** The range, resolved once an answer and by one present; `unitDefault`: where the request names no time_unit. */
+  /**
+   * The range, resolved once for each answer, with one `now`. `unitDefault` holds where the request names no
+   * time_unit.
+   */
   readonly range: (unitDefault: UnitDefault) => Range;
   readonly fill: Fill | null;
   readonly limit: number | null;
@@ -101,7 +104,7 @@ export async function readChartQuery(
 }
 
 /**
- * What a dashboard asks for is a metric of the devices' product, which is remembered: only another costs a statement.
+ * A dashboard asks for a metric of the devices' product, which is cached: only others cost a statement.
  * @throws ApiError DATA_NOT_FOUND where the tenant has no such metric
  */
 async function checkMetric(
@@ -143,7 +146,7 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const timezone = query.timezone || deps.zone.name;
   const range = createRange(query, timezone, deps.now(), numbers.limit);
-  // Also where no metric or data point will ask for it.
+  // Checked even where no metric or data point will use it.
   range("real");
   return { ...numbers, ...names, fill, format, layout, timezone, range };
 }
@@ -168,7 +171,7 @@ function createRange(
   };
 }
 
-/** One of some words, null when absent; what it is not is told in `errors`. */
+/** One of some words, null when absent; any other is noted in `errors`. */
 export function oneOf<const Values extends readonly string[]>(
   values: Values,
   text: string | undefined,

@@ -20,7 +20,7 @@ import type { Tasks } from "../tasks/runner.js";
 import type { Brokers } from "../views/broker-info.js";
 import type { Stamp } from "../views/context.js";
 
-/** What has become of a record, by follower. */
+/** The outcome of a replay, by follower. */
 export interface Replayed {
   readonly replayed: readonly Follower[];
   /** They stay set aside. */
@@ -32,11 +32,11 @@ export interface SetAsideMessages {
   all(): readonly Aside[];
   /** Tries the record once more and, where that ends well, lets it have its effect. @throws StoreError NOT_FOUND */
   replay(id: number): Promise<Replayed>;
-  /** Gives the record up: what it says in the events stays. @throws StoreError NOT_FOUND */
+  /** Drops the record; it stays in the event log. @throws StoreError NOT_FOUND */
   drop(id: number): Promise<void>;
 }
 
-/** What the routes work with; made by main, faked by nobody: tests open real stores. */
+/** What the routes work with. Nobody fakes it: tests open real stores. */
 export interface AppDeps {
   readonly db: Db;
   readonly devices: DeviceStore;
@@ -47,7 +47,7 @@ export interface AppDeps {
   readonly live: LiveFeed;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
-  /** What all answers under way may hold together. */
+  /** Bytes that all responses in progress may hold together. */
   readonly answers: AnswerRoom;
   /** Signs the certificates of devices. */
   readonly authority: Authority;
@@ -66,9 +66,9 @@ export interface AppDeps {
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The oldest journal id that `resettle` may go back to, given a time in milliseconds. */
-  readonly resettle: (sinceMs: number) => Promise<{ messages: number; points: number }>;
-  /** What this process has taken and refused of a device; undefined before its first message. */
+  /** Writes the points of kept messages again from that time on, milliseconds since 1970. */
+  readonly replaySince: (sinceMs: number) => Promise<{ messages: number; points: number }>;
+  /** What this process has accepted and refused of a device; undefined before its first message. */
   readonly ingestOf: (deviceIntID: number) => Promise<DeviceIngest | undefined>;
   /** Writes at once what this process has counted of the alerts of these devices. */
   readonly settleAlerts: (devices: readonly number[]) => Promise<void>;

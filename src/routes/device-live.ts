@@ -22,9 +22,11 @@ import { resourceRoutes } from "./resource.js";
 
 /** New points of a device as Server-Sent Events, from the moment they are stored. */
 
-/** As often the caller's right is looked at again; a line tells that nothing has come meanwhile. */
+/**
+ * How often the caller's permission is checked again; a comment line shows that nothing has come meanwhile.
+ */
 const heartbeatMs = 15_000;
-/** Clients come back after so long. */
+/** How soon clients reconnect. */
 const retryMs = 2_000;
 /** Events from the store that are encoded at once. */
 const replayedAtOnce = 500;
@@ -96,7 +98,7 @@ interface EventID {
 
 const eventIDForm = /^([\w-]{1,32})\.(\d{1,15})\.(-?\d{1,16})$/;
 
-/** What is none of ours is as good as none. */
+/** An id that is not ours counts as none. */
 function readEventID(text: string | null): EventID | null {
   const [, run, number, time] = eventIDForm.exec(text ?? "") ?? [];
   return run === undefined ? null : { run, number: Number(number), time: Number(time) };
@@ -143,7 +145,7 @@ function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Fram
   let loaded: ProductModel | undefined;
   const load = async () => {
     const model = await catalog.model(device.productIntID);
-    // A field that is no data point is asked for again and again.
+    // Cached, because a field that is not a data point would be asked for again and again.
     if (model === loaded) return;
     loaded = model;
     points = new Map(model.points.map((point) => [point.field, point]));
@@ -165,14 +167,14 @@ function createFrames({ catalog, live }: AppDeps, { device, write }: Feed): Fram
 
 const frameEnd = encoder.encode("}\n\n");
 
-/** A value as JSON: a text is that already. */
+/** A value as JSON; a text is JSON already. */
 function jsonOf({ pointDataType }: DataPoint, value: LiveEvent["value"]): string | Uint8Array {
   if (typeof value !== "object") return JSON.stringify(shown(pointDataType, Number(value)));
   if (!isPlace(pointDataType)) return value;
   return JSON.stringify(shown(pointDataType, JSON.parse(decoder.decode(value))));
 }
 
-/** What a client that was connected before missed and is no longer held: from the store, by its time. */
+/** What a returning client missed and the feed no longer holds: from the store, by its time. */
 async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerator<Uint8Array, void> {
   const { subscription, last, device, signal } = feed;
   if (last === null || subscription.resumed) return;
@@ -202,7 +204,7 @@ async function isStillTheirs(
     const now = await catalog.byIntID(caller.tenant, device.id);
     return now?.deviceID === device.deviceID;
   } catch (error) {
-    // Where nobody knows now, it ends too: its client asks again.
+    // Where this cannot be checked now, the feed ends too: its client asks again.
     const isKnown = error instanceof ApiError || error instanceof StoreError;
     if (!isKnown) log.error("live feed ended", { device: device.id, error });
     return false;

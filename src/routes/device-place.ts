@@ -19,7 +19,7 @@ import type { AppDeps } from "./deps.js";
 import { deviceStoredSchema, deviceStoredSchemaB, gatewayStoredSchema } from "./device-schemas.js";
 import { type Asking, resourceRoutes } from "./resource.js";
 
-/** Where devices stand and where they have been. */
+/** Where devices are and where they have been. */
 
 const coordinates = { longitude: deviceFields.longitude, latitude: deviceFields.latitude };
 const place = editBody({}, { ...coordinates, location: json }).openapi("DevicePlace");
@@ -111,7 +111,7 @@ const placeType = 6;
 const longitudeType = 1;
 const latitudeType = 2;
 
-/** Of several longitudes or latitudes the first data point counts, so that the two belong together. */
+/** Of several data points for longitude or latitude the first counts, so that the two belong together. */
 function locationSeries(refs: SeriesRefs, device: DeviceRef, points: readonly DataPoint[]): LocationSeries {
   const seriesOf = (point: DataPoint) =>
     refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });

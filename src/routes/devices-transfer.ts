@@ -6,7 +6,7 @@ import { ownID } from "../../store/metadata/db/table.js";
 import { deviceFilters } from "../../store/metadata/devices/devices.js";
 import { guarded } from "../http/disk-space.js";
 import { fileAnswer } from "../http/file-answer.js";
-import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/paging.js";
+import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
 import { type Answer, type Route, route } from "../http/route.js";
 import { receiveFile } from "../http/upload.js";
 import { checkFile } from "../import-export/devices/check-file.js";
@@ -41,7 +41,7 @@ const fields = { filters: { ...ownID, ...deviceFilters }, aliases };
 const refused = refusedParameters(fields, z.union([deviceListedSchema, deviceListedSchemaB]), ["token"]);
 
 export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[] {
-  const watch = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
+  const taskStarted = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
 
   return [
     route({
@@ -63,7 +63,7 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
           codesB: variant === "B",
           format: format.parse(query.format),
         };
-        return watch(await tasks.start(caller, devicesExport, input));
+        return taskStarted(await tasks.start(caller, devicesExport, input));
       },
     }),
     route({
@@ -92,7 +92,7 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
           const through = [guarded(tasks.space.claim(caller.tenant, upload))];
           await receiveFile(request, { field: "file", bytesMax: importBytesMax, path, through });
           const input: ImportInput = { upload, format: await checkFile(path) };
-          return watch(await tasks.start(caller, devicesImport, input));
+          return taskStarted(await tasks.start(caller, devicesImport, input));
         } catch (error) {
           await tasks.space.remove(upload);
           throw error;
@@ -107,7 +107,7 @@ async function template(dir: string, name: keyof typeof formats): Promise<Answer
   const path = join(dir, `template-${randomUUID()}`);
   try {
     await write(path, columnNames, noRows());
-    // An open file is read to its end though its name is gone.
+    // An open file is read to its end even after its name is removed.
     return await fileAnswer(path, `devices_template.${extension}`, type);
   } finally {
     await rm(path, { force: true });

@@ -20,8 +20,8 @@ export async function getFormulaPoint(db: Db, tenant: number, id: number): Promi
 }
 
 /**
- * The formula may name the data points of the point's product. One that is the `stored` one may weigh what it did
- * when it was saved. @throws StoreError naming expressions
+ * The formula may name the data points of the point's product. An unchanged `stored` formula may weigh as
+ * much as when it was saved. @throws StoreError naming expressions
  */
 export async function checkFormula(
   db: Db,

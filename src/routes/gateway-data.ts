@@ -15,7 +15,7 @@ import { type DeviceData, deviceData, type Gauged } from "../views/gateway-data.
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
-/** Newest values in one answer: each is a look into the series store. */
+/** Newest values in one answer: each costs a look into the series store. */
 const valuesMax = 10_000;
 const issueOnly = 2;
 
@@ -51,7 +51,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
       schema,
       list: async ({ caller, request: { signal } }, request, gateway) => {
         const page = await listCarriedDevices(db, caller.tenant, gateway, request);
-        /** Of each device, where its gauges end. */
+        /** Where the gauges of each device end. */
         const ends: number[] = [];
         const asked: { device: CarriedDevice; point: DataPoint }[] = [];
         for (const device of page.items) {

@@ -163,7 +163,7 @@ async function createGateway(deps: AppDeps, caller: Caller, body: z.output<typeo
 /** What an edit writes. @throws ApiError PARAMETER_INVALID */
 function gatewayEdit(gateway: Device, body: z.output<typeof edit>): DeviceInput {
   refuseChanged(body, gateway, fixed);
-  // One that Variant B made has none, and may be sent back as read.
+  // A gateway made by Variant B has none, and may be sent back as read.
   if (body.upLinkNetwork === null && gateway.upLinkNetwork !== null) {
     throw invalid({ upLinkNetwork: "must not be null" });
   }

@@ -6,7 +6,7 @@ import type { Device } from "../../store/metadata/devices/record.js";
 import { addMembers, notJoined } from "../../store/metadata/groups/group-members.js";
 import { getGroup, groupIDs } from "../../store/metadata/groups/groups.js";
 import { groupMembers, unbind } from "../../store/metadata/policies/bindings.js";
-import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
+import { listQuery, pageLimitMax, pageRequest } from "../http/list-query.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int } from "../http/schemas.js";
 import { deviceListed } from "../views/devices.js";

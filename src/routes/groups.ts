@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Db } from "../../store/metadata/db/db.js";
 import {
   createGroup,
   devicesOfGroups,
@@ -62,32 +63,8 @@ const detailB = listedB.extend({ createUser: textOrNull }).openapi("GroupDetailB
 type CreateBody = z.output<typeof createA> | z.output<typeof createB>;
 
 export function groupRoutes(deps: AppDeps): Route[] {
-  const { db, now, stamp } = deps;
+  const { db, now } = deps;
   const routes = resourceRoutes(deps);
-
-  /** Variant B shows the devices of a group. */
-  const withDevices = async (asking: Asking, groups: readonly Group[]): Promise<GroupRow[]> => {
-    if (asking.variant === "A") return [...groups];
-    const devices = await devicesOfGroups(
-      db,
-      groups.map(({ id }) => id),
-    );
-    return groups.map((group) => ({ ...group, devices: devices.get(group.id) ?? [] }));
-  };
-  const answer = async (status: 200 | 201, asking: Asking, group: Group) => {
-    const [row = group] = await withDevices(asking, [group]);
-    const headers: Record<string, string> = groupTruncated(row) ? { Truncated: "true" } : {};
-    return { status, body: groupStored(row, viewContext(stamp, asking)), headers };
-  };
-  const create = async (input: Asking & { readonly body: CreateBody }) => {
-    const { caller, body } = input;
-    const { groupName, description = null, productID, productIntID } = body;
-    if (!productID && !productIntID) throw invalid({ productID: "is required" });
-    const product = await productOf(db, caller.tenant, { productID, productIntID });
-    const fields = { groupName, description, productIntID: product.id };
-    return answer(201, input, await createGroup(db, caller, now(), fields));
-  };
-
   return [
     routes.list<GroupRow>({
       path: "/api/v1/groups",
@@ -98,7 +75,7 @@ export function groupRoutes(deps: AppDeps): Route[] {
       schemaB: listedB,
       list: async (asking, request) => {
         const page = await listGroups(db, asking.caller.tenant, request);
-        const withOwn = (rows: typeof page.items) => withDevices(asking, rows);
+        const withOwn = (rows: typeof page.items) => withDevices(db, asking, rows);
         return pageWithDevices(page, withOwn, groupTruncated);
       },
       view: groupListed,
@@ -112,43 +89,13 @@ export function groupRoutes(deps: AppDeps): Route[] {
       schemaB: detailB,
       get: async (asking, id) => {
         const group = await getGroup(db, asking.caller.tenant, id);
-        return (await withDevices(asking, [group]))[0] ?? group;
+        return (await withDevices(db, asking, [group]))[0] ?? group;
       },
       view: groupDetail,
       truncated: groupTruncated,
     }),
-    route(
-      {
-        method: "post",
-        path: "/api/v1/groups",
-        access: "write",
-        tag,
-        summary: "Create a group of devices of one product, named by productID or productIntID",
-        shape: { body: createA },
-        answer: { status: 201, schema: stored },
-        errors: ["DATA_EXISTED"],
-        handle: create,
-      },
-      { shape: { body: createB }, answer: { status: 201, schema: storedB }, handle: create },
-    ),
-    route({
-      method: "put",
-      path: "/api/v1/groups/{id}",
-      access: "write",
-      tag,
-      summary: "Edit a group",
-      shape: { params: idParams, body: edit },
-      answer: { status: 200, schema: z.union([stored, storedB]) },
-      errors: ["DATA_EXISTED"],
-      handle: async (input) => {
-        const { caller, body } = input;
-        const id = await routes.find(input, groupIDs, input.params.id);
-        refuseChanged(body, await getGroup(db, caller.tenant, id), fixed);
-        const { groupName, description } = body;
-        const fields = present({ groupName, description });
-        return answer(200, input, await updateGroup(db, caller, now(), id, fields));
-      },
-    }),
+    createRoute(deps),
+    editRoute(deps, routes.find),
     routes.remove({
       path: "/api/v1/groups",
       tag,
@@ -158,4 +105,71 @@ export function groupRoutes(deps: AppDeps): Route[] {
       remove: ({ caller }, ids) => removeGroups(db, caller, now(), ids),
     }),
   ];
+}
+
+function createRoute(deps: AppDeps): Route {
+  const { db, now } = deps;
+  const create = async (input: Asking & { readonly body: CreateBody }) => {
+    const { caller, body } = input;
+    const { groupName, description = null, productID, productIntID } = body;
+    if (!productID && !productIntID) throw invalid({ productID: "is required" });
+    const product = await productOf(db, caller.tenant, { productID, productIntID });
+    const fields = { groupName, description, productIntID: product.id };
+    return answer(deps, 201, input, await createGroup(db, caller, now(), fields));
+  };
+  return route(
+    {
+      method: "post",
+      path: "/api/v1/groups",
+      access: "write",
+      tag,
+      summary: "Create a group of devices of one product, named by productID or productIntID",
+      shape: { body: createA },
+      answer: { status: 201, schema: stored },
+      errors: ["DATA_EXISTED"],
+      handle: create,
+    },
+    { shape: { body: createB }, answer: { status: 201, schema: storedB }, handle: create },
+  );
+}
+
+function editRoute(deps: AppDeps, find: ReturnType<typeof resourceRoutes>["find"]): Route {
+  const { db, now } = deps;
+  return route({
+    method: "put",
+    path: "/api/v1/groups/{id}",
+    access: "write",
+    tag,
+    summary: "Edit a group",
+    shape: { params: idParams, body: edit },
+    answer: { status: 200, schema: z.union([stored, storedB]) },
+    errors: ["DATA_EXISTED"],
+    handle: async (input) => {
+      const { caller, body } = input;
+      const id = await find(input, groupIDs, input.params.id);
+      refuseChanged(body, await getGroup(db, caller.tenant, id), fixed);
+      const { groupName, description } = body;
+      const fields = present({ groupName, description });
+      return answer(deps, 200, input, await updateGroup(db, caller, now(), id, fields));
+    },
+  });
+}
+
+/** Variant B shows the devices of a group. */
+async function withDevices(db: Db, asking: Asking, groups: readonly Group[]): Promise<GroupRow[]> {
+  if (asking.variant === "A") return [...groups];
+  const ids = groups.map(({ id }) => id);
+  const devices = await devicesOfGroups(db, ids);
+  return groups.map((group) => ({ ...group, devices: devices.get(group.id) ?? [] }));
+}
+
+async function answer(
+  { db, stamp }: Pick<AppDeps, "db" | "stamp">,
+  status: 200 | 201,
+  asking: Asking,
+  group: Group,
+) {
+  const [row = group] = await withDevices(db, asking, [group]);
+  const headers: Record<string, string> = groupTruncated(row) ? { Truncated: "true" } : {};
+  return { status, body: groupStored(row, viewContext(stamp, asking)), headers };
 }

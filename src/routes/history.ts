@@ -10,13 +10,13 @@ import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { spoolBody } from "../http/spool.js";
 import { FormatError } from "../import-export/format-error.js";
+import { type HistoryImportInput, historyImport } from "../import-export/points/kinds.js";
 import {
   type HistoryFormat,
   historyTypes,
   longColumns,
   wideColumns,
-} from "../import-export/points/bounds.js";
-import { type HistoryImportInput, historyImport } from "../import-export/points/kinds.js";
+} from "../import-export/points/limits.js";
 import { checkHistory } from "../import-export/points/read-history.js";
 import { historyRedecode, type RedecodeInput } from "../import-export/points/redecode.js";
 import { statusUrl } from "../tasks/runner.js";
@@ -46,7 +46,7 @@ const redecodeBody = z
   })
   .openapi("Redecode");
 
-/** History into the series store: files of points, and kept messages decoded anew. */
+/** Brings history into the series store: files of points, and kept messages decoded again. */
 export function historyRoutes(deps: AppDeps): Route[] {
   const { tasks, config, now } = deps;
   const routes = resourceRoutes(deps);

@@ -16,7 +16,7 @@ const answer = z
   })
   .openapi("IngestStatus");
 
-/** What was taken of a device's messages, and what was refused of them and why. */
+/** How much of a device's messages was accepted, and what was refused and why. */
 export function ingestStatusRoutes(deps: AppDeps): Route[] {
   const { db, config, stamp } = deps;
   const routes = resourceRoutes(deps);
@@ -35,7 +35,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
         const own = await deps.ingestOf(id);
         const all = [...(own ? [own] : []), ...(await ingestElsewhere(db, config.nodeNumber, id))];
         const { lastAt, points, refused, messages } = sumOf(all);
-        // Counted as they were decoded; what the series store has not taken then is none.
+        // Counted as decoded; what the series store then refused is not counted.
         const notStored = await pointsRefused(db, id);
         if (notStored > 0) refused.series = notStored;
         const body = { messages, points: Math.max(0, points - notStored), refused, lastAt: stamp(lastAt) };

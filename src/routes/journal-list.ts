@@ -17,7 +17,7 @@ export type RecordTests<Row extends JournalRecord> = Readonly<
 
 interface JournalListing<Row extends JournalRecord> {
   readonly logs: readonly Log[];
-  /** What these logs hold. */
+  /** The kinds of records that these logs hold. */
   readonly holds: (record: JournalRecord) => record is Row;
   readonly tests: RecordTests<Row>;
   readonly withProducts?: boolean;
@@ -36,7 +36,7 @@ interface JournalLists {
 const receivedIn = ({ receivedAt }: JournalRecord, { value, until = 0 }: Filter): boolean =>
   receivedAt >= Number(value) && receivedAt < until;
 
-/** What every record is filtered by: its id, and its time of receipt by the names that it is shown under. */
+/** Filters that every record has: its id, and its time of receipt under the names that show it. */
 const common: RecordTests<JournalRecord> = {
   id: (record, { value }) => record.id === value,
   msgTime: receivedIn,
@@ -45,7 +45,7 @@ const common: RecordTests<JournalRecord> = {
 };
 export const commonFilters = { msgTime: time("msgTime"), ...stamps } as const;
 
-/** Devices whose records are looked up by the index; beyond it every record is looked at. */
+/** Devices whose records are looked up by the index; for more, every record is read. */
 const devicesMax = 1000;
 
 export function journalLists({ db, events }: { readonly db: Db; readonly events: EventLog }): JournalLists {
@@ -75,7 +75,7 @@ export function journalLists({ db, events }: { readonly db: Db; readonly events:
   };
 }
 
-/** The times that all the filters on them leave. */
+/** The range of times that all time filters leave. */
 function receivedOf(filters: readonly Filter[]): { received?: ReceivedSpan } {
   const times = filters.filter(({ until, field }) => until !== undefined && common[field] === receivedIn);
   if (times.length === 0) return {};

@@ -5,10 +5,10 @@ import { kindOf } from "../../store/metadata/products/data-points.js";
 import type { Columns, SeriesQuestions, SeriesRef } from "../../store/series/series.js";
 import type { AppDeps } from "./deps.js";
 
-/** What is answered from the store to a client that was away for longer than events are held. */
+/** What a client that was away for longer than events are held gets from the store. */
 const replayPointsMax = 10_000;
 const replayBytesMax = 1 << 20;
-/** Series of texts that are asked for together: each may hold one point that is longer than its part. */
+/** Text series that are read together: each may hold one point that is longer than its share. */
 const textsTogether = 16;
 
 const issueOnly = 2;
@@ -20,17 +20,18 @@ interface Asked {
 }
 
 interface Replayed {
-  /** Ascending by time, numbered 0: who breaks off among them asks the store again. */
+  /** Ascending by time, all numbered 0: a client that breaks off among them asks the store again. */
   readonly events: readonly LiveEvent[];
   /** Why a data point is missing among them. */
   readonly untold: readonly string[];
 }
 
 /**
- * The newest points of a device behind a time, of each data point its part of the bounds: numbers together, texts some
- * at a time, by their bytes; one that is being stored meanwhile may come twice. The feed goes on without a data point of
- * which the store cannot tell.
- * @param signal ends the questions: nobody waits for the answer any more. @throws StoreError UNAVAILABLE, then too
+ * The newest points of a device after a time, each data point within its share of the limits: numbers
+ * together, texts a few series at a time, by their bytes. A point that is being stored meanwhile may come
+ * twice. The feed continues without a data point that the store cannot read.
+ * @param signal ends the questions when nobody waits for the answer any more. @throws StoreError UNAVAILABLE,
+ * then too
  */
 export async function newestSince(
   { catalog, series, refs }: Pick<AppDeps, "catalog" | "series" | "refs">,
@@ -58,7 +59,7 @@ export async function newestSince(
   const untold: string[] = [];
   for (const group of groups) {
     if (group.length === 0) continue;
-    // What those before have left is for the others.
+    // What earlier ones have left is for the others.
     const part = (whole: number) => Math.max(1, Math.floor(whole / rest));
     const most = { points: part(left.points), bytes: part(left.bytes) };
     const told = await newestOf(store, group, time + 1, most);
@@ -78,7 +79,7 @@ interface Most {
   readonly bytes: number;
 }
 
-/** Of each its newest events, newest first; where others have few, those with more are asked for again. */
+/** The newest events of each, newest first; where some have few, those with more are asked for again. */
 async function newestOf(
   store: Pick<SeriesQuestions, "readNewest">,
   group: readonly Asked[],
@@ -112,7 +113,7 @@ async function newestOf(
 
 const isCut = ({ times }: Columns, events: readonly LiveEvent[]): boolean => events.length < times.length;
 
-/** The newest ones, newest first, as far as their bytes go; one at least. */
+/** The newest ones, newest first, within the limit of bytes, but at least one. */
 function eventsOf(field: string, { times, values }: Columns, bytesMax: number): LiveEvent[] {
   const events: LiveEvent[] = [];
   let bytes = 0;

@@ -187,7 +187,7 @@ interface MetricDraft {
   readonly expressions?: string | null | undefined;
 }
 
-/** The rules of a metric; answers its data point. A formula is checked wherever there is one, `stored` or new. */
+/** The rules of a metric; returns its data point. A formula is always checked, `stored` or new. */
 async function checkMetric(
   db: AppDeps["db"],
   tenant: number,

@@ -9,7 +9,7 @@ import {
   selectProducts,
 } from "../../store/metadata/selections.js";
 import { invalid } from "../http/errors.js";
-import { listQuery, pageLimitMax, pageRequest } from "../http/paging.js";
+import { listQuery, pageLimitMax, pageRequest } from "../http/list-query.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { int } from "../http/schemas.js";
 import {

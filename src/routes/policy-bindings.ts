@@ -16,7 +16,8 @@ import {
   policyFilters,
   policyIDs,
 } from "../../store/metadata/policies/policies.js";
-import { listQuery, pageAnswer, pageRequest } from "../http/paging.js";
+import { listQuery, pageRequest } from "../http/list-query.js";
+import { pageAnswer } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, int, pageOf, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";

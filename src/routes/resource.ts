@@ -12,23 +12,15 @@ import {
 import type { Making } from "../http/answer-room.js";
 import type { Caller } from "../http/caller.js";
 import type { ErrorCode } from "../http/errors.js";
-import {
-  idsQuery,
-  idTexts,
-  listQuery,
-  only,
-  pageAnswer,
-  pageRequest,
-  refusedParameters,
-  refuseParameters,
-} from "../http/paging.js";
+import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
+import { idsQuery, idTexts, only, pageAnswer } from "../http/paging.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams, pageOf } from "../http/schemas.js";
 import type { Stamp } from "../views/context.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 
 /**
- * The routes that every resource has alike: a list, a detail, a delete. What differs between resources is data;
+ * The routes that all resources share: a list, a detail, a delete. What differs between resources is data;
  * what differs between the variants is in the view, which is given the variant in effect.
  */
 
@@ -38,7 +30,7 @@ export interface Asking {
   readonly variant: Variant;
 }
 
-/** Of a list, whose answer may take long: the signal tells when the caller leaves. */
+/** For a list, whose answer may take long: the signal fires when the caller leaves. */
 interface AskingList extends Asking {
   readonly request: Pick<Request, "signal">;
 }
@@ -60,13 +52,13 @@ interface Named {
 type IDs = IDTable | ((variant: Variant) => IDTable);
 
 export interface ListSpec<Row> extends Named, Schemas {
-  /** Beside the record id. What the items show beyond them is refused as a filter. */
+  /** In addition to the record id. Other fields that the items show are refused as filters. */
   readonly filters: Listing["filters"];
   /** Further spellings of a filter. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** The field, one of the filters, whose times `startTime` and `endTime` bound. */
   readonly range?: string;
-  /** Fields of the record that nobody may look for, shown or not. */
+  /** Fields of the record that nobody may filter by, shown or not. */
   readonly secret?: readonly string[];
   /** Where the path names the record that the list belongs to. */
   readonly parent?: IDs;

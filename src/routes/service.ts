@@ -9,7 +9,7 @@ import type { AppDeps } from "./deps.js";
 const tag = "Service";
 const state = z.object({ status: z.string() });
 
-export function serviceRoutes({ status, now, stamp, zone, resettle }: AppDeps): Route[] {
+export function serviceRoutes({ status, now, stamp, zone, replaySince }: AppDeps): Route[] {
   return [
     route({
       method: "get",
@@ -75,7 +75,7 @@ export function serviceRoutes({ status, now, stamp, zone, resettle }: AppDeps): 
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
         const since = readRequestTime(body.startTime, zone, "startTime") / 1000;
-        return { status: 200, body: await resettle(since) };
+        return { status: 200, body: await replaySince(since) };
       },
     }),
   ];

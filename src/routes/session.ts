@@ -110,7 +110,7 @@ export function sessionRoutes({ db, authenticator, now, stamp }: AppDeps): Route
 
 const notPresent = () => invalid({ password: "is not the present one" });
 
-/** What a session is stored under; nothing is under that of an API key. */
+/** The hash under which a session is stored; nothing is stored under that of an API key. */
 function sessionOf(request: Request): string {
   return hashGenerated(bearerOf(request.headers.get("authorization") ?? ""));
 }

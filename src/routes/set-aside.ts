@@ -8,7 +8,7 @@ import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
 const follower = z.enum(followers);
-const aside = z
+const asideSchema = z
   .object({
     id: int.openapi({ description: "journal id of the message, as events have it" }),
     follower,
@@ -35,8 +35,8 @@ const replayed = z
   })
   .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
 
-/** Messages that ended starts of the service while they alone were in work, and a trial after that. */
-export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
+/** Messages that ended starts of the service while they alone were being processed, and then a trial. */
+export function setAsideRoutes({ aside, stamp }: AppDeps): Route[] {
   return [
     route({
       method: "get",
@@ -44,10 +44,10 @@ export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Messages that ended starts of the service and are set aside, by who follows the journal",
-      answer: { status: 200, schema: z.array(aside).openapi({ example: [example] }) },
+      answer: { status: 200, schema: z.array(asideSchema).openapi({ example: [example] }) },
       handle: ({ caller }) => {
         requireDeployment(caller);
-        const body = kept.all().map(({ device, receivedAt, asideAt, ...one }) => ({
+        const body = aside.all().map(({ device, receivedAt, asideAt, ...one }) => ({
           ...one,
           deviceIntID: device,
           receivedAt: stamp(Math.floor(receivedAt / 1000)),
@@ -67,7 +67,7 @@ export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND"],
       handle: async ({ caller, params }) => {
         requireDeployment(caller);
-        return { status: 200, body: await kept.replay(idOf(params.id)) };
+        return { status: 200, body: await aside.replay(idOf(params.id)) };
       },
     }),
     route({
@@ -82,14 +82,14 @@ export function setAsideRoutes({ aside: kept, stamp }: AppDeps): Route[] {
       handle: async ({ caller, params }) => {
         requireDeployment(caller);
         const id = idOf(params.id);
-        await kept.drop(id);
+        await aside.drop(id);
         return { status: 200, body: { id } };
       },
     }),
   ];
 }
 
-/** @throws ApiError DATA_NOT_FOUND for what is no journal id */
+/** @throws ApiError DATA_NOT_FOUND where the text is not a journal id */
 function idOf(text: string): number {
   const id = Number(text);
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(id)) {

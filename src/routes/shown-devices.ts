@@ -3,10 +3,10 @@ import type { Page } from "../../store/metadata/db/table.js";
 
 /** Owners whose devices are read at once: up to a thousand ids each. */
 const ownersAtOnce = 50;
-/** What an id takes of an answer. */
+/** Bytes that an id takes in an answer. */
 const idBytes = 16;
 
-/** Rows of Variant B with the ids of their devices, as many rows as a page's bytes allow. */
+/** Rows of Variant B with the ids of their devices, as many rows as the page's limit of bytes allows. */
 export async function pageWithDevices<Row, Shown extends { readonly devices?: readonly number[] }>(
   page: Page<Row>,
   withDevices: (rows: Row[]) => Promise<readonly Shown[]>,

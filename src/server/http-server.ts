@@ -7,9 +7,9 @@ import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
+import { type Holder, HttpConnection, type HttpTimes } from "./http-connection.js";
 import { createRequestTurns } from "./request-turns.js";
 import { createUnread } from "./unread.js";
-import { type Holder, type HttpTimes, HttpWire } from "./wire.js";
 
 /** The HTTP listener. */
 export interface HttpListener {
@@ -17,7 +17,7 @@ export interface HttpListener {
   readonly address: string;
   /** Takes no more connections. */
   stop(): void;
-  /** Resolves when the requests under way have ended, after their grace at the latest. */
+  /** Resolves when the requests in progress have ended, at the latest after their grace period. */
   closed(): Promise<void>;
 }
 
@@ -25,32 +25,32 @@ export interface HttpListenerDeps {
   readonly config: Pick<Config, "host" | "httpPort" | "apiVariant">;
   readonly log: Logger;
   readonly meter: Meter;
-  /** Milliseconds; never set. */
+  /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   /** Connections at once. */
   readonly connectionsMax: number;
   readonly times?: HttpTimes;
-  /** How often connections are looked at for what they owe, milliseconds. */
+  /** How often connections are checked for what they owe, in milliseconds. */
   readonly checkMs?: number;
 }
 
 const headerBytesMax = 64 * 1024;
 /**
- * Of requests that have not come whole, and of what follows one that is not answered yet: of all connections on which
- * nobody has shown a right credential, shared by addresses, and of all others, shared by tenants.
+ * Bytes of requests that have not arrived whole, and of what follows one that is not answered yet: of all
+ * unauthenticated connections, shared by addresses, and of all others, shared by tenants.
  */
-const heldBytesMax = { strangers: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
+const heldBytesMax = { unauthenticated: 16 * 1024 * 1024, callers: 32 * 1024 * 1024 } as const;
 const usualTimes: HttpTimes = {
   firstMs: 10_000,
   headersMs: 60_000,
   publicBodyMs: 10_000,
   body: { everyMs: 60_000, bytesMin: 60 * 1024 },
-  // Longer than what load balancers keep a connection for: the side that sends next should not find it closed.
+  // Longer than load balancers keep a connection: the side that sends next should not find it closed.
   idleMs: 75_000,
   unreadMs: 120_000,
 };
 const usualCheckMs = 1000;
-/** What a request under way has at the end. */
+/** The grace period of a request in progress when the service ends. */
 const graceMs = 5000;
 
 type Fetch = (request: Request) => Response | Promise<Response>;
@@ -61,48 +61,48 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const { host } = config;
   const unread = createUnread({ variant: config.apiVariant, log: deps.log });
   const server = createHttpServer(fetch, config, unread);
-  const admission = createAdmission<HttpWire>(deps.connectionsMax);
+  const admission = createAdmission<HttpConnection>(deps.connectionsMax);
   const held = {
-    strangers: createShares<string>(heldBytesMax.strangers),
+    unauthenticated: createShares<string>(heldBytesMax.unauthenticated),
     callers: createShares<number>(heldBytesMax.callers),
   };
-  const wires = new Set<HttpWire>();
+  const connections = new Set<HttpConnection>();
   const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
 
-  const wireDeps = {
+  const connectionDeps = {
     monotonic,
     onProven: admission.prove,
     onGivenWay: () => ended("gave_way"),
     hold: (holder: Holder, bytes: number): boolean =>
       "tenant" in holder
         ? change(held.callers, holder.tenant, bytes)
-        : change(held.strangers, addressBlock(holder.address), bytes),
+        : change(held.unauthenticated, addressBlock(holder.address), bytes),
     onUnheld: () => ended("held_bytes"),
   };
   // The requests' own server never listens: it is given connections that hand it one request at a time.
   const listener = createTcpServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
-    const wire = new HttpWire(socket, wireDeps);
-    if (!admission.enter(wire)) {
+    const connection = new HttpConnection(socket, connectionDeps);
+    if (!admission.enter(connection)) {
       ended("full");
-      return void wire.destroy();
+      return void connection.destroy();
     }
-    wires.add(wire);
+    connections.add(connection);
     meter.httpConnections++;
-    wire.once("close", () => {
-      wires.delete(wire);
+    connection.once("close", () => {
+      connections.delete(connection);
       meter.httpConnections--;
-      admission.leave(wire);
+      admission.leave(connection);
     });
-    server.emit("connection", wire);
+    server.emit("connection", connection);
   });
   await listening(listener, config);
   const checks = setInterval(() => {
-    for (const wire of wires) {
-      const due = wire.overdue(times);
+    for (const connection of connections) {
+      const due = connection.overdue(times);
       if (due === null) continue;
       ended("timeout");
-      if (due === "tell") unread.late(wire);
-      else wire.destroy();
+      if (due === "tell") unread.late(connection);
+      else connection.destroy();
     }
   }, checkMs);
 
@@ -112,11 +112,11 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
     address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
     stop: () => {
       closed = new Promise((resolve) => listener.close(() => resolve()));
-      for (const wire of wires) if (wire.isIdle) wire.destroy();
+      for (const connection of connections) if (connection.isIdle) connection.destroy();
     },
     closed: () => {
       setTimeout(() => {
-        for (const wire of wires) wire.destroy();
+        for (const connection of connections) connection.destroy();
       }, graceMs).unref();
       return closed.finally(() => clearInterval(checks));
     },
@@ -133,7 +133,7 @@ function createHttpServer(
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: usualTimes.idleMs,
     requireHostHeader: false,
-    // The wires know what a request owes, and when.
+    // The connections know what a request owes, and when.
     headersTimeout: 0,
     requestTimeout: 0,
   };
@@ -143,9 +143,9 @@ function createHttpServer(
     (work: (request: IncomingMessage, response: ServerResponse) => void) =>
     (request: IncomingMessage, response: ServerResponse): void => {
       unread.heard(request, response);
-      const wire = wireOf(request);
-      wire?.workOff(request, response, () =>
-        turns.begin(laneOf(wire, request), () => {
+      const connection = connectionOf(request);
+      connection?.handle(request, response, () =>
+        turns.begin(laneOf(connection, request), () => {
           if (!response.destroyed) work(request, response);
         }),
       );
@@ -164,22 +164,24 @@ function createHttpServer(
   return server;
 }
 
-/** Whose turn a request is. What asks whether the service is well waits behind no other requests of its client. */
-function laneOf({ client }: HttpWire, { url = "" }: IncomingMessage): string {
+/** Whose turn a request counts for. Health checks do not wait behind their client's other requests. */
+function laneOf({ client }: HttpConnection, { url = "" }: IncomingMessage): string {
   return url === "/readyz" || url === "/healthz" ? `${client} probes` : client;
 }
 
-/** @param bytes that it holds more, or less where they are below 0 */
+/**
+ * @param bytes by which it grows, or shrinks where they are below 0
+ */
 function change<Name>(shares: Shares<Name>, name: Name, bytes: number): boolean {
   if (bytes > 0) return shares.take(name, bytes);
   shares.give(name, -bytes);
   return true;
 }
 
-/** The connection that a request has come by. */
-export function wireOf(request: IncomingMessage | undefined): HttpWire | undefined {
+/** The connection on which a request came. */
+export function connectionOf(request: IncomingMessage | undefined): HttpConnection | undefined {
   const socket: unknown = request?.socket;
-  return socket instanceof HttpWire ? socket : undefined;
+  return socket instanceof HttpConnection ? socket : undefined;
 }
 
 function listening(server: TcpServer, { host, httpPort }: Pick<Config, "host" | "httpPort">): Promise<void> {

@@ -2,9 +2,9 @@ import { createRoundRobin } from "../../store/lib/round-robin.js";
 import { sliceMs } from "../../store/lib/turns.js";
 
 /**
- * When requests begin. Those of one turn of the loop may hold it for a slice together; the others begin in turns of
- * their own, one client after the other, so that a hundred connections that ask at once hold up nobody else's messages
- * for longer than one of them does.
+ * Decides when requests begin. Those of one turn of the event loop may together hold it for a slice; the
+ * others begin in turns of their own, one client after the other, so that a hundred connections that ask at
+ * once delay nobody else's messages for longer than one of them does.
  */
 interface RequestTurns {
   /** Begins the work now, or once it is its client's turn. */
@@ -18,7 +18,9 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
   const waiting = createRoundRobin<string, () => void>();
   let turnEnds: number | null = null;
 
-  /** Runs in the loop's next turn; whatever a request does at once, its own promises among it, is behind it by then. */
+  /**
+   * Runs in the loop's next turn; by then, whatever a request does at once, its promises included, is done.
+   */
   function turn(): void {
     turnEnds = null;
     const work = waiting.next();

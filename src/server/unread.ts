@@ -6,25 +6,28 @@ import type { Variant } from "../http/route.js";
 import type { Logger } from "../observability/log.js";
 
 /**
- * Answers to what does not get as far as a route: what cannot be read, comes too slowly, or asks for what HTTP/1.1
- * has and we do not. Node would answer each by itself, without the body and the headers of our errors.
+ * Answers requests that reach no route: those that cannot be read, come too slowly, or ask for what HTTP/1.1
+ * has and we do not. Node would answer each itself, without the body and the headers of our errors.
  */
 interface Unread {
   /** For requests whose address or method cannot be used. */
   respond(error: unknown): Response;
-  /** The request has been read: it is answered before anything that cannot be read behind it. */
+  /** The request has been read: it is answered before anything unreadable that follows it. */
   heard(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether the request is answered here: without a Host that it needs, or with one that is none (RFC 9112 3.2). */
+  /**
+   * Whether the request is answered here: without a Host that it needs, or with an invalid one (RFC 9112
+   * 3.2).
+   */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
   /** Answers an Expect other than 100-continue. */
   unexpected(response: ServerResponse): void;
   /** Ends a connection whose request does not come in time. */
   late(socket: Duplex): void;
-  /** Takes the server's own answers over. */
+  /** Takes over the server's own answers. */
   attach(server: Server): void;
 }
 
-/** What a client that was refused has to read its answer, while what it still sends is thrown away. */
+/** How long a refused client has to read its answer, while what it still sends is discarded. */
 const partingMs = 1000;
 
 export function createUnread({ variant, log }: { readonly variant: Variant; readonly log: Logger }): Unread {
@@ -44,7 +47,7 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
     response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) }).end(body);
   }
 
-  /** The last that is said on a connection that is no longer read; after what is still being answered. */
+  /** The last answer on a connection that is no longer read, sent after what is still being answered. */
   function part(socket: Duplex, error: ApiError): void {
     if (closing.has(socket)) return;
     closing.add(socket);
@@ -53,7 +56,7 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
     const last = earlier.at(-1);
     if (last === undefined) close(socket, error);
     else if (last.req.complete) last.once("finish", () => close(socket, error));
-    // The middle of an answer is no place for another.
+    // Another answer must not begin in the middle of one.
     else if (earlier.length > 1 || last.headersSent) socket.destroy();
     else close(socket, error);
   }
@@ -106,10 +109,10 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
   };
 }
 
-/** The last that was sound: a service is called by few names. */
+/** The last valid Host, cached because a service is called by few names. */
 let soundHost = "";
 
-/** A host that no URL can have would be found where the URL is first asked for, in the midst of a route. */
+/** An invalid host would otherwise surface where the URL is first used, in the middle of a route. */
 function wrongHost({ httpVersion, headers: { host } }: IncomingMessage) {
   if (host === undefined) {
     return httpVersion === "1.1" ? { message: "the request has no Host", field: "is required" } : null;

@@ -16,7 +16,7 @@ import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Troubles } from "../observability/status.js";
 import type { Replayed, SetAsideMessages } from "../routes/deps.js";
-import { runTrial, type TrialBounds, type Verdict } from "./trial/trial.js";
+import { runTrial, type TrialLimits, type Verdict } from "./trial/trial.js";
 import type { TrialStart } from "./trial/trial-messages.js";
 
 /** What a trial needs beside the record: earlier ones, and what is saved of the device's sessions. */
@@ -25,19 +25,22 @@ interface Earlier {
   readonly before: readonly JournalRecord[];
 }
 
-/** Lets a record that was set aside have its effect now. @throws where it cannot have it later */
+/** Lets a record that was set aside have its effect now. @throws where it can no longer have it */
 type Replay = (record: JournalRecord) => Promise<void>;
 
-/** Records that end whoever works on them: found at starts, tried in a thread, set aside, replayed when asked. */
+/**
+ * Records that crash whoever processes them: found at starts, tried in a thread, set aside, replayed on
+ * request.
+ */
 export interface AsideKeeper extends SetAsideMessages {
   /** For one follower's start. */
   narrow(follower: Follower, context?: TrialContext): Narrow;
   isAside(follower: Follower, id: number): boolean;
   /** How many are set aside, by follower. */
   counts(): ReadonlyMap<Follower, number>;
-  /** The series consumer waits for its store: the others need not wait for it. */
+  /** Called when the series consumer waits for its store: the others need not wait for it. */
   letOthersOn(): void;
-  /** Who replays what was set aside for a follower. */
+  /** Registers who replays what was set aside for a follower. */
   replaysBy(follower: Follower, replay: Replay): void;
 }
 
@@ -50,29 +53,29 @@ interface AsideDeps {
   readonly oldest: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly bounds?: TrialBounds;
+  readonly bounds?: TrialLimits;
 }
 
 const troubleName = "set_aside";
-/** Both work on the points of a message: what ends one may end the other. */
+/** Both process the points of a message: what crashes one may crash the other. */
 const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
 export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   const { config, log, troubles } = deps;
-  const kept = await openSetAside(join(config.dataDir, "set-aside"));
+  const store = await openSetAside(join(config.dataDir, "set-aside"));
   const trials = createTrials(deps);
-  const replays = createReplays(kept, trials, log);
+  const replays = createReplays(store, trials, log);
   const order = createStartOrder();
 
   function show(): void {
-    const ids = [...new Set(kept.all().map(({ id }) => id))];
+    const ids = [...new Set(store.all().map(({ id }) => id))];
     const shown = ids.slice(0, 10).join(", ");
     const what = `${ids.length} messages ended the service and are set aside, see set_aside: ${shown}`;
     troubles.note(troubleName, ids.length === 0 ? null : what);
   }
 
   async function setAside(follower: Follower, record: JournalRecord, reason: string): Promise<void> {
-    const { topic, ...where } = await kept.add(follower, record, reason, deps.now());
+    const { topic, ...where } = await store.add(follower, record, reason, deps.now());
     const replay = `tidemark set-aside replay ${record.id}`;
     log.error("a message is set aside: starts of the service ended while it alone was in work", {
       ...where,
@@ -87,7 +90,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     if (verdict.is !== "ended") return true;
     await setAside(follower, record, verdict.reason);
     for (const other of siblings.has(follower) ? siblings : []) {
-      if (kept.has(other, record.id)) continue;
+      if (store.has(other, record.id)) continue;
       const too = await trials.try(other, record);
       if (too.is === "ended") await setAside(other, record, too.reason);
     }
@@ -96,7 +99,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
   }
 
   function asidesOf(id: number): Aside[] {
-    const found = kept.all().filter((one) => one.id === id);
+    const found = store.all().filter((one) => one.id === id);
     if (found.length === 0) throw new StoreError("NOT_FOUND", `no message ${id} is set aside`);
     return found;
   }
@@ -110,14 +113,14 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
         end,
         mark: openWorkMark(join(config.dataDir, "work", `${follower}.json`)),
         ...order.of(follower),
-        isAside: (id) => kept.has(follower, id),
+        isAside: (id) => store.has(follower, id),
         tryAlone: (record) => tryAlone(follower, record),
       });
     },
-    isAside: kept.has,
-    all: kept.all,
+    isAside: store.has,
+    all: store.all,
     counts: () => {
-      const countOf = (follower: Follower) => kept.all().filter((one) => one.follower === follower).length;
+      const countOf = (follower: Follower) => store.all().filter((one) => one.follower === follower).length;
       return new Map(followers.map((one) => [one, countOf(one)] as const));
     },
     letOthersOn: order.letOn,
@@ -136,7 +139,7 @@ export async function openAsideKeeper(deps: AsideDeps): Promise<AsideKeeper> {
     },
     drop: async (id) => {
       for (const aside of asidesOf(id)) {
-        await kept.remove(aside);
+        await store.remove(aside);
         log.warn("a message that was set aside has been given up", { ...aside });
       }
       show();
@@ -210,14 +213,14 @@ interface Replays {
   run(aside: Aside): Promise<string | null>;
 }
 
-function createReplays(kept: SetAside, trials: Trials, log: Logger): Replays {
+function createReplays(store: SetAside, trials: Trials, log: Logger): Replays {
   const replays = new Map<Follower, Replay>();
   return {
     by: (follower, replay) => void replays.set(follower, replay),
     run: async (aside) => {
       const replay = replays.get(aside.follower);
       if (replay === undefined) return "nothing follows the journal for it now";
-      const record = await kept.read(aside);
+      const record = await store.read(aside);
       const verdict = await trials.try(aside.follower, record);
       if (verdict.is !== "harmless") return verdict.reason;
       try {
@@ -225,7 +228,7 @@ function createReplays(kept: SetAside, trials: Trials, log: Logger): Replays {
       } catch (error) {
         return asError(error).message;
       }
-      await kept.remove(aside);
+      await store.remove(aside);
       log.info("a message that was set aside has been replayed", { ...aside });
       return null;
     },

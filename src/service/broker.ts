@@ -39,7 +39,7 @@ interface BrokerParts
   readonly history: DeviceHistory;
 }
 
-/** Connects to the broker that is already there. `earlier`: the run before this one. */
+/** Connects to the external broker. `earlier`: the run before this one. */
 export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, parts: BrokerParts): Broker {
   const { directory, history, log } = parts;
   const session = sessionOf(settings.clientID);
@@ -54,7 +54,7 @@ export function connectBroker(settings: BrokerSettings, earlier: EarlierRun, par
   });
 }
 
-/** What a broker has verified, as the endpoint knows certificates. */
+/** A certificate that a broker has verified, in the endpoint's form. */
 export async function certificateNamed(db: Db, commonName: string): Promise<ClientCertificate | undefined> {
   const found = await findCertByName(db, commonName);
   return found && { fingerprint: found.fingerprint, validFrom: 0, validTo: found.expiresAt };

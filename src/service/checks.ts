@@ -8,9 +8,9 @@ import { metadataFile } from "../host/metadata.js";
 import type { Logger } from "../observability/log.js";
 import type { MessageLayer } from "./message-layer.js";
 
-/** Goes over every database of the data folder in the background. */
+/** Checks every database of the data folder in the background. */
 export interface Checks {
-  /** Resolves at once: a look that is due begins beside everything else. */
+  /** Returns at once; a check that is due runs in the background. */
   look(): void;
   close(): void;
 }
@@ -25,7 +25,9 @@ interface ChecksDeps {
 
 const dayMs = 86_400_000;
 
-/** Once after a start, then daily. What is found damaged is made again where it can be, and told where not. */
+/**
+ * Checks once after a start, then daily. What is damaged is rebuilt where possible, and otherwise reported.
+ */
 export function createChecks({ config, messaging, series, report, log }: ChecksDeps): Checks {
   const ending = new AbortController();
   const dir = config.dataDir;

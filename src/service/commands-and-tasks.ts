@@ -14,11 +14,11 @@ import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type TaskKindsDeps, taskKinds } from "./task-kinds.js";
 
-/** What goes down to devices, and what runs in the background: commands, tasks, schedules. */
+/** What is sent to devices, and what runs in the background: commands, tasks, schedules. */
 export interface CommandsAndTasks {
   readonly commands: Commands;
   readonly tasks: Tasks;
-  /** Ends what sends; tasks go on after the restart. */
+  /** Stops what sends; tasks continue after the restart. */
   stop(): Promise<void>;
   /** Stores the receipts that are left. */
   close(): Promise<void>;
@@ -37,7 +37,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly now: () => number;
 }
 
-/** Settles what an earlier run has issued, takes up its tasks and starts the schedules. */
+/** Settles what an earlier run has issued, resumes its tasks and starts the schedules. */
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
   const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
   const { db, directory } = metadata;

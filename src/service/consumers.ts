@@ -20,7 +20,10 @@ import type { AsideKeeper } from "./aside.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { timed } from "./series.js";
 
-/** What reads the journal: points into the series store, and what messages mean into alerts, places and counters. */
+/**
+ * The journal's consumers: points go into the series store, and what messages mean into alerts, locations and
+ * counters.
+ */
 export interface Consumers {
   readonly series: SeriesConsumer;
   readonly alerts: AlertsConsumer;
@@ -97,7 +100,10 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   };
 }
 
-/** Stores what is not there yet of a message that was set aside: newer ones may have had a point at its times. */
+/**
+ * Stores what is still missing of a message that was set aside: newer messages may have written points at its
+ * times.
+ */
 async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<void> {
   const { metadata, series, rules, onFailed, clock } = deps;
   const device = await metadata.directory.get(record.device);

@@ -26,11 +26,11 @@ import type { MessageLayer } from "./message-layer.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { type MqttListeners, openMqttListeners } from "./mqtt-listeners.js";
 
-/** Where devices come in: the MQTT listeners, and the external broker where there is one. */
+/** Where devices connect: the MQTT listeners, and the external broker where there is one. */
 export interface Endpoints {
   readonly listeners: MqttListeners;
   readonly broker: Broker | null;
-  /** What an external broker is told of who may do what. */
+  /** What an external broker may ask about permissions. */
   readonly brokerAccess: BrokerAccess;
 }
 
@@ -88,7 +88,7 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   return { listeners, broker, brokerAccess };
 }
 
-/** Sets of a tenant's own table. */
+/** Sets in each tenant's own table. */
 const tenantSets = 128;
 
 /** A tenant names addresses as it likes: neither its counts nor their number may touch those of others. */

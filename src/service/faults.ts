@@ -3,7 +3,7 @@ import { count, type Meter } from "../../ingest/meter.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Logger } from "../observability/log.js";
 
-/** Tells of one more fault. */
+/** Reports one more fault. */
 type OnFault = (error: unknown) => void;
 
 const minuteMs = 60_000;
@@ -22,7 +22,7 @@ function createLineBudget(monotonic: () => number): () => boolean {
   };
 }
 
-/** Logs faults of ours that have cost one packet, one message or one connection; `what` says which. */
+/** Logs our own faults that have cost one packet, one message or one connection; `what` says which. */
 export type Faults = (what: string) => OnFault;
 
 export function createFaults(log: Pick<Logger, "error">, monotonic: () => number): Faults {

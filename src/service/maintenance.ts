@@ -18,9 +18,12 @@ import { keepReserve } from "../host/reserve.js";
 import type { Logger } from "../observability/log.js";
 import type { Checks } from "./checks.js";
 
-/** What runs beside the pipelines: state saved, old segments unlinked, points of the deleted removed. */
+/**
+ * The periodic jobs beside the pipelines: they save state, unlink old segments, remove the points of what was
+ * deleted.
+ */
 export interface Maintenance {
-  /** True while what consumers have not taken yet fills its bound. */
+  /** True while the consumers' backlog is at its limit. */
   readonly backlogFull: boolean;
   readonly removals: RemovalCounts;
   close(): Promise<void>;
@@ -35,20 +38,20 @@ interface MaintenanceDeps {
   readonly presence: Presence;
   readonly sessions: {
     save(): Promise<void>;
-    /** Drops sessions and messages whose time is over. */
+    /** Drops expired sessions and messages. */
     end(): Promise<void>;
     /** The journal id that the saved state stands for. */
     savedID(): number;
   };
   readonly checks: Pick<Checks, "look">;
   readonly settledID: () => number;
-  /** What the alerts consumer goes on from after a restart. */
+  /** The journal id from which the alerts consumer continues after a restart. */
   readonly savedID: () => number;
-  /** Resolves when everybody in this process knows of the deletions that are stored. */
+  /** Resolves when every follower in this process knows of the deletions that are stored. */
   readonly followed: () => Promise<void>;
-  /** Resolves when no import writes any more what has been deleted. */
+  /** Resolves when no import can still write points of what has been deleted. */
   readonly historySettled: () => Promise<void>;
-  /** Looks whether the wall clock was set. */
+  /** Checks whether the wall clock was set. */
   readonly watchClock: () => void;
   readonly log: Logger;
   readonly now: () => number;
@@ -62,7 +65,7 @@ const retentionMs = 10_000;
 const removalMs = 500;
 const pointRetentionMs = 10_000;
 const reserveMs = 2000;
-/** The first look follows a start by so much. */
+/** How long after a start the first check runs. */
 const checksMs = 30_000;
 const controlLogsMs = 60_000;
 const alertsMs = 300_000;
@@ -162,7 +165,7 @@ async function dropControlLogs({ config, db, now }: MaintenanceDeps): Promise<vo
   }
 }
 
-/** Every tenant that has too many has its turn; what is left over waits for the next round. */
+/** Every tenant over its limit has its turn; what is left waits for the next round. */
 async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
   for (const { tenant, surplus } of await tenantsOverLogBytes(db, config.controlLogBytes)) {
     let left = surplus;
@@ -176,9 +179,9 @@ async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
 }
 
 /**
- * Whole days of UTC: points go once a day, up to a day late, so that the store goes over its series once a day. It
- * takes as long as it takes, beside everything else, and the end of the service does not wait for it: the store
- * stops it as it closes.
+ * Whole UTC days: points are removed once a day, up to a day late, so that the store walks its series only
+ * once a day. It runs in the background however long it takes, and the end of the service does not wait for
+ * it: the store stops it as it closes.
  */
 function createPointRetention({ config, series, now, log }: MaintenanceDeps): () => Promise<void> {
   let done = Number.NEGATIVE_INFINITY;

@@ -26,14 +26,14 @@ import type { Faults } from "./faults.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { sessionContextOf } from "./trial/session-context.js";
 
-/** The journal, and what is a function of it: the event index and the sessions of devices. */
+/** The journal, and what is derived from it: the event index and the sessions of devices. */
 export interface MessageLayer {
   readonly journal: Journal;
   readonly events: EventLog;
   readonly spaces: SessionRegistry;
   readonly saved: SavedSessions;
   readonly records: SessionRecords;
-  /** What the records on their way may bring about. */
+  /** The budget of work that the records on their way may cause. */
   readonly work: WorkBudget;
   readonly sessions: Connections;
   readonly receipts: Receipts;
@@ -42,13 +42,13 @@ export interface MessageLayer {
   readonly earlier: { readonly lastID: number; readonly endedAt: number };
   /** Calls `afterCommit` after each commit of the journal. */
   onCommit(afterCommit: () => void): void;
-  /** Waits until all that was appended is on disk, unless the journal takes nothing. */
+  /** Waits until everything appended is on disk, unless the journal takes nothing. */
   committed(): Promise<void>;
-  /** Saves the sessions, with what has become of their receipts stored first. */
+  /** Saves the sessions, after the outcome of their receipts is stored. */
   save(): Promise<void>;
-  /** Drops sessions and messages whose time is over. */
+  /** Drops expired sessions and messages. */
   endExpired(): Promise<void>;
-  /** Begins the sessions' file anew, in which a check has found a fault; the state in memory is written to it. */
+  /** Replaces the sessions' file, in which a check has found a fault, by the state in memory. */
   remakeSessions(fault: string): Promise<void>;
   closeSessions(): Promise<void>;
 }
@@ -85,7 +85,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
   let started: Wills | null = null;
   const work = createWorkBudget();
   const records = createSessionRecords(journal, spaces, now, () => started?.look(), work);
-  // What a killed run left open had ended by the time of its last record.
+  // Connections that a killed run left open had ended by the time of its last record.
   records.disconnectKilled(earlier.endedAt);
   const wills = startWills({
     spaces,
@@ -196,7 +196,7 @@ async function openSavedSessions(deps: MessageLayerDeps, journal: Journal, event
   return { store, saved, earlier };
 }
 
-/** Journal ids that effects elsewhere stand for. */
+/** The journal ids up to which effects elsewhere are stored. */
 async function checkpoints({ config, metadata, series }: MessageLayerDeps): Promise<Record<string, number>> {
   const { db } = metadata;
   const { nodeNumber } = config;
@@ -208,8 +208,8 @@ async function checkpoints({ config, metadata, series }: MessageLayerDeps): Prom
 }
 
 /**
- * Where effects are ahead of the journal's end, acknowledged records are lost. The service goes on without them; their
- * ids are passed over, for what has had them would pass over what comes next under them.
+ * Where effects are ahead of the journal's end, acknowledged records are lost. The service continues without
+ * them and skips their ids, because whoever has seen those ids would ignore new records under them.
  */
 async function beginAboveFollowers(
   { config, damage }: MessageLayerDeps,
@@ -224,7 +224,7 @@ async function beginAboveFollowers(
   damage.report({ part: "journal", file: join(config.dataDir, "journal"), what, lostBytes: 0 });
 }
 
-/** What a start makes of sessions whose file cannot be read. */
+/** What a start can rebuild of sessions whose file cannot be read. */
 function readAgain({ segments: [oldest] }: Journal): string {
   const since = oldest === undefined ? "now" : new Date(oldest.createdAt).toISOString();
   return `made again from the journal, which begins at ${since}: subscriptions, queued and retained messages and wills from before are lost`;

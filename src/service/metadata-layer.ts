@@ -20,7 +20,7 @@ import { releaseReserve } from "../host/reserve.js";
 import { type Authenticator, createAuthenticator } from "../http/auth.js";
 import type { Logger } from "../observability/log.js";
 
-/** The metadata with what is kept in memory of it. */
+/** The metadata, with what is cached of them in memory. */
 export interface MetadataLayer {
   readonly db: Db;
   readonly devices: DeviceStore;
@@ -33,7 +33,7 @@ export interface MetadataLayer {
   follow(follow: (change: Change) => void): void;
   /** Resolves once every follower knows of all that is stored. */
   followed(): Promise<void>;
-  /** No more changes are followed. */
+  /** Stops following changes. */
   stopFollowing(): void;
   close(): void;
 }
@@ -41,7 +41,7 @@ export interface MetadataLayer {
 const directoryDevicesMax = 50_000;
 const changePollMs = 500;
 
-/** Takes the data folder, opens the metadata in it and makes what a first start needs. */
+/** Locks the data folder, opens the metadata in it and makes what a first start needs. */
 export async function openMetadataLayer(
   config: Config,
   log: Logger,

@@ -53,7 +53,7 @@ const kinds: Readonly<Record<ListenerName, Kind>> = {
 export interface MqttListeners {
   /** Null where a listener is off. */
   readonly ports: Readonly<Record<ListenerName, number | null>>;
-  /** To be called after each commit. */
+  /** To be called after each commit of the journal. */
   afterCommit(): void;
   /** Reads the server's certificate again, for handshakes from now on; a bad one leaves what is there. */
   reload(): Promise<void>;

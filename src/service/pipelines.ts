@@ -18,12 +18,12 @@ export interface Pipelines {
   readonly presence: Presence;
   /** Points as they are stored. */
   readonly live: LiveFeed;
-  /** Keeps imports apart from deletions. */
+  /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
-  /** Null where the series are held back. */
+  /** Null where the service writes no points, which is for benches only. */
   readonly consumers: Consumers | null;
-  /** Says that the service is ending; nobody is told of new points any more. */
+  /** Marks the service as ending; live feeds end. */
   beginClosing(): void;
   /** Closes the consumers and the journal. */
   close(): Promise<void>;

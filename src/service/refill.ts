@@ -8,9 +8,9 @@ import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
 export interface Refill {
-  /** Resolves once that is done for a gap; rejects when the service stops before. */
+  /** Resolves once that is done for a gap; rejects when the service stops first. */
   fill(gap: LostPoints): Promise<void>;
-  /** What holds the messages, and what decodes them, is there. */
+  /** The journal, which holds the messages, and the consumer, which decodes them, are there. */
   begin(source: Source): void;
   stop(): void;
 }
@@ -20,11 +20,14 @@ interface Source {
   readonly consumer: Pick<SeriesConsumer, "refill">;
 }
 
-/** A message may tell of times so far ahead of its receipt, by a clock that may have been set. */
+/** How far a message's times may be ahead of its receipt, by a clock that may have been set. */
 const aheadMicros = 3_600e6;
 const againMs = 1000;
 
-/** A segment at a time, so that new messages never wait for more; the newest first, for what came last counts. */
+/**
+ * One segment at a time, so that new messages never wait for more; the newest first, because the latest value
+ * counts.
+ */
 export function createRefill(log: Logger): Refill {
   const stopping = new AbortController();
   let begin: (source: Source) => void = () => undefined;
@@ -52,7 +55,7 @@ export function createRefill(log: Logger): Refill {
     for (;;) {
       stopping.signal.throwIfAborted();
       const at = journal.segments.indexOf(segment);
-      // Retention has unlinked it meanwhile.
+      // Retention has unlinked the segment meanwhile.
       if (at < 0) return 0;
       const end = (journal.segments[at + 1]?.firstID ?? journal.committedID + 1) - 1;
       try {

@@ -14,8 +14,11 @@ import type { Status } from "../observability/status.js";
 const embeddedMemtablePointsMax = 500_000;
 const seriesConsumer = "series";
 
-/** What the embedded engine tells of damage, and of points that were lost with it, comes through its own listeners. */
-interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
+/**
+ * Called when the series store has trouble. Damage, and points lost with it, concern the embedded engine
+ * alone.
+ */
+interface SeriesListeners extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
   /** Called when the embedded engine cannot go on. */
   readonly fatal: (error: Error) => void;
   readonly log: Logger;
@@ -24,20 +27,20 @@ interface SeriesWatch extends Pick<LibsqlSeriesOptions, "onDamage" | "onGap"> {
 }
 
 /** The engine that the settings name. */
-export function openSeries(config: Config, db: Db, watch: SeriesWatch): Promise<SeriesStore> {
+export function openSeries(config: Config, db: Db, listeners: SeriesListeners): Promise<SeriesStore> {
   if (config.influx === null) {
     return openLibsqlSeriesStore({
       dir: join(config.dataDir, "series"),
       memtablePointsMax: embeddedMemtablePointsMax,
-      onFailure: watch.fatal,
-      ...(watch.onDamage === undefined ? {} : { onDamage: watch.onDamage }),
-      ...(watch.onGap === undefined ? {} : { onGap: watch.onGap }),
+      onFailure: listeners.fatal,
+      ...(listeners.onDamage === undefined ? {} : { onDamage: listeners.onDamage }),
+      ...(listeners.onGap === undefined ? {} : { onGap: listeners.onGap }),
     });
   }
   const node = config.nodeNumber;
   return openInfluxSeriesStore({
     ...config.influx,
-    ...tellerOf(config.influx.bucket, watch),
+    ...influxListeners(config.influx.bucket, listeners),
     nodeNumber: node,
     ledger: openInfluxLedger(db, config.influx),
     checkpoint: {
@@ -49,13 +52,13 @@ export function openSeries(config: Config, db: Db, watch: SeriesWatch): Promise<
   });
 }
 
-/** /readyz's name of what does not work. Writes share theirs with the consumer that makes them. */
+/** The name under which /readyz shows the trouble. Writes share theirs with the consumer that makes them. */
 const parts: Readonly<Record<InfluxState["way"], string>> = { writes: "series", queries: "series_queries" };
 
-/** Each change is logged once, and named by /readyz as long as it lasts. */
-function tellerOf(
+/** Each change is logged once, and /readyz names a trouble as long as it lasts. */
+function influxListeners(
   bucket: string,
-  { log, note }: SeriesWatch,
+  { log, note }: SeriesListeners,
 ): Required<Pick<InfluxSeriesOptions, "onState" | "onBucketMade" | "onConflict">> {
   return {
     onState: ({ way, trouble, message, awayMs }) => {

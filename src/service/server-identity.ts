@@ -50,7 +50,7 @@ export async function openServerIdentity(
     note(ended ? "the server's certificate has expired" : null);
   }
 
-  /** The authority may be unable to issue: what needs no certificate is to work all the same. */
+  /** The authority may be unable to issue; what needs no certificate must work all the same. */
   async function first(): Promise<TlsIdentity | null> {
     try {
       const loaded = await load();

@@ -5,7 +5,7 @@ import { createSeriesRefs, type SeriesRefs } from "../../query/series-refs.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { createApp } from "../api/app.js";
 import type { Config } from "../config/config.js";
-import { openFilesMax, placesFor } from "../host/descriptors.js";
+import { connectionLimits, openFilesMax } from "../host/descriptors.js";
 import { createAnswerRoom } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
@@ -36,7 +36,7 @@ interface ServersDeps {
 export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { config, storage, pipelines, log, clock } = deps;
   const { metadata, messaging } = storage;
-  const connectionsMax = connectionPlaces(config, log);
+  const connectionsMax = connectionLimitsOf(config, log);
   const endpoints = await openEndpoints({
     config,
     metadata,
@@ -77,7 +77,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await messaging.sessions.endAll("shutdown");
       await listeners.close();
       await http.closed();
-      // Ends of connections settle what they held.
+      // Connections settle what they held as they end.
       await messaging.committed();
       await work.close();
     },
@@ -85,15 +85,15 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
 }
 
 /** As many connections as the settings allow and the process may have files open. */
-function connectionPlaces(config: Config, log: Logger): { readonly http: number; readonly mqtt: number } {
-  const places = placesFor(openFilesMax(), {
+function connectionLimitsOf(config: Config, log: Logger): { readonly http: number; readonly mqtt: number } {
+  const limits = connectionLimits(openFilesMax(), {
     http: config.httpConnectionsMax,
     mqtt: config.mqttConnectionsMax,
   });
-  if (places.http < config.httpConnectionsMax) {
-    log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...places });
+  if (limits.http < config.httpConnectionsMax) {
+    log.warn("the limit of open files leaves few connections; raise it (ulimit -n)", { ...limits });
   }
-  return places;
+  return limits;
 }
 
 /** Commands, and what runs in the background for a caller. */
@@ -165,7 +165,7 @@ function openApi(
     stamp: createStamp(times.zone),
     log,
     now: clock.now,
-    resettle: (sinceMs) => replaySince(messaging.journal, consumers?.series, sinceMs),
+    replaySince: (sinceMs) => replaySince(messaging.journal, consumers?.series, sinceMs),
     ingestOf: async (id) => consumers?.alerts.ingestOf(id),
     settleAlerts: async (of) => consumers?.alerts.settle(of),
   });

@@ -99,11 +99,11 @@ export async function openStorage(
 
 function pointTimes(config: Config, now: () => number): PointTimes {
   const { pointRetentionDays, oldestTime: earliest } = config;
-  const place = zone(config.timezone);
+  const deploymentZone = zone(config.timezone);
   const oldest = (): number => (pointRetentionDays === 0 ? 0 : (now() - pointRetentionDays * dayMs) * 1000);
   return {
-    zone: place,
+    zone: deploymentZone,
     oldest,
-    rules: () => ({ local: localTimeIn(place), earliest, oldest: oldest() }),
+    rules: () => ({ local: localTimeIn(deploymentZone), earliest, oldest: oldest() }),
   };
 }

@@ -1,26 +1,27 @@
 import { createShares } from "../../store/lib/shares.js";
 
-/** What waits for a place to run, and what runs. */
+/** A task that waits for a place to run, or runs. */
 interface Queued {
   readonly tenant: number;
   readonly kind: string;
 }
 
-/** What tasks of a kind need beside a place. */
+/** What tasks of a kind need in addition to a place. */
 interface Needs {
   /** Of one lane, one such task runs at a time. */
   readonly lane?: string;
-  /** So many run beside the others, in places of their own, one of a tenant. */
+  /** This many run beside the others, in places of their own, one for each tenant. */
   readonly apart?: number;
 }
 
 /**
- * Which task runs next. Of a lane one runs at a time; a tenant's running ones leave a place to others, and whose turn it
- * is longest ago comes first, so that nobody waits for more than one task of each other tenant.
+ * Decides which task runs next. Each lane runs one at a time; a tenant's running tasks leave a place to
+ * others, and the tenant whose last turn is longest ago comes first, so that nobody waits for more than one
+ * task of each other tenant.
  */
 interface TaskQueue<Task extends Queued> {
   add(task: Task): void;
-  /** The next one, which then runs until `ended`; undefined when none may begin. */
+  /** The next task, which then counts as running until `ended`; undefined when none may begin. */
   next(): Task | undefined;
   ended(task: Task): void;
   readonly waiting: readonly Task[];
@@ -48,7 +49,7 @@ export function createTaskQueue<Task extends Queued>(
     return lane === undefined || ![...running].some((other) => needsOf(other).lane === lane);
   }
 
-  /** Those apart have places of their own. */
+  /** Tasks of such kinds have places of their own. */
   const takesPlace = (task: Task): boolean =>
     needsOf(task).apart !== undefined || places.take(task.tenant, 1);
 

@@ -17,11 +17,11 @@ import { type RunTaskDeps, runTask } from "./run-task.js";
 import type { TaskKind } from "./task-kind.js";
 
 export interface Tasks {
-  /** Begins one in the background and answers its id. @throws ApiError RESOURCE_LIMITED */
+  /** Starts a task in the background and returns its id. @throws ApiError RESOURCE_LIMITED */
   start(actor: Actor, kind: string, input: object): Promise<string>;
   /** Queues one that the schedules have stored; they ask for room before. */
   adopt(task: Task): void;
-  /** How many may be adopted now, so that callers still find a place. */
+  /** How many may be adopted now while callers still find a place. */
   readonly room: number;
   /** Where result files lie. */
   readonly dir: string;
@@ -33,7 +33,7 @@ export const tasksRunningMax = 4;
 const tasksWaitingMax = 100;
 /** Waiting and running tasks of one tenant, so that none keeps the others waiting for long. */
 export const tasksPerTenantMax = 20;
-/** Waiting tasks beyond which schedules hold theirs back. */
+/** The number of waiting tasks beyond which schedules hold theirs back. */
 const tasksAdoptedMax = 20;
 const keptMs = 86_400_000;
 const sweepMs = 600_000;
@@ -43,11 +43,11 @@ interface TasksDeps extends RunTaskDeps {
   readonly kinds: Readonly<Record<string, TaskKind>>;
 }
 
-/** Opens the tasks and takes up what a restart has cut short. */
+/** Opens the tasks and resumes those that a restart has cut short. */
 export async function openTasksRunner(deps: TasksDeps): Promise<Tasks> {
   const { db, node, dir, space, now, log, kinds } = deps;
   await mkdir(dir, { recursive: true });
-  // Exports and uploads hold the devices' tokens.
+  // Exports and uploads contain the devices' tokens.
   await chmod(dir, 0o700);
   const closing = new AbortController();
   const queue = createTaskQueue<Task>(tasksRunningMax, ({ kind }) => kinds[kind] ?? {});

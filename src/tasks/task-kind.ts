@@ -2,16 +2,16 @@
 import type { Task } from "../../store/metadata/tasks.js";
 import type { DiskSpace } from "../http/disk-space.js";
 
-/** What a task's work is given. */
+/** What the work of a task is given. */
 export interface TaskContext {
   readonly task: Task;
   /** Aborted when the service closes. */
   readonly signal: AbortSignal;
-  /** Where it may put its result file and what it needs meanwhile. */
+  /** The folder for its result file and its temporary files. */
   readonly dir: string;
   /** Room for what it writes there. */
   readonly space: DiskSpace;
-  /** Tells how far it is, 0 to 100, and what the caller may see of it. */
+  /** Reports its progress, 0 to 100, and what the caller may see of it. */
   progress(current: number, msg?: unknown): Promise<void>;
 }
 
@@ -23,18 +23,18 @@ export interface TaskResult {
 
 export interface TaskKind {
   run(context: TaskContext): Promise<TaskResult>;
-  /** Whether one that a restart has cut short is run again; otherwise it fails and says so. */
+  /** Whether a task that a restart has cut short is run again; otherwise it fails and says so. */
   readonly resumes: boolean;
-  /** Takes memory and CPU by the hundred megabytes: of one lane, one such task runs at a time. */
+  /** For kinds that take hundreds of megabytes: each lane runs one task at a time. */
   readonly lane?: string;
   /**
-   * Runs in places of its own, so many at once and one a tenant: it waits for no other work, and no other work waits
-   * for it. For what somebody is waiting for, and takes little memory.
+   * Runs in places of its own, this many at once and one for each tenant: it waits for no other work, and no
+   * other work waits for it. For work that somebody is waiting for and that takes little memory.
    */
   readonly apart?: number;
   /** Names of the files in the tasks' folder that a restart must leave for it. */
   keeps?(task: Task): readonly string[];
-  /** Clears what a restart has cut short and nobody takes up. */
+  /** Cleans up after a task that a restart has cut short and that is not resumed. */
   abandon?(task: Task): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ const longestMs = 10_000;
 const isAway = (error: unknown): boolean => error instanceof StoreError && error.code === "UNAVAILABLE";
 
 /**
- * Tries until the store can do it, first again after so many milliseconds; the work must bear being done twice.
+ * Retries until the store is available, the first time after `firstMs`; the work must be safe to repeat.
  * @throws what else it throws, or the abort
  */
 export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> {

@@ -26,7 +26,7 @@ export function groupControlLogListed(log: GroupControlLog, context: Stamped) {
   return { id, groupID, groupName, ...shown(log, context) };
 }
 
-/** A gateway is sent configurations: what is a JSON object is shown as one. */
+/** Gateways are sent configurations: a payload that is a JSON object is shown as one. */
 export function gatewayControlLogListed(log: ControlLog, context: Stamped) {
   const { publishUser: createUser, payload, ...rest } = shown(log, context);
   return {
@@ -42,7 +42,7 @@ function objectOf(text: string): object | null {
   if (!/^\s*\{/.test(text)) return null;
   try {
     const object = JSON.parse(text) as object;
-    // What is nested deeper than this follows could not be answered.
+    // Deeper nesting than this could not be written as JSON.
     JSON.stringify(object);
     return object;
   } catch {

@@ -112,7 +112,7 @@ function labelsB(device: Device) {
   };
 }
 
-/** Variant B knows no sleep. */
+/** Variant B has no sleeping state. */
 function statusB({ deviceStatus }: Device): number {
   return Math.min(deviceStatus, 1);
 }

@@ -9,7 +9,7 @@ export function payloadText(payload: Uint8Array): string {
   return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString("utf8") : `base64:${bytes.toString("base64")}`;
 }
 
-/** Whether a payload, as it is shown, contains the text in any case, or is equal to it. */
+/** Whether a payload, as it is shown, contains the text, ignoring case, or equals it. */
 export function payloadContains(payload: Uint8Array, like: boolean, value: string): boolean {
   const text = payloadText(payload);
   return like ? containsText(text, value) : text === value;
@@ -17,7 +17,7 @@ export function payloadContains(payload: Uint8Array, like: boolean, value: strin
 
 export type EventRow = LogRow<MessageRecord>;
 
-/** A journal record with what the metadata says of its device; null where that is gone. */
+/** A journal record with what the metadata say of its device; null where it is gone. */
 export interface LogRow<Row extends JournalRecord> {
   readonly record: Row;
   readonly deviceID: string | null;
@@ -34,7 +34,7 @@ function shown({ record }: EventRow, { stamp }: ViewContext) {
     msgTime: at,
     createAt: at,
     updateAt: null,
-    // Beyond the interface, and there only where it says something: a policy has refused the message.
+    // An addition to the interface, present only when a policy has refused the message.
     ...(isRefused(record) ? { refused: true as const } : {}),
   };
 }
@@ -44,7 +44,7 @@ export function eventListed(row: EventRow, context: ViewContext) {
   return { id: row.record.id, deviceID, deviceName, ...shown(row, context) };
 }
 
-/** Account-wide, Variant B names the product too. */
+/** In lists of the whole account, Variant B names the product too. */
 export function accountEventListed(row: EventRow, context: ViewContext) {
   const listed = eventListed(row, context);
   return context.variant === "A" ? listed : { ...listed, productName: row.productName };

@@ -1,5 +1,5 @@
 /** Answers of long texts are bounded by bytes; exports have all of them. */
-import { answerTexts } from "../../src/routes/data.js";
+import { answerTexts } from "../../src/routes/data-answers.js";
 import { textBytes } from "../../store/lib/text-bytes.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert } from "../suite.js";

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { createAnswerRoom } from "../../src/http/answer-room.js";
-import { mountRoutes, route } from "../../src/http/route.js";
+import { mountRoutes } from "../../src/http/frame.js";
+import { route } from "../../src/http/route.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { productBody } from "../factories.js";
 import { assert, suite } from "../suite.js";

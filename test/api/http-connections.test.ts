@@ -5,10 +5,10 @@ import { apiRoutes } from "../../src/api/routes.js";
 import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import {
+  connectionOf,
   type HttpListener,
   type HttpListenerDeps,
   listenHttp,
-  wireOf,
 } from "../../src/server/http-server.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
@@ -85,7 +85,8 @@ async function withEdge(
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const answersOf = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
 /** What shows that a caller is known, as the frame of the routes does. */
-const prove = (env: unknown, tenant = 1) => wireOf((env as { incoming: never }).incoming)?.prove(tenant);
+const prove = (env: unknown, tenant = 1) =>
+  connectionOf((env as { incoming: never }).incoming)?.prove(tenant);
 const never = () => new Promise<Response>(() => undefined);
 
 suite("connections of HTTP", (test) => {
@@ -229,7 +230,7 @@ function heldBytes(test: Test): void {
       if (n % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
-  test("what strangers leave unfinished, from however many addresses, takes nothing of the callers' part", async () => {
+  test("what unauthenticated leave unfinished, from however many addresses, takes nothing of the callers' part", async () => {
     await withEdge(letIn, { connectionsMax: 4000 }, async (edge) => {
       const caller = await edge.open();
       await answered(caller, get("/known"));
@@ -240,7 +241,7 @@ function heldBytes(test: Test): void {
     });
   });
 
-  test("what a tenant's callers leave unfinished takes nothing of another's, nor of strangers", async () => {
+  test("what a tenant's callers leave unfinished takes nothing of another's, nor of unauthenticated", async () => {
     await withEdge(letIn, { connectionsMax: 4000 }, async (edge) => {
       const other = await edge.open();
       await answered(other, get("/other"));

@@ -1,4 +1,4 @@
-import { refuseParameters } from "../../src/http/paging.js";
+import { refuseParameters } from "../../src/http/list-query.js";
 import { assert, suite } from "../suite.js";
 
 suite("parameters that cannot be filters", (test) => {

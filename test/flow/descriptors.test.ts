@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { connectAsync } from "mqtt";
 import { createMeter } from "../../ingest/meter.js";
-import { limitIn, openFilesMax, placesFor } from "../../src/host/descriptors.js";
+import { connectionLimits, limitIn, openFilesMax } from "../../src/host/descriptors.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { listenHttp } from "../../src/server/http-server.js";
 import { systemClock } from "../../store/lib/clock.js";
@@ -14,14 +14,14 @@ suite("descriptors", (test) => {
   test("connections never take those of the stores, nor HTTP those of devices", () => {
     const most = { http: 4000, mqtt: 100_000 };
     for (const openFiles of [16, 256, 900, 1024, 4096, 65_536, 1_048_576]) {
-      const { http, mqtt } = placesFor(openFiles, most);
+      const { http, mqtt } = connectionLimits(openFiles, most);
       assert.ok(http + mqtt <= openFiles - Math.min(256, openFiles / 4), `${openFiles}`);
       assert.ok(mqtt >= 3 * http || mqtt === 100_000, `${openFiles}: ${http} and ${mqtt}`);
     }
-    assert.equal(placesFor(900, most), { http: 168, mqtt: 507 });
-    assert.equal(placesFor(null, most), most);
-    assert.equal(placesFor(1_048_576, most), most);
-    assert.equal(placesFor(1024, { http: 8, mqtt: 20 }), { http: 8, mqtt: 20 });
+    assert.equal(connectionLimits(900, most), { http: 168, mqtt: 507 });
+    assert.equal(connectionLimits(null, most), most);
+    assert.equal(connectionLimits(1_048_576, most), most);
+    assert.equal(connectionLimits(1024, { http: 8, mqtt: 20 }), { http: 8, mqtt: 20 });
   });
 
   test("a connection of HTTP is one descriptor, asked and answered or not", async () => {

@@ -4,7 +4,10 @@ import { readHeader } from "./device-columns.js";
 import { type FormatName, formatOf, formats } from "./formats.js";
 import { openPackage, readWorkbook } from "./xlsx-package.js";
 
-/** What can be seen at once of a file that was sent, before a task looks at all of it. @throws ApiError FORMAT_INVALID */
+/**
+ * Checks what can be checked at once of an uploaded file, before a task reads all of it. @throws ApiError
+ * FORMAT_INVALID
+ */
 export async function checkFile(path: string): Promise<FormatName> {
   const format = await formatOf(path);
   try {
@@ -24,7 +27,7 @@ const checks: Readonly<Record<FormatName, (path: string) => Promise<void>>> = {
     }
     throw new FormatError("the file is empty");
   },
-  // The header may lie in the shared strings behind megabytes of others.
+  // The header may be in the shared strings, after megabytes of others.
   xlsx: async (path) => {
     const zip = await openPackage(path);
     try {

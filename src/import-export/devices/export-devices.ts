@@ -4,10 +4,10 @@ import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
 import type { ExportJob, TransferContext } from "./transfer-job.js";
 
-/** Few, for a device's JSON fields may take a thousand times the memory of an ordinary device. */
+/** Few, because a device's JSON fields may take a thousand times the memory of an ordinary device. */
 const devicesPerRead = 100;
 
-/** Writes the selected devices to a file, oldest first; answers how many. */
+/** Writes the selected devices to a file, oldest first; returns how many. */
 export async function exportDevices(job: ExportJob, context: TransferContext): Promise<number> {
   const reading = readDevices(context.store, job.selection);
   const total = Math.max(1, await reading.count());

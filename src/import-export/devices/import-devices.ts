@@ -15,7 +15,7 @@ import { createRowErrors, type RowErrors, summaryOf, writeErrors } from "./row-e
 import { type FileRow, rowsMax } from "./table-file.js";
 import { type ImportJob, JobFailure, type TransferContext } from "./transfer-job.js";
 
-/** How far each step brings the task; reading and checking the rows takes most of the time. */
+/** The progress after each step; reading and checking the rows takes most of the time. */
 const steps = { rows: 80, links: 85, conflicts: 92 } as const;
 /** Rows stored together, and characters of their cells: a row may be as large as a thousand others. */
 const rowsPerStep = 1000;
@@ -63,7 +63,7 @@ async function importThrough(staging: Staging, job: ImportJob, context: Transfer
     await context.exclusive(() => staging.store(job.actor, now, [success]));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    // Somebody was faster: what is taken now has a row and a name.
+    // Somebody was faster: find the row and the name that are taken now.
     await noteConflicts(staging, errors);
     await failIfAny(errors, job, context.room);
     throw new JobFailure(error.message, false);
@@ -98,7 +98,7 @@ async function stageRows(
     await staging.add(staged);
     staged = [];
     characters = 0;
-    // The number of rows is not known before the end: half of what is left to the bound.
+    // The number of rows is not known before the end, so half of the rest up to the limit is assumed.
     context.progress(steps.rows * (count / (count + rowsMax / 4)));
   }
   if (header === null) throw new FormatError("the file is empty");
@@ -133,7 +133,7 @@ async function failIfAny(errors: RowErrors, job: ImportJob, room: DiskClaim): Pr
   throw new JobFailure(summaryOf(errors), listed);
 }
 
-/** Rows on a circle of parents, each circle's rows all named. */
+/** Rows whose parents form a cycle, with all rows of each cycle. */
 function circular(links: readonly { readonly row: number; readonly parentRow: number }[]): number[] {
   const parents = new Map(links.map(({ row, parentRow }) => [row, parentRow]));
   const done = new Set<number>();

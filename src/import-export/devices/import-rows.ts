@@ -17,7 +17,7 @@ export interface RowChecker {
   check(row: FileRow): Promise<StagedDevice>;
 }
 
-/** Stands for a link that is looked up later, or that was looked up in vain and is told of already. */
+/** Stands for a link that is resolved later, or that could not be resolved and is already reported. */
 const anyRecordID = 1;
 
 export function createRowChecker(
@@ -55,8 +55,8 @@ export function createRowChecker(
 
 /** As the columns stand; a member of a JSON cell counts as its column. */
 function inFileOrder(fields: readonly string[], header: readonly (ColumnName | null)[]): string[] {
-  const place = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
-  return fields.toSorted((a, b) => place(a) - place(b));
+  const columnOf = (field: string) => header.indexOf((field.split(".")[0] ?? "") as ColumnName);
+  return fields.toSorted((a, b) => columnOf(a) - columnOf(b));
 }
 
 /** Null where the body is not of the form that POST takes; what breaks a rule is noted in `wrong`. */
@@ -107,14 +107,14 @@ function stagedOf(
 
 const rememberedMax = 10_000;
 
-/** Looks each key up that is found once, as long as there are not too many. */
+/** Caches the keys that are found, as long as there are not too many. */
 function remembered<T>(find: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, T>();
   return async (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;
     const value = await find(key);
-    // A key that leads nowhere may be of any length.
+    // A key that is not found may have any length.
     if (value === undefined) return value;
     if (known.size >= rememberedMax) known.clear();
     known.set(key, value);

@@ -12,7 +12,7 @@ import { stagingTable } from "./import-devices.js";
 import { runTransfer } from "./run-transfer.js";
 import { JobFailure, type TransferJob } from "./transfer-job.js";
 
-/** What the tasks are told; stored as JSON. */
+/** The tasks' inputs, stored as JSON. */
 export interface ExportInput {
   readonly filters: readonly Filter[];
   readonly codesB: boolean;
@@ -46,7 +46,7 @@ export function devicesExportKind(deps: TransferKindDeps): TaskKind {
       try {
         return { msg: { export_success_num: await run(deps, context, job, file) }, file };
       } catch (error) {
-        // Whatever it failed of: nobody reads it, and the next start would write it anew.
+        // Whatever made it fail: nobody reads the file, and the next start would write it again.
         await context.space.remove(file);
         if (!(error instanceof JobFailure)) throw error;
         throw new TaskFailure(error.message);
@@ -85,7 +85,9 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
   };
 }
 
-/** @param file what the job writes, in the tasks' folder: it takes of its tenant's share of the disk */
+/**
+ * @param file what the job writes in the tasks' folder; it counts for the tenant's share of the disk
+ */
 function run(
   { config, db }: TransferKindDeps,
   { space, task, signal, progress }: TaskContext,

@@ -24,7 +24,7 @@ export interface WorkerStart {
 
 export type FromWorker =
   | { readonly kind: "progress"; readonly current: number }
-  /** Asks for its turn to write, and gives it back. */
+  /** Asks for a turn to write, and gives it back. */
   | { readonly kind: "ask" }
   | { readonly kind: "release" }
   /** Asks for room on the disk before it writes so many bytes. */
@@ -54,13 +54,13 @@ interface TransferRun {
 
 /** What a transfer may take beside its files' buffers. */
 const heapMegabytesMax = 192;
-/** A thread that does not heed the stop for so long, in the middle of a file's gigabyte, is ended. */
+/** A thread that ignores the stop for this long, in the middle of a gigabyte, is terminated. */
 const haltMs = 5000;
-/** Between looks whether it is still in a call of the database. */
+/** How often it is checked whether the thread is still in a call of the database. */
 const shutRetryMs = 20;
 
 /**
- * Runs a job in a thread with a connection of its own and answers how many devices it moved; the promise settles
+ * Runs a job in a thread with its own connection and returns how many devices it moved; the promise settles
  * when the thread has ended. @throws JobFailure, Error
  */
 export async function runTransfer(
@@ -92,7 +92,7 @@ export async function runTransfer(
     const refused = await room.grow(bytes).then(
       () => null,
       (error: unknown) => {
-        // The thread ends by it in any case; what was not foreseen is told instead of its answer.
+        // The thread ends by this in any case; an unforeseen error is reported instead of its answer.
         if (!(error instanceof ApiError)) failure = asError(error);
         return asError(error).message;
       },

@@ -8,7 +8,7 @@ import { importDevices } from "./import-devices.js";
 import type { FromWorker, ToWorker, WorkerStart } from "./run-transfer.js";
 import { JobFailure, type TransferContext } from "./transfer-job.js";
 
-/** One transfer in a thread of its own: it parses, checks, seals and compresses for seconds. */
+/** One transfer in its own thread, because it parses, checks, seals and compresses for seconds. */
 
 const { job, database, masterKey, stop, gate: cells } = workerData as WorkerStart;
 const gate = createThreadGate(cells);

@@ -24,7 +24,7 @@ export const xlsxFile: TableFormat = {
 
 const sheetBytesMax = 1024 * 1024 * 1024;
 const sharedStringsBytesMax = 128 * 1024 * 1024;
-/** A shared text may stand in every cell of a file of a few bytes. */
+/** One shared text may be in every cell of a file of a few bytes. */
 const sheetCharactersMax = 512 * 1024 * 1024;
 
 async function* readSheet(path: string): AsyncGenerator<FileRow> {

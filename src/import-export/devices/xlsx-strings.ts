@@ -14,8 +14,9 @@ const sharedStringsMax = 4_000_000;
 const bytesPerStringMin = 5;
 
 /**
- * Beside the heap: as strings of their own, a small file's millions of texts would take the thread's memory, and V8
- * ends the whole process then. `bytesMax`: the UTF-8 bytes of all of them at most; memory is taken as it is filled.
+ * Outside the heap: as separate strings, a small file's millions of texts would exhaust the thread's memory,
+ * and V8 then ends the whole process. `bytesMax` limits the UTF-8 bytes of all of them; memory is allocated
+ * as it is filled.
  */
 export function createSharedStrings(bytesMax: number): SharedStrings {
   const bytes = Buffer.allocUnsafeSlow(bytesMax);

@@ -6,7 +6,10 @@ import { type DiskClaim, guarded } from "../../http/disk-space.js";
 import type { Cell } from "./table-file.js";
 import { columnName, escapeText } from "./xlsx-cells.js";
 
-/** A workbook of one sheet, written as its rows come. Texts stand in their cells, so nothing has to be remembered. */
+/**
+ * A workbook of one sheet, written as its rows arrive. Texts are in their cells, so nothing has to be
+ * remembered.
+ */
 
 const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";

@@ -9,7 +9,7 @@ interface XmlHandlers {
   close?(name: string): void;
 }
 
-/** One tag or text; more is no spreadsheet but an attempt to fill memory. */
+/** One tag or text; a longer one is not a spreadsheet but an attempt to fill memory. */
 const markupCharactersMax = 4 * 1024 * 1024;
 /** Elements within elements; a sheet has five. The parser remembers every open one. */
 const depthMax = 64;

@@ -1,4 +1,4 @@
-import { batchErrorsMax, batchPointsMax, batchTextMax, columnsMax } from "./bounds.js";
+import { batchErrorsMax, batchPointsMax, batchTextMax, columnsMax } from "./limits.js";
 
 export interface BadRow {
   /** The first line of the file is 1. */
@@ -11,7 +11,7 @@ export interface BadRow {
 export interface ReadBatch {
   readonly targetAt: Int32Array;
   readonly times: Float64Array;
-  /** Numbers, 1 or 0 of booleans, places in `texts`. */
+  /** Numbers, 1 or 0 for booleans, or indexes into `texts`. */
   readonly values: Float64Array;
   readonly texts: readonly string[];
   readonly lines: Float64Array;

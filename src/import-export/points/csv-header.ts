@@ -1,7 +1,7 @@
 import { FormatError } from "../format-error.js";
 import { unguardFormula } from "../formula-guard.js";
-import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./bounds.js";
 import { createCsvRows } from "./csv-rows.js";
+import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
 
 /** What the first row of a CSV file says of the others. */
 export interface CsvHeader {
@@ -35,15 +35,15 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     bytes.toString("latin1", from, Math.min(bytes.length, from + rowBytesMax)).split("\n", 1)[0] ?? "";
   const delimiter = delimiters.find((one) => firstLine.includes(one)) ?? ",";
   const rows = createCsvRows(delimiter.charCodeAt(0));
-  const behind = rows.next(bytes, from, bytes.length, end);
-  if (behind < 0) throw new FormatError(`the header must be shorter than ${rowBytesMax} bytes`);
+  const after = rows.next(bytes, from, bytes.length, end);
+  if (after < 0) throw new FormatError(`the header must be shorter than ${rowBytesMax} bytes`);
   if (rows.problem !== null) throw new FormatError(`the header cannot be read: ${rows.problem}`);
   const names = Array.from({ length: rows.count }, (_, cell) => {
     const name = rows.text(bytes, cell);
     if (name === null) throw new FormatError("the file is not UTF-8");
     return unguardFormula(name.trim());
   });
-  const place = (name: string) => names.indexOf(name);
+  const columnOf = (name: string) => names.indexOf(name);
   const isLong = longColumns.every((name) => names.includes(name));
   const others = names.flatMap((dataPointID, at) =>
     (wideColumns as readonly string[]).includes(dataPointID) ? [] : [{ at, dataPointID }],
@@ -57,12 +57,12 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
   return {
     delimiter: delimiter.charCodeAt(0),
     columns: names.length,
-    deviceAt: place("deviceID"),
-    timeAt: place("time"),
-    pointAt: isLong ? place("dataPointID") : null,
-    valueAt: isLong ? place("value") : null,
+    deviceAt: columnOf("deviceID"),
+    timeAt: columnOf("time"),
+    pointAt: isLong ? columnOf("dataPointID") : null,
+    valueAt: isLong ? columnOf("value") : null,
     points: isLong ? [] : others,
-    bytes: behind,
+    bytes: after,
     lines: rows.lines,
   };
 }

@@ -1,13 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { columnsMax } from "./bounds.js";
+import { columnsMax } from "./limits.js";
 
 /**
- * One CSV row (RFC 4180) at a time out of bytes, without an object or a string a cell: a file of a hundred million
- * rows passes here. A row that breaks the form ends with its first line, so that one stray quotation mark costs
- * one line and not the rest of the file.
+ * Reads one CSV row (RFC 4180) at a time from bytes, without an object or a string for each cell, because
+ * files of a hundred million rows pass here. A malformed row ends with its first line, so that one stray
+ * quotation mark costs one line and not the rest of the file.
  */
 export interface CsvRows {
-  /** Reads the row at `from`; the offset behind it, or -1 when [from, to) does not hold it whole. `end`: nothing follows. */
+  /**
+   * Reads the row at `from`. Returns the offset after it, or -1 when [from, to) does not hold all of it.
+   * `end`: nothing follows.
+   */
   next(bytes: Buffer, from: number, to: number, end: boolean): number;
   /** Cells of the row read last. */
   readonly count: number;
@@ -20,7 +23,7 @@ export interface CsvRows {
   isQuoted(cell: number): boolean;
   /** True when quotation marks stand doubled within the cell's bytes. */
   isDoubled(cell: number): boolean;
-  /** The cell's text; null when it is no UTF-8. */
+  /** The cell's text; null when it is not UTF-8. */
   text(bytes: Buffer, cell: number): string | null;
 }
 
@@ -39,7 +42,7 @@ export function createCsvRows(delimiter: number): CsvRows {
   let lines = 0;
   let problem: string | null = null;
 
-  /** Behind the closing quotation mark of the cell that opens at `at`; -1 when there is none. */
+  /** The offset after the closing quotation mark of the cell that opens at `at`; -1 when there is none. */
   function closing(bytes: Buffer, at: number, to: number): number {
     for (let from = at + 1; ; ) {
       const found = bytes.indexOf(quote, from);
@@ -50,7 +53,7 @@ export function createCsvRows(delimiter: number): CsvRows {
     }
   }
 
-  /** The first line alone, as a row that cannot be read. */
+  /** Takes the first line alone, as a row that cannot be read. */
   function broken(bytes: Buffer, from: number, to: number, end: boolean, what: string): number {
     const found = bytes.indexOf(lineFeed, from);
     if (found < 0 || found >= to) {
@@ -70,17 +73,17 @@ export function createCsvRows(delimiter: number): CsvRows {
       if (count === columnsMax) return broken(bytes, from, to, end, `more than ${columnsMax} columns`);
       if (bytes[at] === quote && at < to) {
         forms[count] = quoted;
-        const behind = closing(bytes, at, to);
-        if (behind < 0 || (behind === to && !end)) {
+        const after = closing(bytes, at, to);
+        if (after < 0 || (after === to && !end)) {
           return end ? broken(bytes, from, to, end, "a quotation mark is not closed") : -1;
         }
         starts[count] = at + 1;
-        ends[count] = behind - 1;
-        for (let feed = bytes.indexOf(lineFeed, at); feed >= 0 && feed < behind; ) {
+        ends[count] = after - 1;
+        for (let feed = bytes.indexOf(lineFeed, at); feed >= 0 && feed < after; ) {
           lines++;
           feed = bytes.indexOf(lineFeed, feed + 1);
         }
-        at = behind;
+        at = after;
         if (bytes[at] === carriageReturn && at < to && (bytes[at + 1] === lineFeed || at + 1 === to)) at++;
       } else {
         forms[count] = plain;

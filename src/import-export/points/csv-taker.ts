@@ -1,7 +1,7 @@
-import { rowBytesMax, unknownMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
 import { cellText, createCsvTargets, isEmptyCell } from "./csv-targets.js";
+import { rowBytesMax, unknownMax } from "./limits.js";
 import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
 import { createTimeReader } from "./times.js";
 import { readDecimal, takesNumbers } from "./values.js";
@@ -34,7 +34,7 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
     else takeValue(state, target, time, text, column);
   }
 
-  /** A row is looked for no further than one may be long. */
+  /** A row is not searched for beyond the longest that is allowed. */
   function nextRow(bytes: Buffer, at: number, to: number, end: boolean): number {
     const stop = Math.min(to, at + rowBytesMax);
     return rows.next(bytes, at, stop, end && stop === to);

@@ -1,8 +1,8 @@
 /** Which series the cells of a CSV row name, in either layout. */
 import { unguardFormula } from "../formula-guard.js";
-import { nameBytesMax } from "./bounds.js";
 import type { CsvHeader } from "./csv-header.js";
 import type { CsvRows } from "./csv-rows.js";
+import { nameBytesMax } from "./limits.js";
 import { overlong, type TakerState, type Target } from "./row-taker.js";
 import { createTargetCache } from "./target-cache.js";
 
@@ -42,7 +42,7 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
     const end2 = point === null ? 0 : (rows.ends[point] as number);
     if (end - start > nameBytesMax) return overlong.device;
     if ((name?.length ?? end2 - start2) > nameBytesMax) return overlong.point;
-    // The same bytes are another text where their quotation marks are doubled.
+    // The same bytes are a different text where quotation marks are doubled.
     const forms = (rows.isDoubled(deviceAt) ? 1 : 0) + (point !== null && rows.isDoubled(point) ? 2 : 0);
     const salt = 4 * column + forms;
     if (cachedOf !== state.epoch) {

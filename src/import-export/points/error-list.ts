@@ -3,7 +3,7 @@ import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
 import { guardFormula } from "../formula-guard.js";
 import type { BadRow } from "./batch-builder.js";
-import { errorsFileBytesMax, errorsToldMax } from "./bounds.js";
+import { errorsFileBytesMax, errorsToldMax } from "./limits.js";
 
 /** How far the list of bad rows was written: enough to go on with it after a restart. */
 export interface ErrorListState {
@@ -24,8 +24,8 @@ export interface ErrorList {
 const header = "line,column,error\r\n";
 
 /**
- * Goes on where `from` stands; what an earlier run wrote behind it is cut off. Where `room` has none, the rows from there
- * on are only counted.
+ * Continues at `from`; what an earlier run wrote after it is cut off. Where `room` has no more, further rows
+ * are only counted.
  */
 export async function openErrorList(
   path: string,

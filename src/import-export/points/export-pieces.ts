@@ -11,7 +11,7 @@ const pieceTextBytes = { least: 16 << 10, most: 4 << 20 } as const;
 
 interface Pieces {
   /** The next piece of a series, with the buffers that go to the thread; null after its last. */
-  next(place: number): Promise<{ readonly piece: Piece | null; readonly buffers: ArrayBuffer[] }>;
+  next(index: number): Promise<{ readonly piece: Piece | null; readonly buffers: ArrayBuffer[] }>;
   /** Ends the scans that are open. */
   close(): void;
 }
@@ -26,14 +26,14 @@ export function openPieces(
   const { pointsMax, bytesMax } = boundsOf(plan);
   const scans = new Map<number, AsyncGenerator<Columns>>();
   return {
-    next: async (place) => {
-      const ref = series[place];
-      if (ref === undefined) throw new RangeError(`the export has no series ${place}`);
-      const scan = scans.get(place) ?? store.scan(ref, { ...range, bytesMax }, pointsMax);
-      scans.set(place, scan);
+    next: async (index) => {
+      const ref = series[index];
+      if (ref === undefined) throw new RangeError(`the export has no series ${index}`);
+      const scan = scans.get(index) ?? store.scan(ref, { ...range, bytesMax }, pointsMax);
+      scans.set(index, scan);
       const { done, value } = await scan.next();
       if (done === true) {
-        scans.delete(place);
+        scans.delete(index);
         return { piece: null, buffers: [] };
       }
       return { piece: { times: value.times, values: value.values }, buffers: buffersOf(value) };
@@ -44,7 +44,7 @@ export function openPieces(
   };
 }
 
-/** What one piece may hold: the series of a wide row are read abreast. */
+/** What one piece may hold: the series of a wide row are read side by side. */
 function boundsOf({ layout, devices }: ExportPlan): {
   readonly pointsMax: number;
   readonly bytesMax: number;

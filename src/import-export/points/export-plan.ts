@@ -2,8 +2,8 @@ import type { OriginalForm } from "../../../query/original.js";
 import type { SeriesRefs } from "../../../query/series-refs.js";
 import { type DataPoint, kindOf } from "../../../store/metadata/products/data-points.js";
 import type { SeriesRef } from "../../../store/series/series.js";
-import type { HistoryFormat, Layout } from "./bounds.js";
 import type { ExportDevice, ExportPlan } from "./export-messages.js";
+import type { HistoryFormat, Layout } from "./limits.js";
 
 export interface ExportedDevice {
   readonly tenant: number;

@@ -17,7 +17,7 @@ const heapMegabytesMax = 128;
 /** A client that takes nothing of what is there for so long is given up. */
 const stallMs = 120_000;
 
-/** Calls back after so many milliseconds, unless it is told not to. */
+/** Calls back after this many milliseconds, unless the returned function cancels it. */
 export type StartTimer = (ms: number, then: () => void) => () => void;
 
 const realTimer: StartTimer = (ms, then) => {
@@ -62,8 +62,8 @@ function createChunkQueue(): ChunkQueue {
 }
 
 /**
- * The export's bytes as they are asked for, in constant memory. Resolves when the first ones are there, so that a
- * store that cannot answer is an error and no broken stream. @throws StoreError UNAVAILABLE
+ * The export's bytes as they are asked for, in constant memory. Resolves when the first ones are there, so
+ * that a store that cannot answer is an error and not a broken stream. @throws StoreError UNAVAILABLE
  */
 export async function openExport(
   store: Pick<SeriesQuestions, "scan">,
@@ -88,9 +88,9 @@ export async function openExport(
     onExit: () => chunks.finish(new Error("the export's thread ended too early")),
   });
 
-  async function sendPiece(place: number): Promise<void> {
-    const { piece, buffers } = await pieces.next(place);
-    thread.send({ kind: "piece", series: place, piece }, buffers);
+  async function sendPiece(index: number): Promise<void> {
+    const { piece, buffers } = await pieces.next(index);
+    thread.send({ kind: "piece", series: index, piece }, buffers);
   }
   async function next(): Promise<Uint8Array | null> {
     const chunk = await chunks.next();

@@ -10,9 +10,9 @@ const plan = workerData as ExportPlan;
 const port = parentPort;
 if (port === null) throw new Error("export.worker runs in a worker thread only");
 
-/** Chunks told and not yet taken. */
+/** Chunks sent and not yet taken. */
 const chunksMax = 4;
-/** Little slower than the fastest, and files a tenth smaller. */
+/** Hardly slower than the fastest level, with files a tenth smaller. */
 const gzipLevel = 3;
 
 const tell = (message: FromExport, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);

@@ -1,20 +1,20 @@
 import type { Change } from "../../../store/metadata/db/changes.js";
 
 /**
- * Stands between imports and removals. A deleted device's points are removed once; what an import still writes for
- * it afterwards would belong to the next device of that name. So imports look their series up anew when something
- * has changed, and a removal waits for the writes that may not have seen the change.
+ * Coordinates imports and removals. A deleted device's points are removed once; what an import still writes
+ * for it afterwards would belong to the next device of that name. So imports look up their series again when
+ * something has changed, and a removal waits for the writes that may not have seen the change.
  */
 export interface HistoryGate {
   /** Grows when devices, products or data points of the tenant have changed. */
   generation(tenant: number): number;
   changed(change: Change): void;
   /**
-   * Runs one look and write; a removal that begins meanwhile waits for its end, so that one look is enough: what is
-   * deleted behind it is removed after the write.
+   * Runs one look-up with its write. A removal that begins meanwhile waits for its end, so one look-up is
+   * enough: what is deleted after it is removed after the write.
    */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when every write that began before has ended; later ones look anew. */
+  /** Resolves when every write that began before has ended; later ones look up their series again. */
   settled(): Promise<void>;
 }
 

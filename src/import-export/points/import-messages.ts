@@ -1,12 +1,12 @@
 import type { ReadBatch } from "./batch-builder.js";
-import type { HistoryFile, Place } from "./read-history.js";
+import type { FilePosition, HistoryFile } from "./read-history.js";
 import type { TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
 
 /** What the reading thread and the service tell each other. */
 
 export interface ImportStart {
   readonly file: HistoryFile;
-  readonly place: Place | null;
+  readonly position: FilePosition | null;
   readonly bounds: TimeBounds;
   /** Of times without an offset. */
   readonly timezone: string;
@@ -14,14 +14,14 @@ export interface ImportStart {
 
 export type FromImport =
   | { readonly kind: "resolve"; readonly names: readonly TargetName[] }
-  | { readonly kind: "batch"; readonly batch: ReadBatch; readonly place: Place }
+  | { readonly kind: "batch"; readonly batch: ReadBatch; readonly position: FilePosition }
   | { readonly kind: "reset" }
   | { readonly kind: "end" }
-  /** `format`: the file is none; its caller's fault. */
+  /** `format`: the file is malformed, by its caller's fault. */
   | { readonly kind: "failed"; readonly message: string; readonly format: boolean };
 
 export type ToImport =
   | { readonly kind: "resolved"; readonly answers: readonly TargetAnswer[] }
-  /** A batch is done with. */
+  /** A batch has been processed. */
   | { readonly kind: "done" }
   | { readonly kind: "reset" };

@@ -4,13 +4,13 @@ import { FormatError } from "../format-error.js";
 import type { ReadBatch } from "./batch-builder.js";
 import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
 import { localTimeIn } from "./local-time.js";
-import { type Place, readHistory } from "./read-history.js";
+import { type FilePosition, readHistory } from "./read-history.js";
 import type { TargetAnswer } from "./row-taker.js";
 
-/** Reads one history file in a thread of its own: parsing takes a core of its own for minutes. */
+/** Reads one history file in its own thread, because parsing keeps a core busy for minutes. */
 
 const batchesMax = 3;
-const { file, place, bounds, timezone } = workerData as ImportStart;
+const { file, position, bounds, timezone } = workerData as ImportStart;
 const port = parentPort;
 if (port === null) throw new Error("import.worker runs in a worker thread only");
 
@@ -35,7 +35,7 @@ const buffersOf = ({ targetAt, times, values, lines }: ReadBatch): ArrayBuffer[]
 try {
   await readHistory(
     file,
-    place,
+    position,
     { local: localTimeIn(zone(timezone)), bounds },
     {
       resolve: (names) =>
@@ -43,9 +43,9 @@ try {
           wakeAnswer = resolve;
           tell({ kind: "resolve", names });
         }),
-      batch: async (batch: ReadBatch, reached: Place) => {
+      batch: async (batch: ReadBatch, reached: FilePosition) => {
         under++;
-        tell({ kind: "batch", batch, place: reached }, buffersOf(batch));
+        tell({ kind: "batch", batch, position: reached }, buffersOf(batch));
         while (under >= batchesMax) {
           await new Promise<void>((resolve) => {
             wakeRoom = resolve;

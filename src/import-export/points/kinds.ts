@@ -5,13 +5,13 @@ import { latestTime } from "../../../store/lib/time-range.js";
 import type { Task } from "../../../store/metadata/tasks.js";
 import { type TaskContext, TaskFailure, type TaskKind } from "../../tasks/task-kind.js";
 import { FormatError } from "../format-error.js";
-import type { HistoryFormat } from "./bounds.js";
+import type { HistoryFormat } from "./limits.js";
 import type { TimeBounds } from "./row-taker.js";
 import { type ImportDeps, type ImportState, runImport } from "./run-import.js";
 
 export const historyImport = "original_data_import";
 
-/** What the task is told; stored as JSON. */
+/** The task's input, stored as JSON. */
 export interface HistoryImportInput {
   /** Name of the spooled file in the tasks' folder. */
   readonly upload: string;
@@ -20,7 +20,7 @@ export interface HistoryImportInput {
 
 export interface HistoryKindDeps extends ImportDeps {
   readonly timezone: string;
-  /** Before it no time is taken, microseconds. */
+  /** Times before it are refused; microseconds. */
   readonly earliest: number;
   /** The oldest time kept, microseconds; 0 = no limit. */
   readonly oldest: () => number;
@@ -28,7 +28,7 @@ export interface HistoryKindDeps extends ImportDeps {
   readonly now: () => number;
 }
 
-/** Goes on after a restart where its points were last safe on disk. */
+/** After a restart it continues where its points were last safe on disk. */
 export function historyImportKind(deps: HistoryKindDeps): TaskKind {
   return {
     resumes: true,
@@ -94,7 +94,7 @@ function filesOf(task: Task): [upload: string, state: string, errors: string] {
   return [(task.input as HistoryImportInput).upload, `import-state-${task.id}.json`, errorsName(task)];
 }
 
-/** How far an import had got; null where that is not known: from its beginning it stores the same again. */
+/** How far an import had got; null where that is unknown, and it stores the same again from its beginning. */
 export async function readState(path: string): Promise<ImportState | null> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as ImportState;

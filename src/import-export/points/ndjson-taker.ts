@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { parseJson } from "../../../ingest/decode/whole.js";
-import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./bounds.js";
+import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./limits.js";
 import {
   isKept,
   overlong,
@@ -39,7 +39,7 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
     return target;
   }
 
-  /** False when the row must wait for what its targets are. */
+  /** False when the row must wait until its targets are known. */
   function takeRow(text: Buffer): boolean {
     const row = parse(text);
     if (typeof row === "string") {

@@ -1,9 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { LocalTime } from "../../../ingest/decode/time.js";
 import { createBatchBuilder, type ReadBatch } from "./batch-builder.js";
-import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./bounds.js";
 import { markBytes, readCsvHeader } from "./csv-header.js";
 import { createCsvTaker } from "./csv-taker.js";
+import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./limits.js";
 import { createNdjsonTaker } from "./ndjson-taker.js";
 import type { RowTaker, TakerState, TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
 
@@ -12,19 +12,19 @@ export interface HistoryFile {
   readonly format: HistoryFormat;
 }
 
-/** Where reading stands: a byte of the file and the line that begins there. */
-export interface Place {
+/** How far reading has come: a byte of the file and the line that begins there. */
+export interface FilePosition {
   readonly offset: number;
   readonly line: number;
 }
 
-/** What becomes of what is read. */
+/** Receives what is read. */
 interface HistorySink {
   /** What the targets are, in the order asked. They are counted from 0 since the last `reset`. */
   resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
-  /** Everything up to `place`; resolves when there is room for more. */
-  batch(batch: ReadBatch, place: Place): Promise<void>;
-  /** All batches are to be done with; targets are counted anew. */
+  /** Everything up to `position`; resolves when there is room for more. */
+  batch(batch: ReadBatch, position: FilePosition): Promise<void>;
+  /** Resolves when all batches have been processed; targets are then counted from 0 again. */
   reset(): Promise<void>;
 }
 
@@ -32,18 +32,18 @@ const bufferBytes = 4 * rowBytesMax;
 const lineFeed = 10;
 
 /**
- * Reads the rows of a history file from `place` (null: the beginning), however long it is and however its lines
- * are. @throws FormatError when the file as a whole is none
+ * Reads the rows of a history file from `position` (null: the beginning), however long the file or its lines
+ * are. @throws FormatError when the file as a whole cannot be read
  */
 export async function readHistory(
   file: HistoryFile,
-  place: Place | null,
+  position: FilePosition | null,
   rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
   sink: HistorySink,
 ): Promise<void> {
   const handle = await open(file.path, "r");
   try {
-    await readRows(handle, file.format, place, rules, sink);
+    await readRows(handle, file.format, position, rules, sink);
   } finally {
     await handle.close();
   }
@@ -52,7 +52,7 @@ export async function readHistory(
 async function readRows(
   handle: FileHandle,
   format: HistoryFormat,
-  resumed: Place | null,
+  resumed: FilePosition | null,
   rules: { readonly local: LocalTime; readonly bounds: TimeBounds },
   sink: HistorySink,
 ): Promise<void> {
@@ -60,6 +60,7 @@ async function readRows(
   const state: TakerState = { builder, ...rules, targets: new Map(), unknown: new Map(), epoch: 0, line: 1 };
   const bytes = Buffer.allocUnsafeSlow(bufferBytes);
   const { taker, begin } = await openTaker(handle, format, state);
+  const known = createKnownTargets(state, sink);
   const start = resumed ?? begin;
   state.line = start.line;
   /** File offset of buffer byte 0, and the unread bytes of the buffer. */
@@ -68,8 +69,6 @@ async function readRows(
   let to = 0;
   let end = false;
   let skipping = false;
-  let targets = 0;
-  let targetCharacters = 0;
 
   async function refill(): Promise<void> {
     bytes.copyWithin(0, from, to);
@@ -87,27 +86,16 @@ async function readRows(
 
   async function learn(): Promise<void> {
     taker.lookAhead(bytes, from, to, end);
-    if (targets + state.unknown.size > targetsMax || targetCharacters > targetCharactersMax) {
+    if (known.isFull()) {
       await send();
-      await sink.reset();
-      state.targets.clear();
-      state.epoch++;
-      targets = 0;
-      targetCharacters = 0;
-      // What the present row needs is learnt by the next round.
-      state.unknown.clear();
+      await known.forgetAll();
+      // The next round learns what the current row needs.
       taker.lookAhead(bytes, from, to, end);
     }
-    const names = [...state.unknown.values()];
-    const answers = await sink.resolve(names);
-    for (const [i, key] of [...state.unknown.keys()].entries()) {
-      state.targets.set(key, { ...(answers[i] as TargetAnswer), index: targets++ });
-      targetCharacters += key.length;
-    }
-    state.unknown.clear();
+    await known.resolveUnknown();
   }
 
-  /** The line that begins at `from` is too long: it is passed over without being kept. */
+  /** The line that begins at `from` is too long and is skipped without being held. */
   function skip(): void {
     const found = bytes.subarray(from, to).indexOf(lineFeed);
     skipping = found < 0;
@@ -134,7 +122,7 @@ async function readRows(
           builder.refuse(state.line, "", `is longer than ${rowBytesMax} bytes`);
           skipping = true;
         } else {
-          // A quotation mark that nothing closes: its line is bad, and what follows is read anew.
+          // A quotation mark that is never closed: its line is bad, and what follows is read again.
           builder.refuse(state.line, "", "a quotation mark is not closed");
           state.line++;
           from += feed + 1;
@@ -148,12 +136,39 @@ async function readRows(
   await send();
 }
 
+/** Counts the targets that the running import has learnt, from 0 since the last `forgetAll`. */
+function createKnownTargets(state: TakerState, sink: Pick<HistorySink, "resolve" | "reset">) {
+  let count = 0;
+  let characters = 0;
+  return {
+    /** Whether the unknown targets would go beyond what one import remembers. */
+    isFull: () => count + state.unknown.size > targetsMax || characters > targetCharactersMax,
+    forgetAll: async () => {
+      await sink.reset();
+      state.targets.clear();
+      state.unknown.clear();
+      state.epoch++;
+      count = 0;
+      characters = 0;
+    },
+    resolveUnknown: async () => {
+      const names = [...state.unknown.values()];
+      const answers = await sink.resolve(names);
+      for (const [i, key] of [...state.unknown.keys()].entries()) {
+        state.targets.set(key, { ...(answers[i] as TargetAnswer), index: count++ });
+        characters += key.length;
+      }
+      state.unknown.clear();
+    },
+  };
+}
+
 /** The reader of the format's rows, and where they begin. */
 async function openTaker(
   handle: FileHandle,
   format: HistoryFormat,
   state: TakerState,
-): Promise<{ taker: RowTaker; begin: Place }> {
+): Promise<{ taker: RowTaker; begin: FilePosition }> {
   const head = Buffer.alloc(rowBytesMax);
   const { bytesRead } = await handle.read(head, 0, head.length, 0);
   const bytes = head.subarray(0, bytesRead);

@@ -15,10 +15,10 @@ export type TargetAnswer = PointAnswer | { readonly column: string; readonly pro
 export const noDevice = { column: "deviceID", problem: "there is no such device" };
 export const noPoint = { column: "dataPointID", problem: "the device's product has no such data point" };
 
-/** A target of the running import; `index` is its place among all that were asked for. */
+/** A target of the running import; `index` counts all that were asked for. */
 export type Target = TargetAnswer & { readonly index: number };
 
-/** What a name means that is longer than any can be: it is not remembered. */
+/** The target of a name that is longer than any can be; it is not remembered. */
 export const overlong: Readonly<Record<"device" | "point", Target>> = {
   device: { ...noDevice, index: -1 },
   point: { ...noPoint, index: -1 },
@@ -26,7 +26,7 @@ export const overlong: Readonly<Record<"device" | "point", Target>> = {
 
 /** Microseconds: what a row's time may be. */
 export interface TimeBounds {
-  /** Before it no time is taken. */
+  /** Times before it are refused. */
   readonly earliest: number;
   /** What points are kept from; at least `earliest`. */
   readonly oldest: number;
@@ -36,8 +36,8 @@ export interface TimeBounds {
 /** Reads rows of one format. */
 export interface RowTaker {
   /**
-   * Takes rows of [from, to) until the batch is full, a row names a target that is not known yet, or no whole row
-   * is left; the offset behind the last row taken. `end`: nothing follows.
+   * Takes rows of [from, to) until the batch is full, a row names a target that is not known yet, or no whole
+   * row is left. Returns the offset after the last row taken. `end`: nothing follows.
    */
   take(bytes: Buffer, from: number, to: number, end: boolean): number;
   /** Notes the unknown targets of the rows that follow. */

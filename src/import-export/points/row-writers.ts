@@ -1,7 +1,7 @@
 import type { OriginalForm } from "../../../query/original.js";
 import { guardFormula } from "../formula-guard.js";
-import { type HistoryFormat, type Layout, longColumns, wideColumns } from "./bounds.js";
 import type { ExportDevice, ExportPoint } from "./export-messages.js";
+import { type HistoryFormat, type Layout, longColumns, wideColumns } from "./limits.js";
 import { createTimeWriter } from "./times.js";
 
 type Value = number | string;
@@ -12,18 +12,21 @@ interface RowWriter {
   readonly head: string;
   /** Rows of one data point. */
   long(device: ExportDevice, point: ExportPoint): (time: number, value: Value) => string;
-  /** Rows of one device; `cells` by the place of the data point in the device, undefined where it has no point. */
+  /**
+   * Rows of one device; `cells` by the index of the data point in the device, undefined where it has no
+   * point.
+   */
   wide(device: ExportDevice): (time: number, cells: readonly (Value | undefined)[]) => string;
 }
 
-/** JSON and String() write the zero below zero without its sign. */
+/** JSON and String() write negative zero without its sign. */
 const numberText: ToText = (value) => (Object.is(value, -0) ? "-0" : String(value));
 const booleanText: ToText = (value) => (value === 1 ? "true" : "false");
 
 const csvTexts: Readonly<Record<OriginalForm, ToText>> = {
   number: numberText,
   boolean: booleanText,
-  // Always quoted: an empty text is a value, an empty cell is none.
+  // Always quoted: an empty text is a value, while an empty cell is not.
   text: (value) => quoted(guardFormula(String(value))),
   place: (value) => quoted(String(value)),
 };
@@ -67,13 +70,13 @@ function csvWriter(layout: Layout, columns: readonly string[]): RowWriter {
     },
     wide: ({ deviceID, points }) => {
       const prefix = `${csvName(deviceID)},`;
-      const places = columns.map((column) => points.findIndex(({ dataPointID }) => dataPointID === column));
+      const indexes = columns.map((column) => points.findIndex(({ dataPointID }) => dataPointID === column));
       const texts = points.map(({ form }) => csvTexts[form]);
       return (time, cells) => {
         let row = prefix + timeText(time);
-        for (const place of places) {
-          const value = cells[place];
-          row += value === undefined ? "," : `,${texts[place]?.(value)}`;
+        for (const index of indexes) {
+          const value = cells[index];
+          row += value === undefined ? "," : `,${texts[index]?.(value)}`;
         }
         return row + csvEnd;
       };
@@ -96,8 +99,8 @@ function ndjsonWriter(): RowWriter {
       const texts = points.map(({ form }) => jsonTexts[form]);
       return (time, cells) => {
         let row = `${prefix}${timeText(time)}"`;
-        for (const [place, value] of cells.entries()) {
-          if (value !== undefined) row += `${names[place]}${texts[place]?.(value)}`;
+        for (const [index, value] of cells.entries()) {
+          if (value !== undefined) row += `${names[index]}${texts[index]?.(value)}`;
         }
         return `${row}}\n`;
       };

@@ -30,7 +30,7 @@ export interface ImportDeps {
   readonly space: Pick<DiskSpace, "check"> | null;
 }
 
-export interface ImportRun extends Omit<ImportStart, "place"> {
+export interface ImportRun extends Omit<ImportStart, "position"> {
   readonly tenant: number;
   readonly errorsPath: string;
   /** For the list of errors; null: it is not counted. */
@@ -38,7 +38,7 @@ export interface ImportRun extends Omit<ImportStart, "place"> {
   /** Where an earlier run stood; null begins. */
   readonly from: ImportState | null;
   readonly signal: AbortSignal;
-  /** Told now and then, and at the end: from here the import can go on. */
+  /** Called now and then, and at the end: the import can continue from this state. */
   saved(state: ImportState): Promise<void>;
 }
 
@@ -46,8 +46,9 @@ const saveMs = 5000;
 const heapMegabytesMax = 128;
 
 /**
- * Stores the points of a history file. Writing a point again changes nothing, so a run that goes on from an older
- * state, or from none, comes to the same end. @throws FormatError when the file is none, Error when aborted
+ * Stores the points of a history file. Writing a point again changes nothing, so a run that continues from an
+ * older state, or from none, has the same result. @throws FormatError when the file cannot be read, Error
+ * when aborted
  */
 export async function runImport(deps: ImportDeps, run: ImportRun): Promise<ImportState> {
   const { series } = deps;
@@ -67,7 +68,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
       thread.send({ kind: "resolved", answers });
     } else if (message.kind === "batch") {
       await writer.write(message.batch);
-      ({ offset, line } = message.place);
+      ({ offset, line } = message.position);
       thread.send({ kind: "done" });
       saver.saveSoon();
     } else if (message.kind === "reset") {
@@ -88,7 +89,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   const exit = new Promise<void>((resolve) => {
     exited = resolve;
   });
-  const start: ImportStart = { file, bounds, timezone, place: from === null ? null : { offset, line } };
+  const start: ImportStart = { file, bounds, timezone, position: from === null ? null : { offset, line } };
   const thread = startThread<FromImport, ToImport>(new URL("./import.worker.js", import.meta.url), {
     start,
     heapMegabytesMax,
@@ -100,7 +101,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
   });
   const stop = (): void => void thread.terminate();
   signal.addEventListener("abort", stop, { once: true });
-  // An abort that came before is not told again.
+  // An abort that came earlier fires no event.
   if (signal.aborted) stop();
 
   try {

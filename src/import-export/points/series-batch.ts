@@ -15,15 +15,15 @@ export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise
   const { targetAt, times, values, texts, lines } = batch;
   await targets.renew([...new Set(targetAt)]);
   const series: SeriesRef[] = [];
-  const places = new Map<number, number>();
-  const placeOf = (target: number): number => {
-    let place = places.get(target);
-    if (place === undefined) {
+  const indexes = new Map<number, number>();
+  const indexOf = (target: number): number => {
+    let index = indexes.get(target);
+    if (index === undefined) {
       const ref = targets.series(target);
-      place = ref === null ? -1 : series.push(ref) - 1;
-      places.set(target, place);
+      index = ref === null ? -1 : series.push(ref) - 1;
+      indexes.set(target, index);
     }
-    return place;
+    return index;
   };
   const seriesAt = new Int32Array(targetAt.length);
   const kept = {
@@ -34,8 +34,8 @@ export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise
   const gone: BadRow[] = [];
   let n = 0;
   for (let i = 0; i < targetAt.length; i++) {
-    const place = placeOf(targetAt[i] as number);
-    if (place < 0) {
+    const index = indexOf(targetAt[i] as number);
+    if (index < 0) {
       gone.push({
         line: lines[i] as number,
         column: "",
@@ -43,7 +43,7 @@ export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise
       });
       continue;
     }
-    seriesAt[n] = place;
+    seriesAt[n] = index;
     kept.times[n] = times[i] as number;
     kept.values[n] = values[i] as number;
     kept.lines[n] = lines[i] as number;

@@ -11,8 +11,8 @@ interface Entry {
 }
 
 /**
- * The targets met lately by the bytes that name them: a name that came before costs a few comparisons and no
- * string. Each place holds the last of the names that fall on it.
+ * The recently met targets by the bytes that name them: a repeated name costs a few comparisons and no
+ * string. Each slot holds the last of the names that hash to it.
  */
 interface TargetCache {
   /** Two ranges of bytes and a number name a target; undefined when it is not at hand. */

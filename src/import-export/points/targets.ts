@@ -9,15 +9,15 @@ import type { HistoryGate } from "./gate.js";
 import { noDevice, noPoint, type TargetAnswer, type TargetName } from "./row-taker.js";
 import type { PointAnswer } from "./values.js";
 
-/** The series that an import writes to, by the places in which it asked for them. */
+/** The series that an import writes to, by index in the order in which it asked for them. */
 export interface Targets {
   /** Appends the names and answers what they are. */
   resolve(names: readonly TargetName[]): Promise<TargetAnswer[]>;
-  /** Looks those up again that were found before the last change; within `HistoryGate.run`. */
-  renew(places: readonly number[]): Promise<void>;
-  /** The series at a place; null when there is none, or another than the one that was told. */
-  series(place: number): SeriesRef | null;
-  /** Forgets them all: places are counted from 0 again. */
+  /** Looks up again those that were found before the last change; called within `HistoryGate.run`. */
+  renew(indexes: readonly number[]): Promise<void>;
+  /** The series at an index; null when there is none, or another than the one that was told. */
+  series(index: number): SeriesRef | null;
+  /** Forgets them all: indexes are counted from 0 again. */
   reset(): void;
 }
 
@@ -36,7 +36,7 @@ interface KnownPoint {
   readonly answer: PointAnswer;
 }
 
-/** What was looked up while a generation lasted. */
+/** What was looked up during one generation. */
 interface Known {
   readonly generation: number;
   readonly devices: Map<string, NamedDevice | null>;
@@ -109,9 +109,9 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
       }
       return lookups.map(({ answer }) => answer);
     },
-    renew: async (places) => {
-      const stale = places.flatMap((place) => {
-        const one = found[place];
+    renew: async (indexes) => {
+      const stale = indexes.flatMap((index) => {
+        const one = found[index];
         return one === undefined || one.generation === gate.generation(tenant) ? [] : [one];
       });
       if (stale.length === 0) return;
@@ -123,7 +123,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
         one.generation = generation;
       }
     },
-    series: (place) => found[place]?.series ?? null,
+    series: (index) => found[index]?.series ?? null,
     reset: () => {
       found = [];
       known = nothing(gate.generation(tenant));

@@ -1,12 +1,12 @@
 import type { ExportDevice, ExportPlan, Piece } from "./export-messages.js";
 import { createRowWriter } from "./row-writers.js";
 
-/** The next piece of a series, null behind its last; each series is asked from one place, in order. */
+/** The next piece of a series, null after its last; each series has one reader, which asks in order. */
 type Pull = (series: number) => Promise<Piece | null>;
 
 const chunkCharacters = 128 * 1024;
 
-/** The whole export as text, in chunks; the piece behind the one being written is on its way meanwhile. */
+/** The whole export as text, in chunks; while one piece is written, the next is on its way. */
 export async function* writeRows(plan: ExportPlan, pull: Pull): AsyncGenerator<string> {
   const writer = createRowWriter(plan.format, plan.layout, plan.devices);
   let text = writer.head;
@@ -64,7 +64,7 @@ export async function* writeRows(plan: ExportPlan, pull: Pull): AsyncGenerator<s
 
 /** One series among those that are merged by time. */
 interface Cursor {
-  /** Infinite behind the last point. */
+  /** Infinite after the last point. */
   time: number;
   value: number | string | undefined;
   /** Moves to the next point of the piece; false when another piece must come. */

@@ -6,10 +6,10 @@ import { copyRecord, decodeRecord } from "../../../store/journal/record-codecs.j
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import type { SavedRows, SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 
-/** What the replay of one record into the sessions meets: all that is held for the devices that it changes. */
+/** What the replay of one record into the sessions needs: everything held for the devices that it changes. */
 interface SessionContext {
   readonly saved: SavedRows;
-  /** The records of these devices behind the saved state and before it. */
+  /** The records of these devices after the saved state and before this record. */
   readonly before: JournalRecord[];
 }
 
@@ -25,7 +25,7 @@ export async function sessionContextOf(
   };
 }
 
-/** One whose recipients cannot be read changes nobody. */
+/** A record whose recipients cannot be read changes nobody. */
 function readable(record: Parameters<typeof devicesOf>[0]): number[] {
   try {
     return devicesOf(record);

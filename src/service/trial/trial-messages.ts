@@ -3,22 +3,22 @@ import type { StoreErrorCode } from "../../../store/lib/errors.js";
 import type { SqlValue } from "../../../store/metadata/db/db.js";
 import type { SavedRows } from "../../../store/mqtt-sessions/session-store.js";
 
-/** What a thread is told that works on one record where it harms nobody. */
+/** The input of a thread that processes one record where it can do no harm. */
 export interface TrialStart {
   readonly follower: Follower;
   readonly node: number;
   readonly timezone: string;
-  /** Before it no time is taken, microseconds. */
+  /** Times before it are refused; microseconds. */
   readonly earliest: number;
   /** The oldest time of a point that is kept, microseconds; 0 = no limit. */
   readonly oldest: number;
-  /** Encoded, the one that is tried last; before it what its sessions need. */
+  /** Encoded; the record to be tried is the last, after those that its sessions need. */
   readonly records: readonly Uint8Array[];
   /** Of sessions: what is saved of the device. */
   readonly saved: SavedRows | null;
 }
 
-/** From the thread. It reads the metadata through the one who has started it, and writes nothing. */
+/** From the thread, which reads the metadata through whoever started it and writes nothing. */
 export type FromTrial =
   | { readonly kind: "begun" }
   | { readonly kind: "read"; readonly call: number; readonly sql: string; readonly args: readonly SqlValue[] }

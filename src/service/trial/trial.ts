@@ -4,30 +4,32 @@ import { threadLimits } from "../../../store/lib/thread-limits.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
 
-/** How a trial went: the record harms nobody, or why it ended the thread, or why there was no trial. */
+/** The outcome of a trial: the record is harmless, or why it ended the thread, or why there was no trial. */
 export type Verdict =
   | { readonly is: "harmless" }
   | { readonly is: "ended"; readonly reason: string }
   | { readonly is: "not tried"; readonly reason: string };
 
-export interface TrialBounds {
+export interface TrialLimits {
   /** Of the thread's own objects. */
   readonly heapMegabytesMax: number;
   /** For the record; while it waits for the metadata no time passes. */
   readonly timeMaxMs: number;
 }
 
-/** To come up in. */
+/** For the thread's start. */
 const beginMs = 60_000;
 
-/** Far more than any message needs, and little beside what a service has. */
-const usual: TrialBounds = { heapMegabytesMax: 192, timeMaxMs: 60_000 };
+/** Far more than any message needs, and little compared with what a service has. */
+const usual: TrialLimits = { heapMegabytesMax: 192, timeMaxMs: 60_000 };
 
-/** Works on one record in a thread with a bound of its own. What the thread reads of the metadata is read here. */
+/**
+ * Processes one record in a thread with limits of its own. The thread's reads of the metadata are done here.
+ */
 export function runTrial(
   db: Pick<Db, "all">,
   start: TrialStart,
-  { heapMegabytesMax, timeMaxMs }: TrialBounds = usual,
+  { heapMegabytesMax, timeMaxMs }: TrialLimits = usual,
 ): Promise<Verdict> {
   const worker = new Worker(new URL("./trial.worker.js", import.meta.url), {
     workerData: start,
@@ -42,9 +44,9 @@ export function runTrial(
       resolve(verdict);
       void worker.terminate();
     };
-    /** What ends before it has begun says nothing of the record. */
+    /** A thread that ends before it has begun says nothing about the record. */
     const ended = (reason: string): void => end({ is: begun ? "ended" : "not tried", reason });
-    const watch = (): void => {
+    const limitTime = (): void => {
       clearTimeout(timer);
       if (reading > 0) return;
       const mostMs = begun ? timeMaxMs : beginMs;
@@ -52,7 +54,7 @@ export function runTrial(
     };
     async function answer({ call, sql, args }: Extract<FromTrial, { readonly kind: "read" }>): Promise<void> {
       reading++;
-      watch();
+      limitTime();
       const reply = await db.all(sql, args).then(
         (rows): ToTrial => ({ call, rows: rows.map((row) => ({ ...(row as object) })) }),
         (error: unknown): ToTrial => ({
@@ -62,7 +64,7 @@ export function runTrial(
         }),
       );
       reading--;
-      watch();
+      limitTime();
       worker.postMessage(reply);
     }
     worker.on("message", (message: FromTrial) => {
@@ -70,7 +72,7 @@ export function runTrial(
       else if (message.kind === "read") void answer(message);
       else {
         begun = true;
-        watch();
+        limitTime();
       }
     });
     worker.on("error", (error: Error & { readonly code?: string }) => {
@@ -78,6 +80,6 @@ export function runTrial(
       ended(isMemory ? `it needs more than ${heapMegabytesMax} MiB of memory` : asError(error).message);
     });
     worker.on("exit", (code) => ended(`the thread ended with ${code}`));
-    watch();
+    limitTime();
   });
 }

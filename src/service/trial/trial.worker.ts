@@ -19,8 +19,8 @@ import { localTimeIn } from "../../import-export/points/local-time.js";
 import type { FromTrial, ToTrial, TrialStart } from "./trial-messages.js";
 
 /**
- * Works on one record as its follower does, with the follower's own code, in a thread with a memory of its own: on a
- * journal that holds that record, metadata that are only read, and stores that keep nothing.
+ * Processes one record as its follower does, with the follower's own code, in a thread with its own memory:
+ * on a journal that holds that record, metadata that are only read, and stores that keep nothing.
  */
 
 const start = workerData as TrialStart;
@@ -43,7 +43,7 @@ port.on("message", (message: ToTrial) => {
     );
 });
 
-/** What stands for the record already, as when it is replayed, must not keep it from being worked on. */
+/** Effects that the record has already had, as when it is replayed, must not keep it from being processed. */
 function asBefore(row: unknown): unknown {
   const { journalID } = row as { readonly journalID?: unknown };
   return typeof journalID === "number" ? { ...(row as object), journalID: Math.min(journalID, id - 1) } : row;
@@ -113,7 +113,7 @@ const common = {
   },
 };
 
-/** Resolves once the consumer has worked the record off. */
+/** Resolves once the consumer has processed the record. */
 async function follow(consumer: { readonly settledID: number; close(): Promise<void> }): Promise<void> {
   while (consumer.settledID < id) await new Promise((resolve) => setTimeout(resolve, 5));
   await consumer.close();

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { rfc3339 } from "../../../query/time-text.js";
 import { FormatError } from "../../../src/import-export/format-error.js";
 import type { BadRow } from "../../../src/import-export/points/batch-builder.js";
-import { type HistoryFormat, rowBytesMax } from "../../../src/import-export/points/bounds.js";
-import { type Place, readHistory } from "../../../src/import-export/points/read-history.js";
+import { type HistoryFormat, rowBytesMax } from "../../../src/import-export/points/limits.js";
+import { type FilePosition, readHistory } from "../../../src/import-export/points/read-history.js";
 import { createTimeReader, createTimeWriter } from "../../../src/import-export/points/times.js";
 import { readDecimal } from "../../../src/import-export/points/values.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
@@ -15,12 +15,12 @@ import { assert, openTempDir, rejects, suite } from "../../suite.js";
 interface Seen {
   readonly rows: string[];
   readonly bad: BadRow[];
-  readonly places: { readonly place: Place; readonly rows: number; readonly bad: number }[];
+  readonly places: { readonly position: FilePosition; readonly rows: number; readonly bad: number }[];
 }
 
 const bounds = { earliest: earliestTime, oldest: earliestTime, newest: Number.MAX_SAFE_INTEGER };
 
-async function read(path: string, format: HistoryFormat, from: Place | null = null): Promise<Seen> {
+async function read(path: string, format: HistoryFormat, from: FilePosition | null = null): Promise<Seen> {
   const seen: Seen = { rows: [], bad: [], places: [] };
   let names: string[] = [];
   await readHistory(
@@ -35,13 +35,13 @@ async function read(path: string, format: HistoryFormat, from: Place | null = nu
             ? { column: "deviceID", problem: "unknown" }
             : { type: dataPointID === "note" ? 3 : 1, allowed: null };
         }),
-      batch: async ({ targetAt, times, values, texts, lines, bad }, place) => {
+      batch: async ({ targetAt, times, values, texts, lines, bad }, position) => {
         for (const [i, target] of targetAt.entries()) {
           const value = names[target]?.endsWith("note") ? texts[values[i] ?? 0] : values[i];
           seen.rows.push(`${lines[i]} ${names[target]} ${times[i]} ${value}`);
         }
         seen.bad.push(...bad);
-        seen.places.push({ place, rows: seen.rows.length, bad: seen.bad.length });
+        seen.places.push({ position, rows: seen.rows.length, bad: seen.bad.length });
       },
       reset: async () => {
         names = [];
@@ -59,7 +59,7 @@ suite("history files", (test) => {
   });
   test.after(() => folder.close());
 
-  test("reading goes on from every place where it stood, to the same rows and lines", async () => {
+  test("reading goes on from every position where it stood, to the same rows and lines", async () => {
     const lines = Array.from({ length: 40_000 }, (_, i) =>
       i % 1000 === 7
         ? `bad line ${i}`
@@ -71,8 +71,8 @@ suite("history files", (test) => {
     const whole = await read(path(), "csv");
     assert.is(whole.rows.length + whole.bad.length, 40_000);
     assert.ok(whole.places.length > 3);
-    for (const { place, rows, bad } of whole.places) {
-      const rest = await read(path(), "csv", place);
+    for (const { position, rows, bad } of whole.places) {
+      const rest = await read(path(), "csv", position);
       assert.equal(rest.rows, whole.rows.slice(rows));
       assert.equal(rest.bad, whole.bad.slice(bad));
     }

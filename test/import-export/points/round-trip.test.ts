@@ -7,13 +7,13 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import fc from "fast-check";
 import type { OriginalForm } from "../../../query/original.js";
+import { openExport } from "../../../src/import-export/points/export-stream.js";
 import {
   type HistoryFormat,
   historyFormats,
   type Layout,
   layouts,
-} from "../../../src/import-export/points/bounds.js";
-import { openExport } from "../../../src/import-export/points/export-stream.js";
+} from "../../../src/import-export/points/limits.js";
 import { readHistory } from "../../../src/import-export/points/read-history.js";
 import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";

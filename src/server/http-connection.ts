@@ -5,63 +5,66 @@ import { addressBlock, canonicalAddress } from "../../ingest/access/address-bloc
 import type { Admitted } from "../../ingest/access/admission.js";
 import { nextTurn } from "../../store/lib/turns.js";
 
-/** How long a connection may take for what it owes, in milliseconds. */
+/** How long a connection may take for each thing it owes, in milliseconds. */
 export interface HttpTimes {
   /** From the connection to the end of its first request's headers. */
   readonly firstMs: number;
   /** From a later request's first byte to the end of its headers. */
   readonly headersMs: number;
-  /** A body whose sender has shown no credential, or that nobody reads any more, whole. */
+  /** For a whole body whose sender has shown no credential, or that nobody reads any more. */
   readonly publicBodyMs: number;
-  /** A body is looked at as often, and has brought so many bytes by then; only time that we waited for it counts. */
+  /**
+   * How often a body is checked, and how many bytes it must have brought by then; only time that we waited
+   * for it counts.
+   */
   readonly body: { readonly everyMs: number; readonly bytesMin: number };
   /** Between an answer and the next request. */
   readonly idleMs: number;
-  /** An answer of which nothing is taken. */
+  /** For an answer of which nothing is read. */
   readonly unreadMs: number;
 }
 
-/** What a connection has let pass: it is told so (408), or closed without a word. */
+/** What follows for a connection that is late: it is told so (408), or closed silently. */
 type Overdue = "tell" | "close" | null;
 
-/** Whom waiting bytes count for: the tenant of whoever has shown a right credential, a stranger's address. */
+/** For whom waiting bytes count: the tenant of a caller with a right credential, else the address. */
 export type Holder = { readonly tenant: number } | { readonly address: string };
 
-interface HttpWireDeps {
-  /** Milliseconds; never set. */
+interface HttpConnectionDeps {
+  /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** The bytes that wait here have changed by so many; false: there is no room for them. */
+  /** The bytes that wait here have changed by this many; false when there is no room for them. */
   readonly hold: (holder: Holder, bytes: number) => boolean;
-  /** It ends for want of that room. */
+  /** The connection ends for lack of that room. */
   readonly onUnheld: () => void;
   /** A caller of this tenant has shown a right credential. */
-  readonly onProven: (wire: HttpWire, tenant: number) => void;
+  readonly onProven: (connection: HttpConnection, tenant: number) => void;
   /** Another connection takes its place. */
   readonly onGivenWay: () => void;
 }
 
 /**
- * What is handed to the parser at once, bytes: a turn of the loop parses no more requests than fit one piece. A long head
- * and a body are cheap to parse, and their end may be followed by other requests; a body of a length that was told is
- * handed on as it comes.
+ * Bytes that are handed to the parser at once: a turn of the event loop parses no more requests than fit one
+ * piece. A long head and a body are cheap to parse, but other requests may follow them; a body of a declared
+ * length is handed on as it arrives.
  */
 const pieceBytes = { head: 1024, longHead: 4096, body: 8192 } as const;
 /** What a connection may hold without being counted: the headers of an ordinary request. */
 const heldFree = 4096;
-/** So much of an answer is handed to the socket at once, so that progress shows. */
+/** How much of an answer is handed to the socket at once, so that progress is visible. */
 const sentAtOnce = 256 * 1024;
 
 type Done = (error?: Error | null) => void;
 type Chunks = readonly { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }[];
 
 /**
- * One connection between its socket and Node's HTTP server: its requests are worked off one at a time, each after the
- * answer before it has left, and it reads no further meanwhile.
+ * One connection between its socket and Node's HTTP server. Its requests are handled one at a time, each
+ * after the previous answer has been sent, and it reads no further meanwhile.
  */
-export class HttpWire extends Duplex implements Admitted {
+export class HttpConnection extends Duplex implements Admitted {
   address: string;
   readonly #socket: Socket;
-  readonly #deps: HttpWireDeps;
+  readonly #deps: HttpConnectionDeps;
   /** Read from the socket, not parsed yet. */
   #rest: Buffer | null = null;
   /** The parser wants more. */
@@ -76,19 +79,19 @@ export class HttpWire extends Duplex implements Admitted {
   /** Bytes parsed since the last request's headers and body were complete. */
   #headBytes = 0;
   #held = 0;
-  /** Whom they count for. */
+  /** For whom they count. */
   #holder: Holder;
-  /** When what is waited for began: a connection, a head, a body, a rest between two requests. */
+  /** When what is being waited for began: a connection, a head, a body, a pause between two requests. */
   #since: number;
-  /** What a body of a length that was told has still to bring, bytes; too much by what came with its head. */
+  /** Bytes that a body of a declared length has yet to bring; too high by what came with its head. */
   #bodyLeft = 0;
-  /** The body under way: for how long it was waited for, and what came. */
+  /** The body in progress: for how long it was waited for, and how many bytes came. */
   #body = { waitedMs: 0, bytes: 0 };
   #lookedAt: number;
   /** When a byte of the answer last left, or it began to wait; null while nothing waits. */
   #unsentSince: number | null = null;
 
-  constructor(socket: Socket, deps: HttpWireDeps) {
+  constructor(socket: Socket, deps: HttpConnectionDeps) {
     // One piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
     this.#socket = socket;
@@ -98,12 +101,12 @@ export class HttpWire extends Duplex implements Admitted {
     this.#since = deps.monotonic();
     this.#lookedAt = this.#since;
     socket.on("data", (bytes: Buffer) => {
-      // Behind the last that we say nothing is read any more: what comes on is no part of a request.
+      // After our last answer nothing is read any more: what still comes is not part of a request.
       if (this.writableEnded) return;
       this.#body.bytes += bytes.length;
       this.#rest = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
       this.#feed();
-      // Without anything to hold it reads on, and hears of a client that leaves.
+      // With nothing to hold it keeps reading, and so notices a client that leaves.
       if (this.#rest !== null) socket.pause();
     });
     socket.on("end", () => {
@@ -134,8 +137,8 @@ export class HttpWire extends Duplex implements Admitted {
     return this.#answering === null && !this.#bodyComes;
   }
 
-  /** Works on the request once everything before it on this connection is answered. */
-  workOff(request: IncomingMessage, response: ServerResponse, work: () => void): void {
+  /** Handles the request once everything before it on this connection is answered. */
+  handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
     this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
     const begin = (): void => {
@@ -158,7 +161,7 @@ export class HttpWire extends Duplex implements Admitted {
     if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
     const holder = { tenant };
     if (this.#held > 0) {
-      // Beyond its tenant's share it stays where it is.
+      // Where the tenant's share has no room, the bytes stay counted where they are.
       if (!this.#deps.hold(holder, this.#held)) return;
       this.#deps.hold(this.#holder, -this.#held);
     }
@@ -170,7 +173,7 @@ export class HttpWire extends Duplex implements Admitted {
     this.destroy();
   }
 
-  /** To be asked now and then: what the client has not done in time. */
+  /** To be called periodically: what the client has not done in time. */
   overdue(times: HttpTimes): Overdue {
     const now = this.#deps.monotonic();
     const passed = now - this.#lookedAt;
@@ -190,7 +193,7 @@ export class HttpWire extends Duplex implements Admitted {
   }
 
   #isSlow({ everyMs, bytesMin }: HttpTimes["body"], passed: number): boolean {
-    // Whoever reads it may be what is slow: a full disk, a store that is away.
+    // The reader may be what is slow: a full disk, an unavailable store.
     if (!this.isPaused() && this.#rest === null) this.#body.waitedMs += passed;
     if (this.#body.waitedMs < everyMs) return false;
     const slow = this.#body.bytes < bytesMin;
@@ -203,7 +206,7 @@ export class HttpWire extends Duplex implements Admitted {
   }
 
   async #next(): Promise<void> {
-    // What one write brought is worked off in as many turns as it has requests.
+    // What one write brought is handled in as many turns as it has requests.
     if (this.#waiting.length > 0 || this.#rest !== null) await nextTurn();
     this.#answering = null;
     this.#since = this.#deps.monotonic();
@@ -211,7 +214,7 @@ export class HttpWire extends Duplex implements Admitted {
     this.#feed();
   }
 
-  /** Hands on what was read, unless a request is under way that has come whole. */
+  /** Hands on what was read, unless a request that has arrived whole is in progress. */
   #feed(): void {
     while (this.#rest !== null && this.#wanted && !this.destroyed) {
       const coming = this.#bodyComes;
@@ -305,7 +308,7 @@ export class HttpWire extends Duplex implements Admitted {
     done(error);
   }
 
-  /** As a socket has it: what was written leaves first. */
+  /** Like a socket's: what was written is sent first. */
   destroySoon(): void {
     if (!this.writableEnded) this.end();
     if (this.writableFinished) this.destroy();

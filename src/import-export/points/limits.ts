@@ -32,6 +32,6 @@ export const historyTypes = { csv: "text/csv", ndjson: "application/x-ndjson" } 
 export const layouts = ["long", "wide"] as const;
 export type Layout = (typeof layouts)[number];
 
-/** Columns of the long layout; in the wide one each column behind these two is a data point. */
+/** Columns of the long layout; in the wide one, each column after these two is a data point. */
 export const longColumns = ["deviceID", "dataPointID", "time", "value"] as const;
 export const wideColumns = ["deviceID", "time"] as const;

@@ -1,0 +1,212 @@
+/** The frame around every handler: authentication, validation, room for the answer, errors, headers and the log. */
+import type { z } from "@hono/zod-openapi";
+import type { Context, Hono } from "hono";
+import type { Logger } from "../observability/log.js";
+import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody } from "./answer-room.js";
+import type { Authenticator } from "./auth.js";
+import { jsonBytesMax, publicBodyBytesMax, readJsonBody } from "./body.js";
+import { type Access, type Caller, mayCall } from "./caller.js";
+import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
+import { parseWith } from "./fields.js";
+import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
+import { type Answer, jsonType, type Route, type Variant } from "./route.js";
+
+interface FrameDeps {
+  readonly authenticator: Authenticator;
+  readonly log: Logger;
+  readonly requestID: () => string;
+  readonly addressOf: (context: Context) => string;
+  readonly hangUp: (context: Context) => void;
+  /** The caller has shown a right credential, before anything of the body is read. */
+  readonly onCaller: (context: Context, caller: Caller) => void;
+  /** The deployment's variant; a request may ask for the other. */
+  readonly variant: Variant;
+  /** For all answers that callers are given. */
+  readonly room: AnswerRoom;
+}
+
+/** Registers the routes: authentication, validation, errors and headers in one place. */
+export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps): void {
+  const methods = new Map<string, string[]>();
+  for (const one of routes) {
+    const { spec } = one;
+    const path = honoPath(spec.path);
+    methods.set(path, [...(methods.get(path) ?? []), spec.method.toUpperCase()]);
+    app.on(spec.method.toUpperCase(), path, (context) =>
+      frame(context, deps, (variant) => serve(context, deps, one, variant)),
+    );
+  }
+  for (const [path, allowed] of methods) {
+    app.all(path, (context) =>
+      frame(context, deps, () => {
+        const Allow = allowed.join(", ");
+        throw new ApiError("METHOD_NOT_ALLOWED", `the path takes ${Allow}`, {}, { Allow });
+      }),
+    );
+  }
+  app.notFound((context) =>
+    frame(context, deps, () => {
+      throw new ApiError("DATA_NOT_FOUND", "there is no such path", { url: "no such path" });
+    }),
+  );
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+async function serve(context: Context, deps: FrameDeps, one: Route, variant: Variant): Promise<Answer> {
+  const address = deps.addressOf(context);
+  const caller = await identify(context, deps, one.spec.access, address);
+  const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
+  checkAccept(context, [answer.type ?? "application/json", ...(answer.texts ?? [])].flat());
+  const { params, query, body } = shape ?? {};
+  const bytesMax = one.spec.access === "public" ? publicBodyBytesMax : jsonBytesMax;
+  const request = context.req.raw;
+  // A lazy signal, because making one costs and only what waits needs it.
+  const signal = () => request.signal;
+  const hold = caller === undefined ? null : deps.room.open(caller.tenant, signal);
+  const input = {
+    caller,
+    variant,
+    address,
+    request,
+    hold,
+    hangUp: () => deps.hangUp(context),
+    params: params && parseWith(params, context.req.param()),
+    query: query && parseWith(query, singleValues(context, query)),
+    body: body && parseWith(body, await readJsonBody(request, bytesMax)),
+  };
+  if (caller === undefined || hold === null) return handle(input as never);
+  try {
+    if (one.spec.method !== "get") return await counted(await handle(input as never), hold, hold.force);
+    const made = hold.make(one.spec.making ?? "rows", () => handle(input as never));
+    return await counted(await made, hold, hold.take);
+  } catch (error) {
+    hold.end();
+    throw error;
+  }
+}
+
+/**
+ * The answer, once there is room for what it holds; what has been written is reported in any case. @throws
+ * ApiError TOO_MANY_REQUESTS
+ */
+async function counted(
+  answer: Answer,
+  hold: AnswerHold,
+  take: (bytes: number) => Promise<void> | void,
+): Promise<Answer> {
+  const { held = 0 } = answer;
+  let { body } = answer;
+  if (isPlain(body)) {
+    // Finding out walks through all of it, so it is done once: from here on, what is short is a text.
+    if (isLong(body)) {
+      await take(bytesHeld(body));
+      body = streamOf(chunksOfTexts(jsonTexts(body)));
+    } else body = JSON.stringify(body);
+  } else if (held > 0) await take(held);
+  if (hold.bytes > 0 && body instanceof ReadableStream) {
+    return { ...answer, body: heldBody(body, hold, held > 0) };
+  }
+  hold.end();
+  return body === answer.body
+    ? answer
+    : { ...answer, type: answer.type ?? jsonType, body: body as object | string };
+}
+
+const isPlain = (body: Answer["body"]): body is object =>
+  typeof body === "object" && !(body instanceof ReadableStream) && !(body instanceof Uint8Array);
+
+/** The parameters of the query. @throws ApiError PARAMETER_INVALID for a known one that is given more than once */
+function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record<string, string>> {
+  const given = Object.entries(context.req.queries());
+  const repeated = given.filter(([name, values]) => values.length > 1 && Object.hasOwn(shape, name));
+  if (repeated.length === 0) return Object.fromEntries(given.map(([name, [first = ""]]) => [name, first]));
+  throw invalid(Object.fromEntries(repeated.map(([name]) => [name, "is given more than once"])));
+}
+
+async function identify(
+  context: Context,
+  deps: FrameDeps,
+  access: Access,
+  address: string,
+): Promise<Caller | undefined> {
+  if (access === "public") return undefined;
+  const caller = await deps.authenticator.caller(context.req.header("authorization"), address);
+  deps.onCaller(context, caller);
+  if (!mayCall(caller.role, access)) {
+    throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);
+  }
+  return caller;
+}
+
+function checkAccept(context: Context, types: readonly string[]): void {
+  const accept = context.req.header("accept");
+  if (accept === undefined || accept.trim() === "") return;
+  const wanted = accept.split(",").map((part) => part.split(";")[0]?.trim().toLowerCase());
+  const serves = (type: string) =>
+    wanted.some((one) => one === "*/*" || one === `${type.split("/")[0]}/*` || one === type.split(";")[0]);
+  if (!types.some(serves)) throw new ApiError("NOT_ACCEPTABLE", `the answer is ${types.join(" or ")}`);
+}
+
+/** @throws ApiError PARAMETER_INVALID */
+function variantOf(context: Context, deployed: Variant): Variant {
+  const wanted = context.req.header("api-variant") ?? deployed;
+  if (wanted === "A" || wanted === "B") return wanted;
+  throw new ApiError("PARAMETER_INVALID", "there are variants A and B", { "Api-Variant": "must be A or B" });
+}
+
+/** Turns an answer or an error into a response with the headers of every response, and logs the request. */
+async function frame(
+  context: Context,
+  deps: FrameDeps,
+  action: (variant: Variant) => Promise<Answer> | Answer,
+): Promise<Response> {
+  const requestID = deps.requestID();
+  const startedAt = performance.now();
+  const isHead = context.req.method === "HEAD";
+  let response: Response;
+  let variant = deps.variant;
+  try {
+    variant = variantOf(context, deps.variant);
+    response = respond(await action(variant), isHead);
+  } catch (error) {
+    const known = toApiError(error);
+    if (known.errorCode === "INTERNAL_ERROR") deps.log.error("request failed", { requestID, error });
+    response = respondError(known);
+  }
+  response.headers.set("X-Request-Id", requestID);
+  response.headers.set("Api-Variant", variant);
+  deps.log.debug("request", {
+    requestID,
+    method: context.req.method,
+    path: context.req.path,
+    status: response.status,
+    ms: Math.round((performance.now() - startedAt) * 10) / 10,
+  });
+  return response;
+}
+
+function respond(answer: Answer, isHead: boolean): Response {
+  const { status, headers = {} } = answer;
+  let { body } = answer;
+  if (isHead && body !== undefined) {
+    // Nobody reads it, so it is not written, and what it has opened is closed now.
+    if (body instanceof ReadableStream) void body.cancel().catch(() => undefined);
+    body = "";
+  }
+  if (body === undefined) return new Response(null, { status, headers });
+  const whole = isPlain(body) ? jsonOf(body) : (body as ConstructorParameters<typeof Response>[0]);
+  return new Response(whole, { status, headers: { "Content-Type": answer.type ?? jsonType, ...headers } });
+}
+
+/** Long answers are made as their reader takes them. */
+function jsonOf(body: object): string | ReadableStream<Uint8Array> {
+  return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
+}
+
+function respondError(error: ApiError): Response {
+  const { status, headers, body } = failureOf(error);
+  return new Response(body, { status, headers });
+}

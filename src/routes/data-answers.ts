@@ -1,0 +1,64 @@
+/** What answers of points share: whose points are read, columns of times, and room for what they hold. */
+import { answerValuesMax } from "../../query/metrics.js";
+import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
+import type { ProductModel } from "../devices/catalog.js";
+import type { AnswerHold } from "../http/answer-room.js";
+import { invalid } from "../http/errors.js";
+import { Column } from "../http/json-stream.js";
+import type { AskedChart } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
+
+/** Series that one answer reads at once: as many as the engine has readers, and some that wait. */
+export const questionsAtOnce = 4;
+/** Bytes that the texts of an answer may hold: each series has its share, and may hold one longer point. */
+export const answerTexts = { partsBytes: 32 << 20, bytesMax: 64 << 20 } as const;
+
+/** What is asked of each device, devices in their order. */
+export async function questionsOf<Question extends object>(
+  { catalog }: AppDeps,
+  { devices }: AskedChart,
+  ofModel: (model: ProductModel) => readonly Question[],
+): Promise<(Question & { readonly device: DeviceRef })[]> {
+  const models = new Map<number, readonly Question[]>();
+  for (const { productIntID } of devices) {
+    if (!models.has(productIntID)) models.set(productIntID, ofModel(await catalog.model(productIntID)));
+  }
+  return devices.flatMap((device) =>
+    (models.get(device.productIntID) ?? []).map((question) => ({ ...question, device })),
+  );
+}
+
+export function ownerOf({ id, deviceID }: DeviceRef, { several }: AskedChart): object {
+  return several ? { deviceID, deviceIntID: id } : {};
+}
+
+/** Formats times when they are written. */
+export function timeColumn(times: ArrayLike<number>, write: (time: number) => string | number): Column {
+  const all = times instanceof Float64Array ? times : Float64Array.from(times);
+  return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);
+}
+
+export const formOfTimes = ({ format, timezone }: AskedChart): string => `${format} ${timezone}`;
+
+/** A time and a value. */
+const bytesOfValue = 16;
+
+/**
+ * Counts the values of an answer, and what its texts hold, and waits for room for them. @throws ApiError
+ * PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
+ */
+export function createBudget(hold: AnswerHold | null): (values: number, textBytes: number) => Promise<void> {
+  const total = { values: 0, textBytes: 0 };
+  return async (values, textBytes) => {
+    total.values += values;
+    total.textBytes += textBytes;
+    if (total.values > answerValuesMax) {
+      throw invalid({ limit: `an answer holds at most ${answerValuesMax} values: shorten the range` });
+    }
+    if (total.textBytes > answerTexts.bytesMax) {
+      const told = `at most ${answerTexts.bytesMax >> 20} MiB of texts: ask for fewer devices or data points`;
+      throw invalid({ limit: `an answer holds ${told}` });
+    }
+    await hold?.take(values * bytesOfValue + textBytes);
+  };
+}

@@ -1,0 +1,138 @@
+/** Values of metrics: formulas and aggregates of the devices that are asked for. */
+import { type Computing, createComputing } from "../../query/formula/computing.js";
+import { asStored, memoizeFormula } from "../../query/formula/formula.js";
+import type { DeviceFormula } from "../../query/formula-series.js";
+import { aggregateMetric, aggregatesByType, formulaMetric, type MetricData } from "../../query/metrics.js";
+import { timeWriters } from "../../query/time-text.js";
+import { zone } from "../../query/zone.js";
+import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
+import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import type { Metric } from "../../store/metadata/products/metrics.js";
+import type { SeriesQuestions } from "../../store/series/series.js";
+import type { AnswerHold } from "../http/answer-room.js";
+import { conditionalAnswer } from "../http/conditional-response.js";
+import { ApiError, invalid } from "../http/errors.js";
+import { Column } from "../http/json-stream.js";
+import { inParallel } from "../http/parallel.js";
+import type { Answer } from "../http/route.js";
+import { metricOfData } from "../views/metrics.js";
+import {
+  createBudget,
+  formOfTimes,
+  ownerOf,
+  questionsAtOnce,
+  questionsOf,
+  timeColumn,
+} from "./data-answers.js";
+import { type AskedChart, type ChartQuery, limitDefault, readChartQuery } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
+
+const compile = memoizeFormula();
+const formulaType = 1;
+const aggregateType = 2;
+const formulaData = 1;
+
+export async function answerMetrics(
+  deps: AppDeps,
+  tenant: number,
+  query: ChartQuery,
+  request: Request,
+  hold: AnswerHold | null,
+): Promise<Answer> {
+  const asked = await readChartQuery(deps, tenant, query);
+  if (asked.metricType === aggregateType && query.time_unit === "real") {
+    throw invalid({ time_unit: "must not be real for aggregate metrics" });
+  }
+  const questions = await questionsOf(deps, asked, ({ metrics, points }) => {
+    const byID = new Map(points.map((point) => [point.id, point]));
+    return metrics
+      .filter((metric) => isAsked(metric, asked, query))
+      .map((metric) => ({ metric, points: byID }));
+  });
+  const budget = createBudget(hold);
+  const store = deps.series.under(request.signal);
+  const computing = createComputing(deps.config.formulaSecondsMax);
+  let errors = 0;
+  const items = await inParallel(questions, questionsAtOnce, async ({ device, metric, points }) => {
+    const data = await metricData({ ...deps, store }, computing, device, asked, metric, points);
+    errors += data.errors;
+    await budget(data.values.length, 0);
+    return {
+      ...metricOfData(metric, deps),
+      metricData: columns(data, asked),
+      ...ownerOf(device, asked),
+    };
+  });
+  const headers: Record<string, string> = errors > 0 ? { "Formula-Errors": String(errors) } : {};
+  return conditionalAnswer(request, items, headers, formOfTimes(asked));
+}
+
+/** metricType absent with raw points: formulas only. */
+function isAsked(metric: Metric, asked: AskedChart, query: ChartQuery): boolean {
+  if (asked.metricIntID !== null && metric.id !== asked.metricIntID) return false;
+  if (asked.metricType !== null) return metric.metricType === asked.metricType;
+  return !(query.time_unit === "real" && metric.metricType === aggregateType && asked.metricIntID === null);
+}
+
+async function metricData(
+  deps: AppDeps & { readonly store: SeriesQuestions },
+  computing: Computing,
+  device: DeviceRef,
+  asked: AskedChart,
+  metric: Metric,
+  points: ReadonlyMap<number, DataPoint>,
+): Promise<MetricData> {
+  const point = points.get(metric.dataPointIntID);
+  if (point === undefined) throw new ApiError("DATA_NOT_FOUND", "the metric's data point is gone");
+  const series = deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
+  const formula =
+    metric.expressions === null ? null : bind(deps, computing, metric.expressions, device, points);
+  if (metric.metricType === formulaType) {
+    const range = asked.range("real");
+    if (formula === null) throw new ApiError("INTERNAL_ERROR", "a formula metric without a formula");
+    return formulaMetric(deps.store, series, formula, range, asked.limit ?? range.newest ?? limitDefault);
+  }
+  const aggregate = aggregatesByType.get(metric.aggregateType ?? 0);
+  if (aggregate === undefined)
+    throw new ApiError("INTERNAL_ERROR", "an aggregate metric without an aggregate");
+  const ofFormula = metric.aggregateData === formulaData ? formula : null;
+  const range = asked.range("hour");
+  return aggregateMetric(deps.store, series, { aggregate, formula: ofFormula, fill: asked.fill }, range);
+}
+
+/** The product's other data points by name; a name whose data point is gone is null throughout. */
+function bind(
+  { refs }: AppDeps,
+  computing: Computing,
+  text: string,
+  device: DeviceRef,
+  points: ReadonlyMap<number, DataPoint>,
+): DeviceFormula {
+  const ids = new Set([...points.values()].map((point) => point.dataPointID));
+  const formula = compile(text, ids, asStored);
+  const others = [...points.values()].map(
+    (point) =>
+      [
+        point.dataPointID,
+        refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
+      ] as const,
+  );
+  return { formula, others: new Map(others), computing };
+}
+
+/** Windows carry their calendar start: as the wall clock shows it, or as an exact instant. */
+function columns(data: MetricData, asked: AskedChart): object {
+  const place = zone(asked.timezone);
+  const write = timeWriters[asked.format];
+  const time =
+    data.labels !== null && asked.format === "text"
+      ? timeColumn(data.labels, wallLabel)
+      : timeColumn(data.times, (at) => write(place, at));
+  return { time, value: new Column(data.values.length, (from, to) => data.values.slice(from, to)) };
+}
+
+/** The calendar start of a window, as its wall clock shows it. */
+function wallLabel(wall: number): string {
+  const iso = new Date(wall).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+}

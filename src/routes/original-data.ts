@@ -1,0 +1,97 @@
+/** Raw points of the devices that are asked for, as one JSON answer. */
+import { answerValuesMax } from "../../query/metrics.js";
+import { originalData } from "../../query/original.js";
+import { timeWriters } from "../../query/time-text.js";
+import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import type { AnswerHold } from "../http/answer-room.js";
+import { conditionalAnswer } from "../http/conditional-response.js";
+import { Column } from "../http/json-stream.js";
+import { inParallel } from "../http/parallel.js";
+import type { Answer } from "../http/route.js";
+import { formOf } from "../import-export/points/export-plan.js";
+import {
+  answerTexts,
+  createBudget,
+  formOfTimes,
+  ownerOf,
+  questionsAtOnce,
+  questionsOf,
+  timeColumn,
+} from "./data-answers.js";
+import { type ChartQuery, limitDefault, pointsAsked, readChartQuery } from "./data-query.js";
+import type { AppDeps } from "./deps.js";
+
+/** Text series that are read together: each may hold one point that is longer than its share. */
+const textsTogether = 16;
+/** Characters of texts that are made JSON at once, and points. */
+const atOnce = { characters: 128 * 1024, points: 1000 } as const;
+
+export async function answerOriginal(
+  deps: AppDeps,
+  tenant: number,
+  query: ChartQuery,
+  request: Request,
+  hold: AnswerHold | null,
+): Promise<Answer> {
+  const asked = await readChartQuery(deps, tenant, query);
+  const range = asked.range("real");
+  const most = range.newest ?? asked.limit ?? limitDefault;
+  const questions = await questionsOf(deps, asked, (model) => piecesOf(pointsAsked(model, asked), most));
+  const store = deps.series.under(request.signal);
+  const texts = questions.reduce((sum, { points }) => sum + points.filter(isText).length, 0);
+  const textBytesMax = Math.floor(answerTexts.partsBytes / Math.max(1, texts));
+  const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints, textBytesMax };
+  const write = timeWriters[asked.format];
+  const budget = createBudget(hold);
+  let truncated = false;
+  const items = await inParallel(questions, questionsAtOnce, async ({ device, points }) => {
+    const series = points.map((point) => ({
+      series: deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
+      form: formOf(point),
+    }));
+    const answers = await originalData(store, series, range, size);
+    for (const { times, texts } of answers) await budget(times.length, texts.bytes);
+    return answers.map((data, i) => {
+      truncated ||= data.truncated;
+      return {
+        dataPointIntID: points[i]?.id,
+        dataPointName: points[i]?.dataPointName,
+        originalData: {
+          time: timeColumn(data.times, (time) => write(range.zone, time)),
+          value: new Column(
+            data.times.length,
+            data.values,
+            null,
+            Math.max(
+              1,
+              Math.min(atOnce.points, Math.floor(atOnce.characters / Math.max(1, data.texts.longest))),
+            ),
+          ),
+        },
+        ...ownerOf(device, asked),
+      };
+    });
+  });
+  const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
+  return conditionalAnswer(request, items.flat(), headers, formOfTimes(asked));
+}
+
+/** Data points of a device are read together, as far as everything in progress fits an answer. */
+function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
+  const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
+  const pieces: { points: DataPoint[] }[] = [];
+  let texts = 0;
+  for (const point of points) {
+    const piece = pieces.at(-1);
+    const isFull = piece?.points.length === together || (isText(point) && texts === textsTogether);
+    if (piece === undefined || isFull) {
+      pieces.push({ points: [] });
+      texts = 0;
+    }
+    pieces.at(-1)?.points.push(point);
+    if (isText(point)) texts++;
+  }
+  return pieces;
+}
+
+const isText = ({ pointDataType }: DataPoint): boolean => kindOf(pointDataType) === "text";
