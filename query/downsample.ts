@@ -108,8 +108,8 @@ function sharesOf(sizes: readonly number[], wanted: number): number[] {
 const restOf = (exact: readonly number[], i: number): number => (exact[i] ?? 0) % 1;
 
 /**
- * Largest-Triangle-Three-Buckets behind `start` and up to `end`, which stays: of each bucket the point that makes
- * the largest triangle with the point kept before it and the middle of the bucket behind it. Buckets hold equally
+ * Largest-Triangle-Three-Buckets after `start` and up to `end`, which stays: of each bucket the point that makes
+ * the largest triangle with the point kept before it and the middle of the bucket after it. Buckets hold equally
  * many points.
  */
 function largestTriangles(
@@ -124,8 +124,8 @@ function largestTriangles(
   let before = start;
   for (let bucket = 0; bucket < wanted; bucket++) {
     const [from, to] = [edge(bucket), edge(bucket + 1)];
-    const behind = bucket === wanted - 1 ? end + 1 : edge(bucket + 2);
-    before = largestTriangle(times, values, before, [from, to], middle(times, values, to, behind));
+    const afterNext = bucket === wanted - 1 ? end + 1 : edge(bucket + 2);
+    before = largestTriangle(times, values, before, [from, to], middle(times, values, to, afterNext));
     kept.push(before);
   }
   kept.push(end);

@@ -5,7 +5,7 @@ import type { Formula } from "./formula/formula.js";
 import { type NumberColumns, pointBefore, readAsOf, readNumbers } from "./points.js";
 
 /** A formula bound to one device: the series of its own data point and of the others that it names. */
-export interface BoundFormula {
+export interface DeviceFormula {
   readonly formula: Formula;
   /** By dataPointID; a name without a series is null throughout. */
   readonly others: ReadonlyMap<string, SeriesRef>;
@@ -23,21 +23,21 @@ interface FormulaValues extends NumberColumns {
  */
 export async function evaluateAt(
   store: SeriesQuestions,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
   own: NumberColumns,
   previous: number,
 ): Promise<FormulaValues> {
   // A data point may be called __proto__.
   const inputs: Record<string, Float64Array> = Object.create(null);
-  for (const variable of bound.formula.variables) {
+  for (const variable of deviceFormula.formula.variables) {
     if (variable === "dataPoint") inputs[variable] = own.values;
     else if (variable === "lastValue") inputs[variable] = shifted(own.values, previous);
     else {
-      const series = bound.others.get(variable);
+      const series = deviceFormula.others.get(variable);
       if (series !== undefined) inputs[variable] = await readAsOf(store, series, own.times);
     }
   }
-  return { times: own.times, ...(await inSlices(bound, own.times.length, inputs)) };
+  return { times: own.times, ...(await inSlices(deviceFormula, own.times.length, inputs)) };
 }
 
 /** Of a formula that weighs 1: some half a millisecond. */
@@ -45,7 +45,7 @@ const rowsPerStep = 16_384;
 
 /** Steps of about the same time, whatever the formula weighs: others get their turn between them. */
 async function inSlices(
-  { formula, computing }: BoundFormula,
+  { formula, computing }: DeviceFormula,
   rows: number,
   inputs: Readonly<Record<string, Float64Array>>,
 ): Promise<{ values: Float64Array; errors: number }> {
@@ -70,12 +70,12 @@ async function inSlices(
 /** `lastValue` of the first point, where the formula asks for it. */
 export async function previousValue(
   store: SeriesQuestions,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
   series: SeriesRef,
   own: NumberColumns,
 ): Promise<number> {
   const first = own.times[0];
-  if (first === undefined || !bound.formula.variables.includes("lastValue")) return Number.NaN;
+  if (first === undefined || !deviceFormula.formula.variables.includes("lastValue")) return Number.NaN;
   return (await pointBefore(store, series, first))?.value ?? Number.NaN;
 }
 
@@ -88,15 +88,20 @@ const backward = { first: 1, most: 16_384, widening: 16 } as const;
  */
 export async function lastGivenBefore(
   store: SeriesQuestions,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
   series: SeriesRef,
   time: number,
 ): Promise<number> {
   for (let stop = time, newest: number = backward.first; ; ) {
     const began = performance.now();
     const own = await readNumbers(store, series, { stop, newest });
-    bound.computing.spend(performance.now() - began);
-    const { values } = await evaluateAt(store, bound, own, await previousValue(store, bound, series, own));
+    deviceFormula.computing.spend(performance.now() - began);
+    const { values } = await evaluateAt(
+      store,
+      deviceFormula,
+      own,
+      await previousValue(store, deviceFormula, series, own),
+    );
     const given = values.findLast((value) => !Number.isNaN(value));
     if (given !== undefined) return given;
     const [first] = own.times;

@@ -1,12 +1,23 @@
 import { StoreError } from "../store/lib/errors.js";
 import { createAggregation } from "../store/series/aggregation.js";
 import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { withValues } from "./aggregates.js";
 import { type Fill, fillWindows } from "./fill.js";
-import { type BoundFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
+import { type DeviceFormula, evaluateAt, lastGivenBefore, previousValue } from "./formula-series.js";
 import { asNumbers, pointsPerRead, readNumbers } from "./points.js";
 import { boundsOf, type Range } from "./range.js";
 import { windowsOf } from "./windows.js";
+
+/** aggregateType of the interface → aggregate. */
+export const aggregatesByType: ReadonlyMap<number, Aggregate> = new Map([
+  [1, "max"],
+  [2, "min"],
+  [3, "mean"],
+  [4, "sum"],
+  [5, "increase"],
+  [6, "first"],
+  [7, "last"],
+  [8, "count"],
+]);
 
 /** Values that one answer may hold, over all its metrics. */
 export const answerValuesMax = 1_000_000;
@@ -24,13 +35,13 @@ export interface MetricData {
 export async function formulaMetric(
   store: SeriesQuestions,
   series: SeriesRef,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
   range: Range,
   limit: number,
 ): Promise<MetricData> {
   const own = asNumbers(await store.read(series, { ...boundsOf(range), newest: range.newest ?? limit }));
-  const previous = await previousValue(store, bound, series, own);
-  const { values, errors } = await evaluateAt(store, bound, own, previous);
+  const previous = await previousValue(store, deviceFormula, series, own);
+  const { values, errors } = await evaluateAt(store, deviceFormula, own, previous);
   return { times: own.times, labels: null, values: Array.from(values, nullForNaN), errors };
 }
 
@@ -41,7 +52,7 @@ function nullForNaN(value: number): number | null {
 interface AggregateMetric {
   readonly aggregate: Aggregate;
   /** Absent: over raw values. */
-  readonly formula: BoundFormula | null;
+  readonly formula: DeviceFormula | null;
   readonly fill: Fill | null;
 }
 
@@ -84,7 +95,7 @@ interface FormulaWindows {
 async function pushedDown(
   store: SeriesQuestions,
   query: AggregateQuery,
-  { formula: { arithmetic } }: BoundFormula,
+  { formula: { arithmetic } }: DeviceFormula,
 ): Promise<FormulaWindows | null> {
   if (arithmetic === null || query.series.kind === "text") return null;
   const answer = await store.aggregateArithmetic({ ...query, arithmetic });
@@ -99,7 +110,7 @@ function finiteOrNull(value: number | null): number | null {
 async function aggregateFormula(
   store: SeriesQuestions,
   { series, edges, aggregate }: AggregateQuery,
-  bound: BoundFormula,
+  deviceFormula: DeviceFormula,
 ): Promise<FormulaWindows> {
   const start = edges[0] as number;
   const stop = edges[edges.length - 1] as number;
@@ -112,11 +123,11 @@ async function aggregateFormula(
     const own = await readNumbers(store, series, { start: from, stop, oldest: pointsPerRead });
     const last = own.times.at(-1);
     if (last === undefined) break;
-    previous ??= await previousValue(store, bound, series, own);
-    const evaluated = await evaluateAt(store, bound, own, previous);
+    previous ??= await previousValue(store, deviceFormula, series, own);
+    const evaluated = await evaluateAt(store, deviceFormula, own, previous);
     const [times, values] = withValues(evaluated.times, evaluated.values);
     if (needsStart && times.length > 0) {
-      const before = await lastGivenBefore(store, bound, series, start);
+      const before = await lastGivenBefore(store, deviceFormula, series, start);
       if (!Number.isNaN(before)) aggregation.startFrom(before);
       needsStart = false;
     }
@@ -127,4 +138,10 @@ async function aggregateFormula(
     from = last + 1;
   }
   return { values: aggregation.result().map(finiteOrNull), errors };
+}
+
+/** Points without the ones that have no value (NaN: a null of the formula). */
+function withValues(times: Float64Array, values: Float64Array): [Float64Array, Float64Array] {
+  if (!values.some(Number.isNaN)) return [times, values];
+  return [times.filter((_, i) => !Number.isNaN(values[i])), values.filter((value) => !Number.isNaN(value))];
 }

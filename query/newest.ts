@@ -8,7 +8,7 @@ interface NewestPoint {
   readonly value: number | string | boolean | readonly number[];
 }
 
-/** It cannot be told which point is the newest: why, for whoever asked. */
+/** Why it is not known which point is the newest. */
 interface NewestUnknown {
   readonly error: string;
 }

@@ -23,7 +23,7 @@ interface OriginalSize {
   /** The newest of the range; null: as `maxPoints` says, or the default. */
   readonly limit: number | null;
   readonly limitDefault: number;
-  /** Thinned to so many, whatever the range holds; null: none is left out. */
+  /** Thinned to so many, whatever the range holds; null: all of it. */
   readonly maxPoints: number | null;
   /** Of each series of texts the newest so many bytes, beyond the first point. */
   readonly textBytesMax: number;
@@ -37,7 +37,8 @@ interface OriginalSeries {
 
 /**
  * The points of the range of some series of one device, ascending: the newest `limit`, or `maxPoints` that stand for
- * all of them; of texts fewer where their bytes are enough. @throws StoreError of the first series that cannot be told
+ * all of them; of texts fewer where their bytes are enough. @throws StoreError of the first series that cannot be
+ * answered
  */
 export async function originalData(
   store: SeriesQuestions,
@@ -92,11 +93,11 @@ function newestShown(
 ): OriginalData {
   const isLonger = columns.times.length > most;
   const truncated = cut || isLonger;
-  const newest = isLonger ? behind(columns, columns.times.length - most) : columns;
+  const newest = isLonger ? fromIndex(columns, columns.times.length - most) : columns;
   return shownAs(form, maxPoints === null ? newest : thin(newest, maxPoints), truncated);
 }
 
-function behind(columns: Columns, from: number): Columns {
+function fromIndex(columns: Columns, from: number): Columns {
   const times = columns.times.subarray(from);
   return columns.kind === "text"
     ? { kind: columns.kind, times, values: columns.values.slice(from) }

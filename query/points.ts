@@ -47,7 +47,7 @@ export async function readAsOf(
   times: Float64Array,
 ): Promise<Float64Array> {
   const joined = new Float64Array(times.length).fill(Number.NaN);
-  // Null wherever it stands: none is read, however long they are.
+  // Null at every point: no text is read, however long they are.
   if (series.kind === "text") return joined;
   const first = times[0];
   const last = times.at(-1);

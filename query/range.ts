@@ -49,17 +49,17 @@ export function resolveRange(
   timezone: string,
   now: number,
 ): Range {
-  const place = zone(timezone);
+  const timeZone = zone(timezone);
   const unit = readUnit(request.time_unit, unitDefault);
-  const start = readBound(request.startTime, place, "startTime");
-  const stop = readBound(request.endTime, place, "endTime");
-  const range = unit === "real" ? realRange(start, stop) : windowRange(unit, place, start, stop, now);
+  const start = readBound(request.startTime, timeZone, "startTime");
+  const stop = readBound(request.endTime, timeZone, "endTime");
+  const range = unit === "real" ? realRange(start, stop) : windowRange(unit, timeZone, start, stop, now);
   if (range.start !== undefined && range.stop !== undefined && range.start >= range.stop) {
     throw new StoreError("INVALID", "cannot answer a range that ends before it starts", {
       [stop === undefined ? "startTime" : "endTime"]: "the range must end after it starts",
     });
   }
-  return { unit, zone: place, ...range };
+  return { unit, zone: timeZone, ...range };
 }
 
 function readUnit(text: string | undefined, absent: TimeUnit): TimeUnit {
@@ -71,8 +71,8 @@ function readUnit(text: string | undefined, absent: TimeUnit): TimeUnit {
   });
 }
 
-function readBound(text: string | undefined, place: Zone, parameter: string): number | undefined {
-  return text === undefined || text === "" ? undefined : readRequestTime(text, place, parameter);
+function readBound(text: string | undefined, timeZone: Zone, parameter: string): number | undefined {
+  return text === undefined || text === "" ? undefined : readRequestTime(text, timeZone, parameter);
 }
 
 type Bounds = Pick<Range, "start" | "stop" | "newest">;
@@ -86,15 +86,15 @@ function realRange(start: number | undefined, stop: number | undefined): Bounds 
 
 function windowRange(
   unit: WindowUnit,
-  place: Zone,
+  timeZone: Zone,
   start: number | undefined,
   stop: number | undefined,
   now: number,
 ): Bounds {
-  const end = stop ?? windowEnd(unit, place, now) * 1000;
+  const end = stop ?? windowEnd(unit, timeZone, now) * 1000;
   // The window that the end cuts, or that ends there, is the last of the default ones.
   const last = Math.floor((end - 1) / 1000);
-  return { start: start ?? windowsBefore(unit, place, last, defaultWindows[unit] - 1) * 1000, stop: end };
+  return { start: start ?? windowsBefore(unit, timeZone, last, defaultWindows[unit] - 1) * 1000, stop: end };
 }
 
 /** Start and stop of a range as the store takes them. */

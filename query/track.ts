@@ -2,10 +2,10 @@ import { textsPerReadBytes } from "../store/lib/text-bytes.js";
 import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
 import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
 
-/** What tells where a device is: places, or its longitude and latitude apart. */
+/** What tells where a device is: positions, or its longitude and latitude apart. */
 export interface LocationSeries {
   /** Texts of JSON arrays [longitude, latitude, …]. */
-  readonly places: readonly SeriesRef[];
+  readonly positions: readonly SeriesRef[];
   readonly longitude: SeriesRef | null;
   readonly latitude: SeriesRef | null;
 }
@@ -21,7 +21,7 @@ interface Position {
 
 /**
  * The newest `limit` positions of a range, ascending, and whether there were more. Longitude and latitude that
- * came apart count as of each other; a place wins over both at its time.
+ * came apart count as of each other; a position wins over both at its time.
  */
 export async function track(
   store: SeriesQuestions,
@@ -33,11 +33,11 @@ export async function track(
   const found = new Map<number, LngLat>();
   for (const { time, lnglat } of await fromPairs(store, series, bounds)) found.set(time, lnglat);
   let cut = false;
-  for (const place of series.places) {
-    const columns = await store.read(place, { ...bounds, bytesMax: textsPerReadBytes });
+  for (const one of series.positions) {
+    const columns = await store.read(one, { ...bounds, bytesMax: textsPerReadBytes });
     if (columns.kind !== "text") continue;
     cut ||= columns.cut === true;
-    for (const [i, time] of columns.times.entries()) found.set(time, placeOf(columns.values[i] ?? "[]"));
+    for (const [i, time] of columns.times.entries()) found.set(time, lngLatOf(columns.values[i] ?? "[]"));
   }
   const positions = [...found]
     .filter(([, lnglat]) => isOnEarth(lnglat))
@@ -66,7 +66,7 @@ function union(...columns: readonly (NumberColumns | undefined)[]): Float64Array
   return Float64Array.from(times).sort();
 }
 
-function placeOf(text: string): LngLat {
+function lngLatOf(text: string): LngLat {
   const [lng, lat] = JSON.parse(text) as readonly number[];
   return [lng ?? NaN, lat ?? NaN];
 }

@@ -1,5 +1,5 @@
 import { crc32c } from "../../store/lib/crc32c.js";
-import { createRemembered } from "../../store/lib/remembered.js";
+import { createRecordCache } from "../../store/lib/record-cache.js";
 import { mapInSlices } from "../../store/lib/turns.js";
 import { recordName } from "../../store/lib/versions.js";
 import { type AlertRule, alertRulesOf } from "../../store/metadata/alerts/alert-rules.js";
@@ -79,7 +79,7 @@ const members: ReadonlySet<string> = new Set(["data_point", "product_resource", 
 
 /** Plans are kept until the metadata that they come from changes. */
 export function createCompiledRulesCache(db: Db, compile: CompileCondition): CompiledRulesCache {
-  const plans = createRemembered<
+  const plans = createRecordCache<
     number,
     { readonly plan: CompiledRules; readonly records: readonly string[] }
   >(plansMax, ({ records }) => records);

@@ -3,8 +3,9 @@
 import { peekRecord } from "../../store/journal/frame.js";
 import type { JournalBatch } from "../../store/journal/reader.js";
 import { isMessage, type JournalRecord } from "../../store/journal/record.js";
-import { orAborted, retry } from "../../store/lib/abortable.js";
+import { orAborted } from "../../store/lib/abortable.js";
 import { StoreError } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
 import type { Lock } from "../../store/lib/turns.js";
 import type { Envelopes } from "../consumers/envelopes.js";
 import type { DecodeRules } from "../decode/points.js";

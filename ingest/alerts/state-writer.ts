@@ -1,6 +1,7 @@
 /** Writes the states of devices to the metadata soon after they have changed, many in a transaction. */
-import { retry } from "../../store/lib/abortable.js";
+
 import { asError, StoreError } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { saveCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Db, Statement } from "../../store/metadata/db/db.js";

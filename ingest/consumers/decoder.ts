@@ -1,7 +1,7 @@
 /** From records to points in a batch, and what was refused of each record. */
 import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
-import { retry } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
 import { type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory/directory.js";

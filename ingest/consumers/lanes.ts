@@ -1,5 +1,6 @@
-import { retry, waitUntil } from "../../store/lib/abortable.js";
+import { waitUntil } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";

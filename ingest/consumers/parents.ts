@@ -1,4 +1,4 @@
-import { createRemembered } from "../../store/lib/remembered.js";
+import { createRecordCache } from "../../store/lib/record-cache.js";
 import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -28,7 +28,7 @@ interface ParentFields {
 const parentsMax = 10_000;
 
 export function createParents(db: Db): Parents {
-  const known = createRemembered<number, Below>(parentsMax, ({ ids }, parent) =>
+  const known = createRecordCache<number, Below>(parentsMax, ({ ids }, parent) =>
     [parent, ...ids].map(toName),
   );
 

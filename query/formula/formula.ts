@@ -131,12 +131,12 @@ function checkNew(
 }
 
 function refusal(text: string, { message, token, column }: FormulaProblem): StoreError {
-  const place = column || columnOf(text, token);
-  const what = place > 0 ? `${message} (column ${place})` : message;
+  const at = column || columnOf(text, token);
+  const what = at > 0 ? `${message} (column ${at})` : message;
   return new StoreError("INVALID", `cannot use the formula: ${what}`, { expressions: what });
 }
 
-/** Where a token stands first, from 1, names as whole words; 0 when there is none. */
+/** Where a token stands first, from 1, names as whole words; 0 where it does not. */
 function columnOf(text: string, token: string): number {
   if (token === "") return 0;
   if (!/^[\p{L}_$]/u.test(token)) return text.indexOf(token) + 1;

@@ -20,7 +20,10 @@ const at = (operands: readonly string[], index: number): string => operands[inde
 
 function one(value: One, domain?: One): Operation {
   return {
-    ...{ operandsMin: 1, operandsMax: 1, weight: 1, value: (operands) => value(at(operands, 0)) },
+    operandsMin: 1,
+    operandsMax: 1,
+    weight: 1,
+    value: (operands) => value(at(operands, 0)),
     ...(domain === undefined ? {} : { domain: (operands) => domain(at(operands, 0)) }),
   };
 }
@@ -29,7 +32,10 @@ function two(value: Two, domain?: Two): Operation {
   const apply = (template: Two) => (operands: readonly string[]) =>
     template(at(operands, 0), at(operands, 1));
   return {
-    ...{ operandsMin: 2, operandsMax: 2, weight: 1, value: apply(value) },
+    operandsMin: 2,
+    operandsMax: 2,
+    weight: 1,
+    value: apply(value),
     ...(domain === undefined ? {} : { domain: apply(domain) }),
   };
 }
@@ -42,21 +48,27 @@ const slow = (name: string, domain?: One): Operation => weighing(2, math(name, d
 
 /** With decimals as an optional second operand. */
 const decimal = (name: string): Operation => ({
-  ...{ operandsMin: 1, operandsMax: 2, weight: 4 },
+  operandsMin: 1,
+  operandsMax: 2,
+  weight: 4,
   value: ([x, decimals = "0"]) => `${name}(${x}, ${decimals})`,
   domain: ([, decimals]) => (decimals === undefined ? "true" : `isDecimals(${decimals})`),
 });
 
 /** With a base as an optional second operand; `least` is where the real logarithm begins. */
 const logarithm = (name: string, least: number): Operation => ({
-  ...{ operandsMin: 1, operandsMax: 2, weight: 2 },
+  operandsMin: 1,
+  operandsMax: 2,
+  weight: 2,
   value: ([x, base]) => `Math.${name}(${x})${base === undefined ? "" : ` / Math.log(${base})`}`,
   domain: ([x, base]) => `${x} >= ${least}${base === undefined ? "" : ` && ${base} >= 0`}`,
 });
 
 /** Over any number of operands, two by two. */
 const fold = (name: string): Operation => ({
-  ...{ operandsMin: 1, operandsMax: 200, weight: 1 },
+  operandsMin: 1,
+  operandsMax: 200,
+  weight: 1,
   value: (operands) => operands.reduce((so, x) => `${name}(${so}, ${x})`),
 });
 
@@ -69,7 +81,7 @@ const bits = (operator: string): Operation =>
     (x, y) => `Number.isInteger(${x}) && Number.isInteger(${y})`,
   );
 
-/** A first operand of all zeros or all ones settles the bits, and what is no number stays none. */
+/** A first operand of all zeros or all ones settles the bits, and NaN stays NaN. */
 const settledBits = (operator: string, settled: number): Operation => ({
   ...bits(operator),
   decided: (x) => ({ when: `${x} === ${settled} || ${x} !== ${x}`, value: x }),
@@ -149,7 +161,9 @@ export const functions: ReadonlyMap<string, Operation> = new Map<string, Operati
     sqrt: math("sqrt", (x) => `${x} >= 0 || ${x} !== ${x}`),
     cbrt: slow("cbrt"),
     nthRoot: {
-      ...{ operandsMin: 1, operandsMax: 2, weight: 6 },
+      operandsMin: 1,
+      operandsMax: 2,
+      weight: 6,
       value: ([x, root = "2"]) => `nthRoot(${x}, ${root})`,
       domain: ([x, root = "2"]) => `isRealRoot(${x}, ${root})`,
     },

@@ -4,7 +4,9 @@ import type { Term } from "./code.js";
 import { constants, functions, type Operation, operators } from "./functions.js";
 import { encloseSigned } from "./signs.js";
 
-/** The bundle makes what is asked for; the modules, 650 files, make every function and double the time of a start. */
+/**
+ * The bundle makes only the functions asked for; the 650 modules make every function and double the time of a start.
+ */
 const { parse } = createRequire(import.meta.url)("mathjs/lib/browser/math.js") as typeof import("mathjs");
 
 const formulaCharactersMax = 1024;
@@ -54,8 +56,8 @@ function parseTree(text: string): MathNode {
   }
 }
 
-/** What stands for things that formulas have not, in the text itself. */
-const strangers: readonly (readonly [RegExp, string])[] = [
+/** Signs of things that formulas do not have. */
+const foreignSigns: readonly (readonly [RegExp, string])[] = [
   [/["']/, "text and transposition are not allowed"],
   [/[[\]]/, "matrices and indexes are not allowed"],
   [/[{}]/, "objects are not allowed"],
@@ -75,7 +77,7 @@ function checkText(text: string): void {
   if (text.length > formulaCharactersMax) {
     throw new FormulaProblem(`longer than ${formulaCharactersMax} characters`);
   }
-  for (const [pattern, message] of strangers) {
+  for (const [pattern, message] of foreignSigns) {
     const index = text.search(pattern);
     if (index >= 0) throw new FormulaProblem(message, "", index + 1);
   }

@@ -1,5 +1,5 @@
 /**
- * The parser of mathjs 15 takes a sign or `not` behind every operator but `??`, which binds tightest of all. There
+ * The parser of mathjs 15 takes a sign or `not` after every operator but `??`, which binds tightest of all. There
  * the signed operand is given parentheses before it is parsed.
  */
 
@@ -16,7 +16,7 @@ const number = /0[xX][\da-fA-F]+|0[bB][01]+|0[oO][0-7]+|(?:\d+\.?\d*|\.\d+)(?:[e
 const name = /[\p{L}_$][\p{L}\p{N}_$]*(\s*\()?/uy;
 
 export function encloseSigned(text: string): SignedText {
-  /** Places of the text where a parenthesis is put, with what is put there. */
+  /** Indexes in the text at which a parenthesis is inserted, with the parenthesis. */
   const inserted: { readonly at: number; readonly mark: "(" | ")" }[] = [];
   for (const { index, 0: operator } of text.matchAll(coalescing)) {
     const from = index + operator.length;

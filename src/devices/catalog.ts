@@ -1,4 +1,4 @@
-import { createRemembered } from "../../store/lib/remembered.js";
+import { createRecordCache } from "../../store/lib/record-cache.js";
 import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -30,10 +30,10 @@ const entriesMax = 50_000;
 const members: ReadonlySet<string> = new Set(["data_point", "metric"]);
 
 export function createCatalog(db: Db): Catalog {
-  const devices = createRemembered<string, DeviceRef | undefined>(entriesMax, (device) =>
+  const devices = createRecordCache<string, DeviceRef | undefined>(entriesMax, (device) =>
     device === undefined ? null : [recordName("device", device.id)],
   );
-  const models = createRemembered<number, ProductModel>(entriesMax, ({ points, metrics }, product) => [
+  const models = createRecordCache<number, ProductModel>(entriesMax, ({ points, metrics }, product) => [
     recordName("product", product),
     ...points.map(({ id }) => recordName("data_point", id)),
     ...metrics.map(({ id }) => recordName("metric", id)),

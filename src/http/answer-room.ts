@@ -3,7 +3,7 @@
  * what it asked for leaves room for others. Small responses are not counted and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
-import { createPlaces, type Places } from "../../store/lib/places.js";
+import { createSemaphore, type Semaphore } from "../../store/lib/semaphore.js";
 import { createShares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
@@ -57,9 +57,9 @@ export function createAnswerRoom(
   meter: Pick<Meter, "answerBytes" | "answersRefused">,
   waitMs = usualWaitMs,
 ): AnswerRoom {
-  const bytes = createPlaces<number>(bytesMax);
+  const bytes = createSemaphore<number>(bytesMax);
   const waiting = createShares<number>(bytesMax * waitingPart);
-  const turns = { rows: createPlaces<number>(madeAtOnce), series: createPlaces<number>(madeAtOnce) };
+  const turns = { rows: createSemaphore<number>(madeAtOnce), series: createSemaphore<number>(madeAtOnce) };
 
   function noRoom(): ApiError {
     meter.answersRefused++;
@@ -95,8 +95,8 @@ export function createAnswerRoom(
 
 /** What the answers of all tenants share. */
 interface SharedRoom {
-  readonly bytes: Places<number>;
-  readonly turns: Readonly<Record<Making, Places<number>>>;
+  readonly bytes: Semaphore<number>;
+  readonly turns: Readonly<Record<Making, Semaphore<number>>>;
   /** Tells the meter what is held now. */
   measure(): void;
   /** Waits a while for room, with an answer that is already made. @throws ApiError TOO_MANY_REQUESTS */
@@ -110,7 +110,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
   let small = 0;
   let over = false;
   /** The turns in which it has a place while it is being made. */
-  let inTurn: Places<number> | null = null;
+  let inTurn: Semaphore<number> | null = null;
 
   function give(bytes: number): void {
     const some = Math.min(bytes, held);
@@ -124,11 +124,11 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     // It ended while it waited.
     if (over) give(held);
   }
-  async function enterTurn(turns: Places<number>): Promise<void> {
+  async function enterTurn(turns: Semaphore<number>): Promise<void> {
     if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
     inTurn = turns;
   }
-  function leaveTurn(): Places<number> | null {
+  function leaveTurn(): Semaphore<number> | null {
     const turns = inTurn;
     turns?.leave(tenant, 1);
     inTurn = null;

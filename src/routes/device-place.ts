@@ -120,7 +120,7 @@ function locationSeries(refs: SeriesRefs, device: DeviceRef, points: readonly Da
     return point === undefined ? null : seriesOf(point);
   };
   return {
-    places: points.filter((point) => point.pointDataType === placeType).map(seriesOf),
+    positions: points.filter((point) => point.pointDataType === placeType).map(seriesOf),
     longitude: coordinate(longitudeType),
     latitude: coordinate(latitudeType),
   };

@@ -4,7 +4,7 @@ import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import {
   type CarriedDevice,
   carriedDeviceFilters,
-  carrierIDs,
+  parentIDs,
   listCarriedDevices,
 } from "../../store/metadata/gateway-data.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
@@ -46,7 +46,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
       summary:
         "The newest value of each data point that the devices of a gateway report, their children left out",
       filters: carriedDeviceFilters,
-      parent: carrierIDs,
+      parent: parentIDs,
       making: "series",
       schema,
       list: async ({ caller, request: { signal } }, request, gateway) => {

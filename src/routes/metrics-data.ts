@@ -1,9 +1,8 @@
 /** Values of metrics: formulas and aggregates of the devices that are asked for. */
-import { aggregatesByType } from "../../query/aggregates.js";
 import { type Computing, createComputing } from "../../query/formula/computing.js";
 import { asStored, memoizeFormula } from "../../query/formula/formula.js";
-import type { BoundFormula } from "../../query/formula-series.js";
-import { aggregateMetric, formulaMetric, type MetricData } from "../../query/metrics.js";
+import type { DeviceFormula } from "../../query/formula-series.js";
+import { aggregateMetric, aggregatesByType, formulaMetric, type MetricData } from "../../query/metrics.js";
 import { timeWriters } from "../../query/time-text.js";
 import { zone } from "../../query/zone.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
@@ -108,7 +107,7 @@ function bind(
   text: string,
   device: DeviceRef,
   points: ReadonlyMap<number, DataPoint>,
-): BoundFormula {
+): DeviceFormula {
   const ids = new Set([...points.values()].map((point) => point.dataPointID));
   const formula = compile(text, ids, asStored);
   const others = [...points.values()].map(

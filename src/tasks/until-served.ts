@@ -1,22 +1,27 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { StoreError } from "../../store/lib/errors.js";
-import { retryDelays } from "../../store/lib/retry-delays.js";
+import { retry } from "../../store/lib/retry.js";
 
 const longestMs = 10_000;
+
+const isAway = (error: unknown): boolean => error instanceof StoreError && error.code === "UNAVAILABLE";
 
 /**
  * Retries until the store is available, the first time after `firstMs`; the work must be safe to repeat.
  * @throws what else it throws, or the abort
  */
 export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>, firstMs = 200): Promise<T> {
-  const delays = retryDelays(firstMs, longestMs);
-  for (;;) {
+  const attempt = (): Promise<T> => {
     signal.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof StoreError && error.code === "UNAVAILABLE")) throw error;
-      await pause(delays.next().value, undefined, { signal });
-    }
+    return work();
+  };
+  try {
+    return await retry(attempt, {
+      signal,
+      delayMs: { first: firstMs, longest: longestMs },
+      isTransient: isAway,
+    });
+  } catch (error) {
+    if (isAway(error)) signal.throwIfAborted();
+    throw error;
   }
 }

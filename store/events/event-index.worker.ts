@@ -13,7 +13,7 @@ export type IndexRequest =
       /** `look`: only whether it is what was written. */
       readonly kind: "index" | "look";
       readonly segment: Segment;
-      /** First id of the segment behind it, and the last id before that one. */
+      /** First id of the next segment, and the last id before that one. */
       readonly endID: number;
       readonly afterID: number;
     }

@@ -1,4 +1,6 @@
-/** The records of one log in one segment, newest first: found by the index in memory or the file, read from the segment. */
+/**
+ * The records of one log in one segment, newest first: found by the index in memory or the file, read from the segment.
+ */
 
 import type { JournalRecord } from "../journal/record.js";
 import type { Segment } from "../journal/segment.js";

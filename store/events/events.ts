@@ -23,7 +23,7 @@ export interface EventLog {
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
-  /** Id of the first record of the newest segment in the index file; 0 where there is none. */
+  /** Id of the first record of the newest segment in the index file; 0 where it is empty. */
   readonly lastIndexedID: number;
   /** Binds the journal and indexes what earlier runs left. */
   attach(journal: Journal): Promise<void>;
@@ -43,7 +43,7 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
   const looked = new Set<number>();
   const index = await openRepairedIndex(options, indexClosed);
 
-  /** Indexes what is closed and not covered yet. */
+  /** Indexes the closed segments that the file does not cover yet. */
   async function indexClosed(): Promise<void> {
     for (const segment of journal?.segments.slice(0, -1) ?? []) {
       if (!index.indexed.has(segment.firstID)) await indexSegment(segment);
@@ -76,7 +76,7 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
     return { segment: { ...segment }, endID, afterID: next?.afterID ?? 0 };
   }
 
-  /** Names what a segment has lost, once; whoever came upon it goes on. */
+  /** Reports what a segment has lost, once; the reader that found it goes on. */
   function lookAt(segment: Segment): void {
     if (looked.has(segment.firstID)) return;
     looked.add(segment.firstID);

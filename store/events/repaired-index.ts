@@ -9,9 +9,9 @@ import { indexedSegments, openEventIndexFile } from "./event-index.js";
 import type { IndexRequest } from "./event-index.worker.js";
 import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
 
-export interface RepairedIndex {
+interface RepairedIndex {
   /**
-   * Asks the file. One that turns out damaged is made again, and who asks comes back for the answer.
+   * Asks the file. One that turns out damaged is made again, and the caller asks again later.
    * @throws StoreError UNAVAILABLE while it is made again
    */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T>;

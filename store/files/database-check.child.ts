@@ -1,7 +1,7 @@
 import { setPriority } from "node:os";
-import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@libsql/client";
 import { asError } from "../lib/errors.js";
+import { pause } from "../lib/turns.js";
 import { faultOf, isDamage } from "./database-faults.js";
 
 /** Goes over databases table by table, at the lowest priority, resting as long as three times what each takes. */

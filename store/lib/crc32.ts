@@ -7,7 +7,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The checksum of `bytes`, going on from that of what lies before them, as an unsigned 32-bit integer. */
+/** The checksum of `bytes`, continued from the checksum of what lies before them, as an unsigned 32-bit integer. */
 export function crc32ByTable(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   for (let at = 0; at < bytes.length; at++) {

@@ -5,7 +5,7 @@ import { viewOf } from "./data-view.js";
  * Berry, A Systematic Approach to Building High Performance Software-based CRC Generators, 2005).
  */
 const polynomial = 0x82f63b78;
-/** Eight tables of 256: of a byte that has n further bytes behind it. */
+/** Eight tables of 256: of a byte that n further bytes follow. */
 const tables = new Int32Array(8 * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte;

@@ -8,7 +8,7 @@ import { createShares } from "./shares.js";
 interface FairQueue {
   /**
    * @throws StoreError UNAVAILABLE where this payer, or everybody together, has too much waiting; also later, where
-   * another who has none waiting takes the place
+   * another who has none waiting takes its room
    */
   run<T>(payer: string, work: () => Promise<T>): Promise<T>;
 }
@@ -25,14 +25,14 @@ const tooMany = (): StoreError =>
   new StoreError("UNAVAILABLE", "cannot be done now: too many wait for theirs");
 
 /**
- * Whoever has nothing waiting finds a place also where all are taken: by the last work of who has most waiting, or, of
+ * Whoever has nothing waiting finds room also where none is left: by the last work of who has most waiting, or, of
  * those with one each, of who has had most turns.
  *
  * @param max works that are under way or wait; one payer alone may have seven eighths of it
  */
 export function createFairQueue(max: number): FairQueue {
-  const places = createShares<string>(max);
-  /** In the order in which they asked, or had their last turn; none is empty. */
+  const shares = createShares<string>(max);
+  /** In the order in which they asked, or had their last turn; no list is empty. */
   const waiting = new Map<string, Waiting[]>();
   /** Turns that payers have had. */
   const turns = new Map<string, number>();
@@ -46,7 +46,7 @@ export function createFairQueue(max: number): FairQueue {
     return waiting.has(payer) || least === Number.POSITIVE_INFINITY ? had : Math.max(had, least - 1);
   }
 
-  /** The next work of who has had fewest turns, who then goes behind the others. */
+  /** The next work of who has had fewest turns, who then goes to the end. */
   function next(): Waiting | undefined {
     let payer: string | undefined;
     for (const one of waiting.keys()) {
@@ -76,7 +76,7 @@ export function createFairQueue(max: number): FairQueue {
     let most: string | undefined;
     const weigh = (one: string): number => (waiting.get(one)?.length ?? 0) * 2 ** 40 + turnsOf(one);
     for (const one of waiting.keys()) if (most === undefined || weigh(one) > weigh(most)) most = one;
-    if (most === undefined || places.held(payer) > 0) return false;
+    if (most === undefined || shares.held(payer) > 0) return false;
     const theirs = waiting.get(most) ?? [];
     if (theirs.length === 1 && turnsOf(most) <= turnsOf(payer)) return false;
     theirs.pop()?.giveWay();
@@ -86,15 +86,15 @@ export function createFairQueue(max: number): FairQueue {
 
   return {
     run: <T>(payer: string, work: () => Promise<T>): Promise<T> => {
-      if (!places.take(payer, 1) && !(makeRoom(payer) && places.take(payer, 1)))
+      if (!shares.take(payer, 1) && !(makeRoom(payer) && shares.take(payer, 1)))
         return Promise.reject(tooMany());
       return new Promise<T>((resolve, reject) => {
         const begin = (): Promise<void> =>
           work()
             .then(resolve, reject)
-            .finally(() => places.give(payer, 1));
+            .finally(() => shares.give(payer, 1));
         const giveWay = (): void => {
-          places.give(payer, 1);
+          shares.give(payer, 1);
           reject(tooMany());
         };
         turns.set(payer, turnsOf(payer));

@@ -1,9 +1,9 @@
 /**
  * Works that wait, by who pays for them: payers take turns, the works of each go in the order of asking. Whoever is
- * served goes behind the others, so that one with hundreds of works holds up itself.
+ * served goes to the end, so that one with hundreds of works holds up itself.
  */
 interface RoundRobin<Payer, Work extends object> {
-  /** Behind the payer's others. A work is there once. */
+  /** Adds it after the payer's others. A work is there once. */
   push(payer: Payer, work: Work): void;
   /**
    * The first work of each payer, in the order of their turns. Who is served meanwhile comes again with the next one,
@@ -24,13 +24,13 @@ interface RoundRobin<Payer, Work extends object> {
 
 interface Queue<Work> {
   readonly works: Set<Work>;
-  /** Those behind the first: it keeps its place, a new one would look at all that have gone. */
+  /** Those after the first: it keeps its place, a new one would look at all that have gone. */
   readonly others: SetIterator<Work>;
   first: Work;
 }
 
 export function createRoundRobin<Payer, Work extends object>(): RoundRobin<Payer, Work> {
-  /** In the order of their turns; none is empty. */
+  /** In the order of their turns; no queue is empty. */
   const queues = new Map<Payer, Queue<Work>>();
   let size = 0;
 

@@ -1,6 +1,6 @@
 /**
- * A bound that tenants (or addresses) share: bytes, places in a queue, connections. One alone may hold nearly all of it,
- * and none can take the last: what a holder may have is `alpha` times what is free, so that a part always stays for
+ * A bound that tenants (or addresses) share: bytes, places in a queue, connections. One alone may hold nearly all of
+ * it, and none can take the last: what a holder may have is `alpha` times what is free, so that a part always stays for
  * whoever has nothing yet, and those at their limit meet at equal shares.
  *
  * Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM Transactions on
@@ -37,7 +37,7 @@ export function createShares<Holder>(max: number | (() => number), alpha = 7): S
     take: (holder, amount) => {
       const before = holders.get(holder) ?? 0;
       const left = bound() - total - amount;
-      // Whoever has nothing yet may have what is free: of a bound of few places, the last one.
+      // A holder that has nothing yet may have all that is free: of a small bound, the last unit.
       if (left < 0 || (before > 0 && before + amount > alpha * left)) return false;
       add(holder, amount);
       return true;

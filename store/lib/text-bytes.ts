@@ -11,7 +11,7 @@ export const textsBytes = (texts: readonly string[]): number =>
 
 /**
  * How many texts, from the first or from the last, are held by the time they are `bytesMax` or more: all where they are
- * not. One that is longer than all of them may be is held alone.
+ * not. A text that is longer than the bound is held alone.
  */
 export function textsWithin(
   count: number,

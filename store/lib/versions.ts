@@ -1,5 +1,5 @@
 /**
- * Whether what has been read of the metadata is still what they say, record by record: whoever follows the change feed
+ * Whether what was read of the metadata still holds, record by record: the follower of the change feed
  * touches the records that it names, and a reading looks whether one that it is made of was touched since it began.
  */
 export interface Versions {

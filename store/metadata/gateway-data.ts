@@ -24,7 +24,7 @@ const listing: Listing = {
 };
 
 export const carriedDeviceFilters = listing.filters;
-export const carrierIDs = { name: "device", column: "deviceID", scope: "kind = 'gateway'" } as const;
+export const parentIDs = { name: "device", column: "deviceID", scope: "kind = 'gateway'" } as const;
 
 /** The devices of a gateway. */
 export function listCarriedDevices(

@@ -1,4 +1,4 @@
-/** The metadata's part of what is known of InfluxDB. */
+/** What the metadata keep about InfluxDB. */
 
 import type { BucketOrigin, FieldConflict, InfluxLedger } from "../series/influx/ledger.js";
 import type { Db } from "./db/db.js";

@@ -23,7 +23,7 @@ export async function newestRemoval(db: Db): Promise<number> {
   return row?.id ?? 0;
 }
 
-/** Up to `limit` tenants behind `after`, ascending, for which removals wait. */
+/** Up to `limit` tenants with waiting removals, ascending, above `after`. */
 export async function tenantsWithRemovals(db: Db, after: number, limit: number): Promise<number[]> {
   const rows = await db.all<{ tenant: number }>(
     `with recursive waiting (tenant) as (

@@ -15,7 +15,7 @@ export type SessionFileCalls = {
   /** What was run stands from now on, for the state at this journal id. */
   commit: { args: number; answer: null };
   rollback: { args: null; answer: null };
-  /** Answered once the file is let go of; the thread ends itself. */
+  /** Answered once the file is closed; the thread ends itself. */
   close: { args: null; answer: null };
 };
 
@@ -23,12 +23,13 @@ export type SessionFileCalls = {
 export interface SessionFileThread {
   /**
    * Runs the statements in one transaction, each made in a turn of its own once the one before has run, so that no
-   * more than one is on its way. @throws StoreError CORRUPT, UNAVAILABLE, or what `statements` throws: then nothing of it is stored
+   * more than one is on its way. @throws StoreError CORRUPT, UNAVAILABLE, or what `statements` throws: then nothing of
+   * it is stored
    */
   save(statements: Iterable<BoundStatement>, journalID: number): Promise<void>;
   /** It has died: nothing can be asked of it any more. */
   failed(): boolean;
-  /** Resolves once the file is let go of. */
+  /** Resolves once the file is closed. */
   close(): Promise<void>;
 }
 
@@ -58,7 +59,7 @@ export function startSessionFileThread(path: string): SessionFileThread {
 
   async function run(statements: Iterable<BoundStatement>, journalID: number): Promise<void> {
     await caller.call("begin", null);
-    // One room for all: what is copied for each anew lies about in both threads until it is collected.
+    // One buffer for all: a copy for each would stay in both threads until it is collected.
     let room = new ArrayBuffer(0);
     const slice = createSlice();
     try {

@@ -13,7 +13,7 @@ const port = parentPort;
 const { path } = workerData as { readonly path: string };
 
 const opening = openSessionFile(path);
-// Told to whoever asks first.
+// Told to the first who asks.
 opening.catch(() => undefined);
 let transaction: Transaction | null = null;
 

@@ -100,7 +100,7 @@ export interface RowChanges {
 }
 
 /**
- * Opens the file, made if missing. One that is damaged is put aside and begun anew, empty: `onDamage` is told of it,
+ * Opens the file, made if missing. A damaged one is put aside, and an empty one begun: `onDamage` is told,
  * here and at each `remake`.
  *
  * One connection at a time: this thread's reads the file, for as long as that takes; it is written by a thread of its

@@ -22,7 +22,7 @@ const operators: Readonly<Record<Operator, (a: number, b: number) => number>> = 
   "/": (a, b) => a / b,
 };
 
-/** The arithmetic of one value; what is not finite has no result. */
+/** The arithmetic of one value; a value that is not finite has no result. */
 export function computeOne(arithmetic: Arithmetic, value: number): number {
   switch (arithmetic.kind) {
     case "value":

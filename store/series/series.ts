@@ -98,7 +98,7 @@ export interface ExtremesQuery {
   readonly width: number;
 }
 
-/** The newest point of a series, null where there is none; or why the engine cannot tell which it is. */
+/** The newest point of a series, null where it has no point; or why the engine cannot tell which it is. */
 export type Latest =
   | { readonly time: number; readonly value: number | string }
   | { readonly error: StoreError }
@@ -176,7 +176,7 @@ export interface SeriesStore extends SeriesQuestions {
    * as soon as the engine lets go, and none begins.
    */
   under(signal: AbortSignal): SeriesQuestions;
-  /** The journal id up to which every point is settled in this store; 0 when there is none. */
+  /** The journal id up to which every point is settled in this store; 0 before the first. */
   checkpoint(): Promise<number>;
   /**
    * Stores a batch; later writes of the same series and time win. Resolves when the points can be read, with
@@ -215,7 +215,7 @@ export interface SeriesStore extends SeriesQuestions {
   readonly files?: {
     /** Their paths. */
     list(): string[];
-    /** A check has found one damaged: what is sound in it is kept, and the rest told. */
+    /** A check has found one damaged: its sound part is kept, and the rest reported. */
     suspect(path: string, fault: string): Promise<void>;
   };
 }

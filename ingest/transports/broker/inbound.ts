@@ -1,5 +1,5 @@
 /** What the broker hands us: in its order into the journal, acknowledged in that order. */
-import { retry } from "../../../store/lib/abortable.js";
+import { retry } from "../../../store/lib/retry.js";
 import { createSlice } from "../../../store/lib/turns.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import type { Taken } from "../../uplinks/redelivery.js";

@@ -124,9 +124,9 @@ const noRoom = (): StoreError =>
   );
 
 /**
- * Edits a rule in one step. Null, and nothing edited, where its condition or data point is not what it was in `rule` any
- * more, and the edit is of one of them: what was found to go together may not. @throws StoreError NOT_FOUND, CONFLICT
- * on alertName, LIMIT where another data point has as many as it may
+ * Edits a rule in one step. Null, and nothing edited, where its condition or data point is not what it was in `rule`
+ * any more, and the edit is of one of them: what was found to go together may not. @throws StoreError NOT_FOUND,
+ * CONFLICT on alertName, LIMIT where another data point has as many as it may
  */
 export async function updateAlertRule(
   db: Db,

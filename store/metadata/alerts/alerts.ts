@@ -144,7 +144,7 @@ export function endAlert(
   };
 }
 
-/** Causes of devices' current alerts, by device; none is there for one without. */
+/** Causes of devices' current alerts, by device; a device without alerts has no entry. */
 export async function currentCauses(db: Db, ids: readonly number[]): Promise<Map<number, string[]>> {
   const rows = await db.all<{ deviceIntID: number; cause: string }>(
     `select deviceIntID, cause from alert
@@ -193,7 +193,7 @@ export async function removeAlerts(db: Db, actor: Actor, now: number, ids: reado
 }
 
 /**
- * Removes history alerts that ended, and were made, before a time in milliseconds: of at most `limit` alerts behind
+ * Removes history alerts that ended, and were made, before a time in milliseconds: of at most `limit` alerts after
  * the id `from`. Answers where to go on; null at the end of those that can be so old.
  */
 export async function removeOldAlerts(

@@ -20,7 +20,7 @@ interface OldRow {
 
 /**
  * Removes a tenant's oldest control logs until `surplus` bytes are gone, at most `rowsMax` of each log; answers the
- * bytes. A group's log goes behind those of its members, whose payload it holds, and not before its sending has ended.
+ * bytes. A group's log goes after those of its members, whose payload it holds, and not before its sending has ended.
  */
 export async function removeOldestControlLogs(
   db: Db,

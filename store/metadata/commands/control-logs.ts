@@ -183,7 +183,7 @@ export async function moveControlLogs(db: Db, now: number, changes: readonly Sta
   await db.write(statements);
 }
 
-/** `changes()` counts the rows that were moved in fact: whoever comes second changes nothing. */
+/** `changes()` counts the rows that were moved: a second caller changes nothing. */
 function moved(
   now: number,
   group: number | null,
@@ -243,7 +243,7 @@ export function issuedLogs(db: Db, node: number, after: number, limit: number): 
   );
 }
 
-/** Those whose time is over, of whichever process, the oldest first. */
+/** Expired ones of every process, the oldest first. */
 export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedLog[]> {
   return db.all<IssuedLog>(
     `select id, groupLogIntID from control_log indexed by control_log_issued
@@ -263,7 +263,7 @@ export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<n
 }
 
 /**
- * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs behind those of their
+ * Removes up to `limit` of the oldest rows of each log that were made before a time, groups' logs after those of their
  * members, whose payload they hold; answers how many at most.
  */
 export async function removeOldControlLogs(db: Db, createdBefore: number, limit: number): Promise<number> {

@@ -56,8 +56,8 @@ export async function deviceIDsByProducts(
   // The product's present name, and the last one where it is gone.
   const name = "coalesce((select p.productName from product p where p.id = productIntID), productName)";
   const { sql, args } = named(name, conditions);
-  const departed = { sql: `${ofDevice.sql} and ${sql}`, args: [...ofDevice.args, ...args] };
-  await searchIDs(db, "departed_device", tenant, departed, limit + 1, ids);
+  const deleted = { sql: `${ofDevice.sql} and ${sql}`, args: [...ofDevice.args, ...args] };
+  await searchIDs(db, "departed_device", tenant, deleted, limit + 1, ids);
   return ids;
 }
 

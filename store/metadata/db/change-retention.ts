@@ -39,7 +39,7 @@ interface Block {
  * Drops rows of the log of changes, the oldest first: those older than `days`, and of a tenant those beyond its
  * bounds, so that one that writes without end loses its own trace only. A row that a reader of the change feed may not
  * have seen stays. The bounds are met by blocks: some thousands of rows more may stay. A round goes on until nothing is
- * beyond them, the tenants' deletes in turns, so that it keeps pace with whoever writes.
+ * beyond them, the tenants' deletes in turns, so that it keeps pace with the writers.
  */
 export function createChangeRetention(
   db: Db,

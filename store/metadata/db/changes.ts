@@ -45,7 +45,7 @@ const valueBytesMax = 256;
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** A detail as the log keeps it: of a long one what is short, else the names of its fields. */
+/** A detail as the log keeps it: of a long one the short fields, else the names of its fields. */
 export function detailOf(audit: object | null): object | null {
   if (audit === null || jsonBytes(audit) <= detailBytesMax) return audit;
   const sized = Object.entries(audit).map(([field, value]) => {
@@ -201,7 +201,7 @@ export async function openChangeFeed(
         await nextTurn();
       } while (again);
     } finally {
-      // In the turn of the last look: who polls a moment later must not wait for what has ended.
+      // In the turn of the last look: a poll a moment later must not wait for a reading that has ended.
       running = null;
     }
   };

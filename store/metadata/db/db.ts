@@ -100,7 +100,7 @@ function bindValue(value: SqlValue): string | number | null | Uint8Array {
 }
 
 /**
- * What a read looks for. A text with NUL is nobody's, for none is stored: it must not find what it is without.
+ * What a read looks for. No text with NUL is stored, so such a text must not find the one without it.
  * Another control character stands in, which no name has.
  */
 function bindSought(value: SqlValue): string | number | null | Uint8Array {

@@ -1,14 +1,36 @@
 import { StoreError } from "../../lib/errors.js";
 import { schema } from "./schema.js";
-import { controlSchema } from "./schema-control.js";
 import { dataSchema } from "./schema-data.js";
-import { departedSchema } from "./schema-deleted.js";
 import { influxSchema } from "./schema-influx.js";
 import { logBytesSchema } from "./schema-log-bytes.js";
-import { removalsSchema } from "./schema-removals.js";
 import { resourcesSchema } from "./schema-resources.js";
-import { unreleasedSchema } from "./schema-unreleased.js";
 import type { Db, Statement } from "./sql.js";
+
+/** What commands need beyond their logs: whose they are, and which wait for a receipt. */
+export const controlSchema: readonly string[] = [
+  // The process that has issued it: at its start it knows which it still holds.
+  "alter table control_log add column node integer not null default 0",
+  "create index control_log_issued on control_log (expiresAt) where publishStatus = 1",
+];
+
+/** Removals by tenant, for tenants take turns; and a deviceID that is still being freed is told from one in use. */
+export const removalsSchema: readonly string[] = [
+  "create index removal_tenant on removal (tenant, id)",
+  "drop trigger device_id_free",
+  `create trigger device_id_free before insert on device
+    when exists (select 1 from removal where deviceID = new.deviceID)
+    begin select raise(abort, 'REMOVAL constraint failed: device.deviceID'); end`,
+];
+
+/** Logs outlive the device they speak of, and its product too, with the names that both had. */
+export const deletedSchema: readonly string[] = [
+  "alter table departed_device add column productIntID integer",
+  "alter table departed_device add column productName text",
+  "create index departed_device_product on departed_device (productIntID)",
+];
+
+/** QoS 2 ids that are not released stand with their sessions, in a store of their own. */
+const unreleasedSchema: readonly string[] = ["drop table unreleased"];
 
 /**
  * Ordered, append-only: entry n takes the schema from version n to n + 1. An entry that has been released is
@@ -21,7 +43,7 @@ const migrations: readonly (readonly string[])[] = [
   dataSchema,
   removalsSchema,
   influxSchema,
-  departedSchema,
+  deletedSchema,
   logBytesSchema,
   unreleasedSchema,
 ];

@@ -2,7 +2,7 @@ import type { Db } from "./db.js";
 
 /**
  * Bytes of one page: a list whose rows are large ends at a whole row by so many, says so (`Truncated`), and has the
- * rest for whoever asks with a smaller limit. One row is always answered, however large.
+ * rest for a caller that asks with a smaller limit. One row is always answered, however large.
  */
 export const pageBytesMax = 8_000_000;
 

@@ -38,12 +38,16 @@ const references: Readonly<Record<Referred, readonly Reference[]>> = {
   ],
   data_point: [
     {
-      ...{ table: "data_stream", list: "'data_streams'", name: quoted("r.streamName") },
+      table: "data_stream",
+      list: "'data_streams'",
+      name: quoted("r.streamName"),
       where: "r.id in (select dataStreamIntID from stream_point where dataPointIntID = ?)",
     },
     { table: "metric", list: "'metrics'", name: quoted("r.metricName"), where: "r.dataPointIntID = ?" },
     {
-      ...{ table: "product_resource", list: "'product_resources'", name: quoted("r.codeValue") },
+      table: "product_resource",
+      list: "'product_resources'",
+      name: quoted("r.codeValue"),
       where: "r.dataPointIntID = ?",
     },
     { ...templates, where: "r.dataPointIntID = ?" },

@@ -34,7 +34,9 @@ export interface Db {
    * without holding the event loop. The change feed is woken afterwards.
    */
   exclusive<T>(action: () => Promise<T>): Promise<T>;
-  /** Called after each committed write of this process that is in the log of changes; `write` returns once they have. */
+  /**
+   * Called after each committed write of this process that is in the log of changes; `write` returns once they have.
+   */
   onWrite(listener: () => Promise<void> | void): void;
   /** True when other processes may write to the same metadata. */
   readonly shared: boolean;

@@ -24,7 +24,7 @@ export function stillPassword(user: number, passwordHash: string): Statement {
   return demand("select 1 from user where id = ? and passwordHash = ?", [user, passwordHash]);
 }
 
-/** SQL outside of triggers has no way to fail by intent: a path that is none fails, and its text is in the error. */
+/** SQL outside of triggers has no way to fail by intent: an invalid JSON path fails, and its text is in the error. */
 function demand(sql: string, args: readonly (string | number | null)[]): Statement {
   return {
     sql: `select json_extract('{}', case when exists (${sql}) then '$' else 'STANDING constraint failed' end)`,

@@ -5,7 +5,7 @@ import type { Condition, Db } from "./sql.js";
 export interface Steps {
   /** Rows of the next statement. */
   readonly rows: number;
-  /** Runs a statement over that many rows; others get their turn behind it. */
+  /** Runs a statement over that many rows; others get their turn after it. */
   run<T>(statement: () => Promise<T>): Promise<T>;
 }
 
@@ -34,7 +34,9 @@ export function createSteps(first: number, most: number): Steps {
   };
 }
 
-/** Spans of record ids [from, before), newest first, of as many rows each as `steps` says then; `where` of a table `r`. */
+/**
+ * Spans of record ids [from, before), newest first, of as many rows each as `steps` says then; `where` of a table `r`.
+ */
 export async function* spansOf(
   db: Db,
   table: string,

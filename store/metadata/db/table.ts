@@ -109,7 +109,9 @@ export async function listRows<Row>(
 /** Rows of one step of a search, at first and at most. */
 const searchSteps = { first: 50, most: 5000 } as const;
 
-/** `listRows` where text is looked for: in steps, for how long a row takes is up to what is asked and stored. */
+/**
+ * `listRows` where text is looked for: in steps, since the time that a row takes depends on the question and the row.
+ */
 async function searchRows<Row>(
   db: Db,
   listing: Listing,

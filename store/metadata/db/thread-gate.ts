@@ -1,7 +1,7 @@
 /**
  * libsql calls out of a thread that is ended meanwhile end the whole process: its binding takes the refusal of an
  * object for a fault of its own and aborts. So a thread that may be ended from outside goes through a gate: it enters
- * before each call and leaves behind it, and whoever ends it shuts the gate while nobody is in.
+ * before each call and leaves after it, and the thread that ends it shuts the gate while nobody is in.
  */
 export interface ThreadGate {
   /** In the thread: runs `action`, @throws Error once the gate is shut */

@@ -74,7 +74,7 @@ export function subscriptionsOfProduct(
   return db.all("select topic, qos from subscription where productIntID = ?", [product]);
 }
 
-/** Record ids of members, ascending, behind `after`. */
+/** Record ids of members, ascending, above `after`. */
 export async function memberIDs(db: Db, group: number, after: number, limit: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     `select deviceIntID id from group_member where groupIntID = ? and deviceIntID > ?

@@ -44,7 +44,9 @@ export async function* brokerDevices(
     const access = await accessOfDevices(db, ids);
     const names = await commonNamesOf(db, ids, now);
     yield rows.map(({ id, deviceID, deviceUsername, token, authType, blocked }) => ({
-      ...{ id, deviceID, deviceUsername },
+      id,
+      deviceID,
+      deviceUsername,
       token: authType === 2 ? null : vault.open(new Uint8Array(token)),
       blocked: blocked === 1,
       rules: access.get(id)?.rules ?? [],

@@ -3,8 +3,8 @@ import type { DeviceStore } from "./devices.js";
 import type { Device } from "./record.js";
 
 /**
- * What the way up knows of a device or gateway: whose it is, and how it may come in, and its fences. It is remembered for each of
- * ten thousand connections, so it is not the whole record.
+ * What the way up knows of a device or gateway: whose it is, and how it may come in, and its fences. It is remembered
+ * for each of ten thousand connections, so it is not the whole record.
  */
 export type DeviceIdentity = Pick<
   Device,

@@ -27,7 +27,7 @@ function toDeviceIngest(row: Row): DeviceIngest {
   return { ...row, refused: fromJson(row.refused) ?? {}, state: fromJson(row.state) };
 }
 
-/** By device; none is there for one that the node has never heard. */
+/** By device; a device that the node has never heard has no entry. */
 export async function findDeviceIngests(
   db: Db,
   node: number,

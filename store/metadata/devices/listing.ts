@@ -74,7 +74,8 @@ export const everyKind: Listing = { ...devices, filters: { ...filters, deviceTyp
 const countBelow = "(select count(*) from device b where b.gateway = r.id)";
 export const gateways: Listing = {
   select: `${select}, ${countBelow} deviceCount`,
-  ...{ from, bytes },
+  from,
+  bytes,
   filters: {
     ...commonFilters,
     gatewayName: text("deviceName"),

@@ -85,7 +85,10 @@ export function getProduct(db: Db, tenant: number, id: number): Promise<Product>
 /** Ids that the `devices` of a product or group may hold. */
 export const devicesShownMax = 1000;
 
-/** The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to tell that there are more. */
+/**
+ * The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to tell that there are
+ * more.
+ */
 export async function devicesOfProducts(
   db: Db,
   products: readonly number[],

@@ -4,7 +4,7 @@ import type { SealedStore } from "./authority.js";
 /** Tokens looked at: one that is damaged by itself must not speak for all. */
 const tokensMax = 3;
 
-/** Whether the vault opens what devices' tokens are sealed with; true where there are none. */
+/** Whether the vault opens what devices' tokens are sealed with; true where no device has one. */
 export async function opensTokens({ db, vault }: SealedStore): Promise<boolean> {
   const rows = await db.all<{ token: ArrayBuffer }>("select token from device order by id limit ?", [
     tokensMax,

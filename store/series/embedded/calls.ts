@@ -94,7 +94,7 @@ export function serveCalls<C extends Shapes>(
   }
 }
 
-/** The buffers of columns one or two levels deep, each once, or what is one itself. */
+/** The buffers of columns one or two levels deep, or of a column itself; each once. */
 function buffersOf(answer: unknown, depth = 2): ArrayBuffer[] {
   if (answer instanceof ArrayBuffer) return [answer];
   if (answer instanceof Float64Array) return [answer.buffer as ArrayBuffer];

@@ -109,7 +109,7 @@ export function keyOfRow(row: Row): SeriesKey {
 
 /** The client, which tells when the file turns out damaged and leaves word for the next start. */
 export function guarded(client: Client, dir: string, { onCatalogLost }: CatalogListeners): CatalogClient {
-  const watch = async <T>(asked: Promise<T>): Promise<T> => {
+  const orLost = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
     } catch (error) {
@@ -121,12 +121,12 @@ export function guarded(client: Client, dir: string, { onCatalogLost }: CatalogL
     }
   };
   return {
-    execute: (statement: InStatement) => watch(client.execute(statement)),
-    batch: (statements, mode) => watch(client.batch(statements, mode)),
+    execute: (statement: InStatement) => orLost(client.execute(statement)),
+    batch: (statements, mode) => orLost(client.batch(statements, mode)),
     transaction: async (mode: TransactionMode = "write") => {
-      const tx = await watch(client.transaction(mode));
+      const tx = await orLost(client.transaction(mode));
       const execute = tx.execute.bind(tx);
-      tx.execute = (statement: InStatement) => watch(execute(statement));
+      tx.execute = (statement: InStatement) => orLost(execute(statement));
       return tx;
     },
     close: () => client.close(),

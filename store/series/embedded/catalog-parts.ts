@@ -10,7 +10,7 @@ interface PartState extends Part {
   readonly dropped: boolean;
   /** Of the file. */
   readonly format: number;
-  /** The series that it may hold (held.ts) as of the version `file` of its file; null: not known. */
+  /** The series that it may hold (series-set.ts) as of the version `file` of its file; null: not known. */
   readonly held: ArrayBuffer | null;
   readonly file: string | null;
   /** First and last time that flushes have brought to their end; null: not known. */

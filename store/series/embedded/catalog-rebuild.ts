@@ -84,7 +84,9 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
       });
     }
     return {
-      ...{ series: named.size, files: parts.length, nameless: nameless.length },
+      series: named.size,
+      files: parts.length,
+      nameless: nameless.length,
       unplaced: unplaced.filter((file) => !unread.includes(file)).map(({ path }) => path),
       unread: unread.map(({ path }) => path),
     };

@@ -16,7 +16,7 @@ export const CATALOG_SCHEMA = [
     unique(tenant, product, device, field, kind, removed)) strict`,
   "create index if not exists series_removed on series(id) where removed <> 0",
   // loose: flushes since the part was last compacted; dropped: 1 from the decision to the unlink; held: the series
-  // that it may hold (held.ts) as of the file's version `file`; low, high: first and last time that flushes have
+  // that it may hold (series-set.ts) as of the file's version `file`; low, high: first and last time that flushes have
   // brought to their end; null where that is not known
   `create table if not exists part(
     start integer primary key, stop integer not null, path text not null unique, format integer not null,
@@ -36,7 +36,10 @@ export const CATALOG_TO_FORMAT_2 = [
   "alter table part add column high integer",
 ];
 
-/** A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the store's folder. */
+/**
+ * A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the
+ * store's folder.
+ */
 export interface Part {
   readonly start: number;
   readonly stop: number;

@@ -5,7 +5,7 @@ export const CHUNK_POINTS_MAX = 4096;
 /** Text chunks are cut by size too, so that no blob grows with the length of what a device sends. */
 const CHUNK_TEXT_BYTES_MAX = 1 << 20;
 
-/** What the index knows of a chunk: `start` and `stop` are its first and last time, both held. */
+/** What the index knows of a chunk: `start` and `stop` are its first and last time, both included. */
 export interface ChunkSpan {
   readonly id: number;
   readonly start: number;
@@ -16,8 +16,8 @@ const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Numbers: n times, n values, little-endian doubles. Text: n times, n byte offsets (uint32) behind the last
- * byte of each value, then the UTF-8 bytes. Strings must be well formed; NUL is a byte like any other.
+ * Numbers: n times, n values, little-endian doubles. Text: n times, n byte offsets (uint32) of the end of
+ * each value, then the UTF-8 bytes. Strings must be well formed; NUL is a byte like any other.
  */
 export function encodeChunk({ times, values }: Run): Uint8Array {
   const { length } = times;

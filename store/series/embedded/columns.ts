@@ -18,7 +18,7 @@ export interface Limits {
 export const NO_TIME_BELOW = Number.MIN_SAFE_INTEGER;
 export const NO_TIME_ABOVE = Number.MAX_SAFE_INTEGER;
 
-/** The first index whose time is not below `time`; `times.length` when there is none. */
+/** The first index whose time is not below `time`; `times.length` where there is no such time. */
 export function lowerBound(times: Float64Array, time: number): number {
   let low = 0;
   let high = times.length;
@@ -83,7 +83,7 @@ export function limitRun(run: Run, limits: Limits): Run {
 /** It has as many points as were asked for. */
 const whole = (run: Run): Run => (run.cut ? { times: run.times, values: run.values } : run);
 
-/** Both runs as `mergeRuns`, as far as both are known: one that is cut says nothing of what lies behind its end. */
+/** Both runs as `mergeRuns`, as far as both are known: one that is cut says nothing of what lies beyond its end. */
 export function mergeKnown(older: Run, newer: Run, newestFirst: boolean): Run {
   const ends = [older, newer].filter((run) => run.cut);
   if (ends.length === 0) return mergeRuns(older, newer);

@@ -27,7 +27,7 @@ import type { SeriesInFiles } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
 import { textRuns } from "./text-runs.js";
 
-/** What of a series is read from files. */
+/** The stretch of a series that is read from files. */
 interface FileRange {
   readonly id: number;
   readonly text: boolean;
@@ -38,7 +38,7 @@ interface FileRange {
   readonly left: Left | null;
 }
 
-/** Of [start, stop) what is not being removed. */
+/** The range [start, stop) without the points that are being removed. */
 export const rangeInFiles = (
   { id, text, parts, left, floor }: SeriesInFiles,
   start = NO_TIME_BELOW,

@@ -1,5 +1,5 @@
 import type { StoreError } from "../../lib/errors.js";
-import { retryDelays } from "../../lib/retry-delays.js";
+import { retryDelays } from "../../lib/retry.js";
 import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import { asStoreError } from "./failures.js";
@@ -93,7 +93,7 @@ export function createFlusher(deps: {
         throw failed;
       },
     );
-    // whoever waits for the flush hears of the failure; nobody has to
+    // Those who wait for the flush see the failure; nobody has to wait.
     current.attempt.catch(() => undefined);
   }
 

@@ -8,7 +8,7 @@ const restFactor = 3;
 const restMsMax = 1000;
 
 /** True while there is more to do. */
-export type Step = () => Promise<boolean>;
+type Step = () => Promise<boolean>;
 
 interface Housekeeping {
   /** Something new may have to be done. */
@@ -17,7 +17,9 @@ interface Housekeeping {
   readonly ended: Promise<void>;
 }
 
-/** One step in its turn, then a rest that leaves the disk and the thread to others; no step once `closing` is aborted. */
+/**
+ * One step in its turn, then a rest that leaves the disk and the thread to others; no step once `closing` is aborted.
+ */
 export async function stepThenRest(lock: Lock, closing: AbortSignal, step: Step): Promise<boolean> {
   let workedMs = 0;
   const more = await lock(async () => {

@@ -23,9 +23,9 @@ interface OpenFiles<One extends { readonly client: Client }> {
   peek(path: string): One | undefined;
   /** Resolves once what had to be closed for it lets go of its descriptors. */
   add(path: string, one: One): Promise<void>;
-  /** Those of them that are open. Resolves once their descriptors, and the space of removed files, are let go of. */
+  /** Closes those that are open. Resolves once their descriptors, and the space of removed files, are free. */
   close(...paths: readonly string[]): Promise<void>;
-  /** Resolves once all descriptors are let go of. */
+  /** Resolves once all descriptors are free. */
   closeAll(): Promise<void>;
 }
 
@@ -70,17 +70,19 @@ export function createOpenFiles<One extends { readonly client: Client }>(
 
 /** Closed files of this thread whose descriptors may be left to the next collection. */
 const unclosedMax = 8;
-/** Closed, and perhaps not let go of yet. */
+/** Closed files whose descriptors may not be free yet. */
 let unclosed = 0;
 
-/** Closes a file, also one that could not be opened to its end; of many, only a few wait to be let go of. */
+/**
+ * Closes a file, also one that could not be opened to its end; of many, only a few keep their descriptors for a while.
+ */
 export async function closeFile(client: Pick<Client, "close">): Promise<void> {
   client.close();
   unclosed++;
   if (unclosed >= unclosedMax) await letGo();
 }
 
-/** Closes a file whose descriptors must be let go of before it is renamed or opened by another thread. */
+/** Closes a file whose descriptors must be free before it is renamed or opened by another thread. */
 export async function closeAtOnce(client: Pick<Client, "close">): Promise<void> {
   client.close();
   await letGo();
@@ -90,7 +92,7 @@ let collect: ((how: { readonly type: "minor" }) => void) | undefined;
 
 /**
  * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
- * garbage. Statements are young: a minor collection takes them, and the turn behind it closes the files.
+ * garbage. Statements are young: a minor collection takes them, and the turn after it closes the files.
  */
 async function letGo(): Promise<void> {
   unclosed = 0;

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import type { Transferable } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
 import type { StoreError } from "../../lib/errors.js";
-import { createQuerySlots } from "../query-slots.js";
+import { createQuerySemaphore } from "../query-semaphore.js";
 import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "../series.js";
 import { packBatch, packColumns } from "./batch.js";
 import type { Part } from "./catalog-schema.js";
@@ -13,7 +13,7 @@ import type { Gap } from "./gaps.js";
 import { createHandles } from "./handles.js";
 import { isStorable, nameOfDevice, type RemovedScope } from "./names.js";
 import type { WriteArgs, WriterCalls } from "./protocol.js";
-import { createQuestions, placesPerReader } from "./questions.js";
+import { createQuestions, questionsPerReader } from "./questions.js";
 import { createReaders } from "./readers.js";
 import { startWriter } from "./writer-thread.js";
 
@@ -34,7 +34,7 @@ export interface LibsqlSeriesOptions {
    * now on, and the process must open the store anew and read the journal again from the checkpoint.
    */
   readonly onFailure?: (error: StoreError) => void;
-  /** Told of damage on disk: what is damaged is put aside, and the rest answered. */
+  /** Told of damage on disk: damaged files and chunks are put aside, and the rest is answered. */
   readonly onDamage?: (damage: Damage) => void;
   /**
    * Points of this stretch were lost. It resolves once they have been written again as far as something still holds
@@ -113,8 +113,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     return refused;
   }
 
-  const slots = createQuerySlots(placesPerReader * Math.max(1, readersMax));
-  const deps = { handles, ask, readers, slots };
+  const semaphore = createQuerySemaphore(questionsPerReader * Math.max(1, readersMax));
+  const deps = { handles, ask, readers, semaphore };
 
   async function remove(scopes: readonly RemovedScope[]): Promise<void> {
     await ask("remove", scopes.filter(isStorable));

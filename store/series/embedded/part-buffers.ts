@@ -22,7 +22,7 @@ import { DamagedPart, type StoredPart } from "./stored-part.js";
 
 interface PartBuffers {
   add(part: StoredPart, series: number, points: Run): void;
-  /** Writes what is ready for a transaction, and all once that is much together. */
+  /** Writes the buffers that are full; all of them once they are large together. */
   writeFull(): Promise<void>;
   writeAll(): Promise<void>;
   /** The parts that points were added to. */

@@ -65,7 +65,7 @@ export async function isBlank(path: string): Promise<boolean> {
       await closeFile(client);
     }
   } catch {
-    // Whatever it is, it is none of ours to write into.
+    // Whatever it is, it is not ours to write into.
     return false;
   }
 }
@@ -102,8 +102,8 @@ export async function storedTimes(db: Client): Promise<{ low: number; high: numb
 }
 
 /**
- * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Those of which all is put aside
- * count: it goes with them when they are removed, and their ids are never given again.
+ * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Series with nothing but chunks
+ * put aside count: it goes with them when they are removed, and their ids are never given again.
  */
 export async function storedSeries(db: Client, after: number, limit: number): Promise<number[]> {
   const { rows } = await db.execute({

@@ -8,9 +8,9 @@ import { asError } from "../../lib/errors.js";
 import { earliestTime, latestTime } from "../../lib/time-range.js";
 import type { Catalog } from "./catalog.js";
 import { PART_FORMAT, type Part } from "./catalog-schema.js";
-import { createHeld, decodeHeld } from "./held.js";
 import { monthOf } from "./months.js";
 import { storedTimes } from "./part-file.js";
+import { createSeriesSet, decodeSeriesSet } from "./series-set.js";
 import {
   both,
   DamagedPart,
@@ -41,9 +41,9 @@ export interface Parts {
   use<T>(part: StoredPart, work: (client: Client) => Promise<T>): Promise<T>;
   /** For a file that takes the place of one of this name: neither a part's nor one that lies in the folder. */
   nextName(old: string): string;
-  /** The connection that is open already, to a file that may no longer be there; undefined where there is none. */
+  /** The connection that is open already, to a file that may no longer be there; undefined where no connection is. */
   connected(part: StoredPart): Client | undefined;
-  /** The part lies in another file from now on; the old one is let go of. */
+  /** The part lies in another file from now on; the old one is closed. */
   replace(part: StoredPart, path: string): Promise<void>;
   /** Why the file of a part cannot be what was written, as far as a look at its folder tells; null when all is well. */
   missing(part: StoredPart): string | null;
@@ -54,7 +54,7 @@ export interface Parts {
   close(): Promise<void>;
 }
 
-/** @param partBytesMin a span is cut only where its file has so much: what is sparse stays together */
+/** @param partBytesMin a span is cut only where its file has so much: sparse points stay together */
 export async function openParts(deps: {
   dir: string;
   catalog: Catalog;
@@ -75,7 +75,12 @@ export async function openParts(deps: {
   /** A new part of [start, stop) for a time in it. */
   async function make(time: number, start: number, stop: number): Promise<StoredPart> {
     const path = await files.freeName(time, isTaken);
-    const part = { ...unknownPart({ start, stop, path }), held: createHeld(), stored: null, flushed: null };
+    const part = {
+      ...unknownPart({ start, stop, path }),
+      held: createSeriesSet(),
+      stored: null,
+      flushed: null,
+    };
     // Its tables first: a process killed in between must not leave a listed file that readers cannot use.
     await files.open(path, true);
     return part;
@@ -228,7 +233,7 @@ async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Pro
       ...unknownPart({ start, stop, path }),
       loose,
       bytes: bytes ?? 0,
-      held: isSame ? decodeHeld(held) : null,
+      held: isSame ? decodeSeriesSet(held) : null,
       recorded: file ?? "",
       flushed: flushed ?? undefined,
     };

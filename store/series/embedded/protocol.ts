@@ -21,7 +21,7 @@ export interface WriteArgs {
   readonly times: Float64Array;
   readonly values: Float64Array;
   readonly texts: readonly string[];
-  /** -1 where the point is no text; null when none is. */
+  /** -1 where the point is not a text; null where no point is. */
   readonly textIndex: Int32Array | null;
   readonly through: number;
 }
@@ -39,7 +39,7 @@ export interface FindAnswer {
   readonly before: LastPoint | null;
   /** Points below are being removed and must not be answered. */
   readonly floor: number;
-  /** The parts of the range that may hold the series, ascending; with `before` also those behind which it begins. */
+  /** The parts of the range that may hold the series, ascending; with `before` also the earlier ones. */
   readonly parts: readonly Part[];
 }
 
@@ -70,7 +70,7 @@ export type WriterCalls = {
   suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
   /** The points of a gap have been written again as far as they can be. */
   endGap: { args: number; answer: null };
-  /** Hides points older than the time and takes whole parts off the list: readers must let go of these. */
+  /** Hides points older than the time and takes whole parts off the list: readers must close these. */
   retire: { args: number; answer: readonly Part[] };
   /** Unlinks the retired parts and trims the part that reaches over the time. */
   dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };

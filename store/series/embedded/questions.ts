@@ -1,8 +1,8 @@
-/** The questions of the embedded store, for one asker: the writer says what is in memory, a reader adds the files. */
+/** Answers the questions of one asker: the writer says what is in memory, a reader adds the files. */
 
 import { StoreError } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
-import type { QuerySlots } from "../query-slots.js";
+import type { QuerySemaphore } from "../query-semaphore.js";
 import type {
   AggregateQuery,
   ArithmeticAnswer,
@@ -28,14 +28,14 @@ interface QuestionsDeps {
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Pick<Readers, "call">;
   /** Turns at the readers, and at the writer before them. */
-  readonly slots: QuerySlots;
+  readonly semaphore: QuerySemaphore;
 }
 
-/** Of one asker: whoever asks beside it does not wait for more. */
+/** Reads of one asker at once: others that ask do not wait for more. */
 const readsAtOnce = 4;
 
 /** Questions that have a place at once, for each reader thread: one is worked on, another lies ready. */
-export const placesPerReader = 2;
+export const questionsPerReader = 2;
 
 /**
  * A question takes its place before the writer names the files: those that it names are open to the reader as long as
@@ -44,13 +44,13 @@ export const placesPerReader = 2;
  * @param signal ends once nobody waits any more: no question begins then; null: the asker stays
  */
 export function createQuestions(
-  { handles, ask, readers, slots }: QuestionsDeps,
+  { handles, ask, readers, semaphore }: QuestionsDeps,
   signal: AbortSignal | null,
 ): SeriesQuestions {
   const inTurn = <T>(
     { tenant }: Pick<SeriesRef, "tenant">,
     work: (left: Left | null) => Promise<T>,
-  ): Promise<T> => slots.run({ tenant, signal }, () => whileStaying(signal, work));
+  ): Promise<T> => semaphore.run({ tenant, signal }, () => whileStaying(signal, work));
 
   const describe = (
     series: SeriesRef,

@@ -21,7 +21,7 @@ export async function readAggregate(
   if (args.aggregate === "increase") {
     const before = await valueBefore(files, args, start);
     const from = before === undefined || arithmetic === null ? before : computeOne(arithmetic, before);
-    // The last result lies further back: whoever asks reads the points.
+    // The last result lies further back: the caller reads the points.
     if (arithmetic !== null && from !== undefined && !Number.isFinite(from)) return null;
     if (from !== undefined) aggregation.startFrom(from);
   }

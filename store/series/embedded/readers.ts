@@ -35,7 +35,7 @@ export function createReaders({
   const readers: Reader[] = [];
   let closing: Promise<void> | undefined;
 
-  function start(place: number): void {
+  function start(index: number): void {
     if (closing !== undefined) return;
     const worker = new Worker(new URL("./reader.worker.js", import.meta.url), {
       workerData: { dir, filesMax: readerFilesMax(threads) },
@@ -45,12 +45,12 @@ export function createReaders({
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
-      if (closing === undefined) setTimeout(start, RESTART_PAUSE_MS, place).unref();
+      if (closing === undefined) setTimeout(start, RESTART_PAUSE_MS, index).unref();
     });
-    readers[place] = { worker, caller };
+    readers[index] = { worker, caller };
   }
 
-  for (let place = 0; place < Math.max(1, threads); place++) start(place);
+  for (let index = 0; index < Math.max(1, threads); index++) start(index);
 
   const leastBusy = (): Reader | undefined => {
     const working = readers.filter(({ caller }) => !caller.failed());
@@ -69,7 +69,8 @@ export function createReaders({
 
   return {
     call: (name, args, more) => {
-      // A reader that has let go of its files must get no call: it is ended, and within one that aborts the process.
+      // A reader that has closed its files must get no call: it is terminated, and to end a thread within a call aborts
+      // the process.
       if (closing !== undefined) return Promise.reject(isClosed());
       const reader = leastBusy();
       if (reader === undefined)

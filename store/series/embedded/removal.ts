@@ -26,7 +26,7 @@ type FourNumbers = [number, number, number, number];
 const CHUNKS_A_STEP_MAX = 64;
 const SCANNED_A_STEP_MAX = 512;
 
-/** The slow half of removals: what they take is never answered any more, here its space is freed. */
+/** The slow half of removals: what was removed is never answered again; here its space is freed. */
 export function createRemoval({
   catalog,
   parts,
@@ -42,7 +42,7 @@ export function createRemoval({
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
     for (const part of parts.holding(series, NO_TIME_BELOW, NO_TIME_ABOVE)) {
-      // What of it was put aside goes as well.
+      // What was put aside of it goes as well.
       const { rowsAffected } = await parts.use(part, (client) =>
         client.execute({
           sql: "delete from chunk where id in (select id from chunk where series in (?1, -?1) limit ?2)",
@@ -67,7 +67,7 @@ export function createRemoval({
     return last !== undefined;
   }
 
-  /** One stretch of ids behind `after`; answers the last id seen, undefined at the end. */
+  /** One stretch of ids above `after`; the last id seen, undefined at the end. */
   function trimSome(part: StoredPart, after: number, time: number): Promise<number | undefined> {
     const onFault = (fault: ChunkFault): void => mender.note(part, fault);
     return parts.use(part, async (client) => {
@@ -104,7 +104,7 @@ export function createRemoval({
 
 /**
  * Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. A damaged one stays
- * and is told of.
+ * and is reported.
  */
 async function trimChunk(
   tx: Transaction,

@@ -53,7 +53,7 @@ export function createRetention(deps: {
   return {
     floor: () => floor,
     retire: async (time) => {
-      // Most of what is in memory goes to the files while points come in; what is left holds them up for little.
+      // Most points in memory go to the files while others come in; the few that are left hold those up briefly.
       await flusher.flush();
       return intake.held(async () => {
         await flusher.flush();

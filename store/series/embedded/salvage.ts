@@ -20,7 +20,7 @@ const CHUNKS_AT_ONCE_MAX = 32;
 const ID_MAX = 2 ** 50;
 
 /**
- * Copies what is sound of a file of points into a new one, which takes its place once it is whole.
+ * Copies the sound chunks of a file of points into a new one, which takes its place once it is whole.
  * @param open the connection to the damaged file where there is one: the file may be gone
  */
 export async function salvageFile(
@@ -65,22 +65,22 @@ async function salvage(
   let chunks = 0;
   let bytes = 0;
 
-  const read = (behind: number, limit: number): Promise<Row[] | null> =>
+  const read = (above: number, limit: number): Promise<Row[] | null> =>
     readable(async () => {
       const sum = hasSums ? "sum" : "null";
       const sql = `select id, series, start, stop, n, ${sum}, data from chunk where id > ? order by id limit ?`;
-      return (await from.execute({ sql, args: [BigInt(behind), BigInt(limit)] })).rows;
+      return (await from.execute({ sql, args: [BigInt(above), BigInt(limit)] })).rows;
     }, null);
 
-  /** The least id to go on behind where the row after `behind` cannot be read; undefined at the end. */
-  async function jump(behind: number): Promise<number | undefined> {
+  /** The least id to go on from where the row after `unread` cannot be read; undefined at the end. */
+  async function jump(unread: number): Promise<number | undefined> {
     let step = 1;
-    while ((await read(behind + step, 1)) === null) {
+    while ((await read(unread + step, 1)) === null) {
       step *= 2;
-      if (behind + step > ID_MAX) return undefined;
+      if (unread + step > ID_MAX) return undefined;
     }
-    let low = behind + Math.floor(step / 2);
-    let high = behind + step;
+    let low = unread + Math.floor(step / 2);
+    let high = unread + step;
     while (low + 1 < high) {
       const middle = Math.floor((low + high) / 2);
       if ((await read(middle, 1)) === null) low = middle;

@@ -11,11 +11,11 @@ export interface FoundFile {
   readonly path: string;
   /** Of several files named after one month the higher replaces the lower where they hold the same times. */
   readonly generation: number;
-  /** First and last time (both held); null: it is empty; a month, that of its name: nobody can say what is in it. */
-  readonly held: Held | Month | null;
+  /** First and last time, both included; null: it is empty; the month of its name: it cannot be read. */
+  readonly held: Span | Month | null;
 }
 
-interface Held {
+interface Span {
   readonly low: number;
   readonly high: number;
 }
@@ -24,13 +24,13 @@ interface Held {
 interface Standing {
   readonly file: FoundFile;
   /** Null: not known. */
-  readonly held: Held | null;
+  readonly held: Span | null;
   readonly first: number;
   readonly last: number;
 }
 
 /** Whether it could be read what a file holds. */
-export const isKnown = (held: Held | Month): held is Held => "low" in held;
+export const isKnown = (held: Span | Month): held is Span => "low" in held;
 
 interface PlacedFile {
   readonly path: string;
@@ -38,7 +38,7 @@ interface PlacedFile {
   readonly start: number;
   readonly stop: number;
   /** First and last time in it; null: not known, any of its span. */
-  readonly held: Held | null;
+  readonly held: Span | null;
 }
 
 /**

@@ -1,13 +1,18 @@
 import { pathToFileURL } from "node:url";
 import { type Client, createClient, type Transaction } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
+import { retry } from "../../lib/retry.js";
 import { asStoreError, codeOf } from "./failures.js";
 import { closeFile } from "./open-files.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
 
-const BUSY_RETRIES = 200;
-const BUSY_PAUSE_MS = 25;
+const whileLocked = {
+  signal: null,
+  delayMs: { first: 25, longest: 25 },
+  retriesMax: 200,
+  isTransient: (error: unknown) => codeOf(error) === "SQLITE_BUSY",
+};
 
 /**
  * Opens one file on one connection (pragmas hold for a connection, not for a file) and reads every pragma back.
@@ -51,13 +56,9 @@ export async function inTransaction<T>(
  * meets a lock. libSQL's own timeout would block the thread instead.
  */
 export async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      const busy = codeOf(error) === "SQLITE_BUSY";
-      if (!busy || attempt === BUSY_RETRIES) throw asStoreError(error, "use series file");
-      await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS));
-    }
+  try {
+    return await retry(work, whileLocked);
+  } catch (error) {
+    throw asStoreError(error, "use series file");
   }
 }

@@ -2,8 +2,8 @@
 
 import { StoreError } from "../../lib/errors.js";
 import type { Part } from "./catalog-schema.js";
-import type { Held } from "./held.js";
 import { monthOf } from "./months.js";
+import type { SeriesSet } from "./series-set.js";
 
 export interface StoredPart extends Part {
   start: number;
@@ -16,9 +16,9 @@ export interface StoredPart extends Part {
   /** About the bytes of its file. */
   bytes: number;
   /** The series that it may hold; null: not known yet, it may hold any. */
-  held: Held | null;
+  held: SeriesSet | null;
   /** What a look through the file has found so far, and what was written meanwhile; null: no look is under way. */
-  looking: Held | null;
+  looking: SeriesSet | null;
   /** First and last time in its file when that was looked at; null: it was empty, undefined: nobody has looked. */
   stored: Times | null | undefined;
   /** First and last time that this process has written, or is about to write; null: it has written nothing. */
@@ -73,7 +73,9 @@ export function both(a: Times | null, b: Times | null): Times | null {
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
 }
 
-/** Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one. */
+/**
+ * Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one.
+ */
 export function partAt(parts: readonly StoredPart[], time: number): number {
   let low = 0;
   let high = parts.length;
@@ -87,7 +89,7 @@ export function partAt(parts: readonly StoredPart[], time: number): number {
 }
 
 /**
- * How far the part takes points from `time` on, a time in its span: while it is small all of them, else those of the
+ * How far the part takes points from `time` on, a time in its span: all while it is small, else those of the
  * months that it holds something of. Null where it must be cut before, or looked at.
  */
 export function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {

@@ -19,7 +19,7 @@ export interface WriterFiles {
   delete(path: string): Promise<void>;
   /** Why a file cannot be what was written, as far as a look at its folder tells; null when all is well. */
   missing(path: string): string | null;
-  /** Which file a path names, and as of when; changes with every write that has come to the file itself. */
+  /** Which file a path names, and as of when; changes with every write that reaches the file itself. */
   version(path: string): string;
   /** Null where it is not there. */
   bytes(path: string): number | null;

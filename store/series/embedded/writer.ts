@@ -14,7 +14,6 @@ import { createFlusher } from "./flusher.js";
 import type { Gap } from "./gaps.js";
 import { startHousekeeping } from "./housekeeping.js";
 import { createIntake } from "./intake.js";
-import { createLooking } from "./looking.js";
 import { createLookup } from "./lookup.js";
 import { createMender, gapOf, type Mender } from "./mender.js";
 import type { RemovedScope } from "./names.js";
@@ -24,6 +23,7 @@ import type { Definitions, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry } from "./registry.js";
 import { createRemoval } from "./removal.js";
 import { createRetention } from "./retention.js";
+import { createSeriesSurvey } from "./series-survey.js";
 import { DamagedPart } from "./stored-part.js";
 
 interface Writer {
@@ -68,7 +68,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     trimStep: removal.trimStep,
   });
   const lookup = createLookup({ registry, catalog, parts, flusher, floor });
-  const looking = createLooking(parts);
+  const looking = createSeriesSurvey(parts);
   const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
   const housekeeping = startHousekeeping({
     lock,

@@ -16,9 +16,9 @@ export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): 
   let time = Number.NaN;
   let fields: string[] = [];
   for (let i = 0; i < times.length; i += 1) {
-    const place = seriesAt[i] ?? -1;
-    const ref = series[place];
-    const key = keys[place];
+    const index = seriesAt[i] ?? -1;
+    const ref = series[index];
+    const key = keys[index];
     const number = values[i] ?? Number.NaN;
     const at = times[i] ?? Number.NaN;
     if (ref === undefined || key === undefined || !Number.isFinite(number) || !isStorableTime(at))
@@ -59,8 +59,8 @@ export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointB
 }
 
 /** Where the refused points lie in the batch. */
-export function refusedPlaces(points: readonly Point[], refused: readonly RefusedPoint[]): RefusedAt[] {
+export function refusedIndexes(points: readonly Point[], refused: readonly RefusedPoint[]): RefusedAt[] {
   if (refused.length === 0) return [];
-  const places = new Map(points.map((point, index) => [point, index]));
-  return refused.map(({ point, reason }) => ({ index: places.get(point) ?? 0, reason }));
+  const indexes = new Map(points.map((point, index) => [point, index]));
+  return refused.map(({ point, reason }) => ({ index: indexes.get(point) ?? 0, reason }));
 }

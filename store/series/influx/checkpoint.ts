@@ -52,11 +52,11 @@ export function createCheckpointTracker(port: CheckpointPort): CheckpointTracker
     timer ??= setTimeout(() => void persist().catch(schedule), persistIntervalMs).unref();
   };
   const advance = () => {
-    let bound = Number.POSITIVE_INFINITY;
-    for (const id of open.keys()) bound = Math.min(bound, id);
+    let lowestOpen = Number.POSITIVE_INFINITY;
+    for (const id of open.keys()) lowestOpen = Math.min(lowestOpen, id);
     const before = settled;
     for (const id of done) {
-      if (id >= bound) continue;
+      if (id >= lowestOpen) continue;
       settled = Math.max(settled, id);
       done.delete(id);
     }

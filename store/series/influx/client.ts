@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from "node:https";
 import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
 import { systemClock } from "../../lib/clock.js";
 import { StoreError } from "../../lib/errors.js";
-import { type Asker, createQuerySlots, hasLeft } from "../query-slots.js";
+import { type Asker, createQuerySemaphore, hasLeft } from "../query-semaphore.js";
 import { createBucketKeeper } from "./bucket.js";
 import { foreignIn } from "./csv.js";
 import { fluxFirstMoment } from "./flux.js";
@@ -77,17 +77,20 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const org = encodeURIComponent(access.org);
   const bucket = encodeURIComponent(access.bucket);
   const keeper = createBucketKeeper({
-    ...{ org: access.org, bucket: access.bucket, ledger: access.ledger, onMade: access.onBucketMade },
+    org: access.org,
+    bucket: access.bucket,
+    ledger: access.ledger,
+    onMade: access.onBucketMade,
     request: (path, body) =>
       drain(body === undefined ? fetch(path, "", { method: "GET" }) : fetch(path, body)),
   });
   const health = createInfluxHealth(systemClock.monotonic, access.onState);
-  const slots = createQuerySlots(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
+  const semaphore = createQuerySemaphore(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
   const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
 
   function sendLines(body: string): Promise<LinesRefused | undefined> {
     const send = () => drain(fetch(writePath, body, { type: "text/plain; charset=utf-8" }));
-    return health.watch("writes", async () => {
+    return health.observe("writes", async () => {
       try {
         await withBucket(send, keeper.ensure);
         return undefined;
@@ -126,26 +129,26 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     close: () => agent.destroy(),
     write: sendLines,
     query: (flux, asker) => {
-      if (asker === undefined) return health.watchAll("queries", () => askAgain(flux));
-      return slots.answer(asker, () => health.watchAll("queries", () => askAgain(flux, asker.signal)));
+      if (asker === undefined) return health.observeAll("queries", () => askAgain(flux));
+      return semaphore.answer(asker, () => health.observeAll("queries", () => askAgain(flux, asker.signal)));
     },
     probe: async () => {
       // A server that wants lines answers 400, which says that all else is well.
-      const noLines = health.watch("writes", async () => {
+      const noLines = health.observe("writes", async () => {
         try {
           await withBucket(() => drain(fetch(writePath, "", { type: "text/plain" })), keeper.ensure);
         } catch (error) {
           if (!(error instanceof HttpError && error.statusCode === 400)) throw unavailable("write to", error);
         }
       });
-      const noRows = drain(health.watchAll("queries", () => askAgain(fluxFirstMoment(access.bucket))));
+      const noRows = drain(health.observeAll("queries", () => askAgain(fluxFirstMoment(access.bucket))));
       const ends = await Promise.allSettled([noLines, noRows]);
       for (const end of ends) if (end.status === "rejected") throw end.reason;
     },
     async remove(range, predicate) {
       const body = { ...range, ...(predicate === undefined ? {} : { predicate }) };
       const send = () => drain(fetch(`/api/v2/delete?org=${org}&bucket=${bucket}`, body));
-      await health.watch("writes", () =>
+      await health.observe("writes", () =>
         withBucket(send, keeper.ensure).catch((error: unknown) => {
           throw unavailable("delete from", error);
         }),

@@ -1,4 +1,6 @@
-/** The fields that InfluxDB is known to hold with another type, by series and shard, and what that leaves to be read. */
+/**
+ * The fields that InfluxDB is known to hold with another type, by series and shard, and what that leaves to be read.
+ */
 
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
 import type { FieldConflict } from "./ledger.js";
@@ -40,7 +42,7 @@ interface ConflictRegister {
 const shardOriginMicros = -62_135_596_800 * 1e6;
 
 export function createConflictRegister(): ConflictRegister {
-  /** Of each field in the order of its shards; none is empty. */
+  /** Of each field in the order of its shards; no list is empty. */
   const known = new Map<string, FieldConflict[]>();
 
   const of = (series: Pick<SeriesRef, "productID" | "field">): readonly FieldConflict[] =>

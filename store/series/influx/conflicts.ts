@@ -1,4 +1,7 @@
-/** Fields that InfluxDB holds with another type than ours: who asks for them is told, not answered with nothing. */
+/**
+ * Fields that InfluxDB holds with another type than ours: a question about them fails with the reason; it is not
+ * answered with nothing.
+ */
 import { StoreError } from "../../lib/errors.js";
 import { createLock } from "../../lib/turns.js";
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
@@ -53,7 +56,7 @@ export async function openConflicts(options: ConflictsOptions): Promise<Conflict
   /** Refusals so far: a look that one has overtaken ends nothing. */
   let refusals = 0;
   let lookedAt = 0;
-  /** Changes follow one another: the ledger and what is known here never part. */
+  /** Changes follow one another, so that ledger and register stay the same. */
   const inTurn = createLock();
   for (const conflict of await ledger.conflicts()) tell(conflict);
 

@@ -172,7 +172,7 @@ function checkHeader(header: string, expected = /^,result,table,(_time|_start),_
   throw new StoreError("CORRUPT", `cannot read InfluxDB's answer: columns "${header}"`);
 }
 
-/** The field stands before the time or behind the value: no name of a field holds a comma. */
+/** The field stands before the time or after the value: no name of a field holds a comma. */
 const fieldHeader = /^,result,table,(_field,_time,_value|_time,_value,_field)$/;
 
 function createFieldParser(sinkOf: (field: string) => FieldSink | null): LineParser {

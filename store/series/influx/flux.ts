@@ -221,7 +221,10 @@ export function fluxAnyPoint(bucket: string, productID: string, start: number, s
   |> limit(n: 1)`;
 }
 
-/** The newest point from `start` on of each series: columns _time, _value, _measurement, device, _field; one yield a kind. */
+/**
+ * The newest point from `start` on of each series: columns _time, _value, _measurement, device, _field; one yield a
+ * kind.
+ */
 export function fluxLatest(bucket: string, series: readonly SeriesRef[], start: number): string {
   const columns = '|> keep(columns: ["_time", "_value", "_measurement", "device", "_field"])';
   const kinds = [...new Set(series.map((ref) => ref.kind))];

@@ -33,8 +33,8 @@ export class InfluxUnavailable extends StoreError {
 
 interface InfluxHealth {
   /** Runs a request and learns from its end. */
-  watch<T>(way: InfluxWay, request: () => Promise<T>): Promise<T>;
-  watchAll<T>(way: InfluxWay, answer: () => AsyncGenerator<T>): AsyncGenerator<T>;
+  observe<T>(way: InfluxWay, request: () => Promise<T>): Promise<T>;
+  observeAll<T>(way: InfluxWay, answer: () => AsyncGenerator<T>): AsyncGenerator<T>;
 }
 
 interface Known {
@@ -74,7 +74,7 @@ export function createInfluxHealth(
   }
 
   return {
-    watch: async (way, request) => {
+    observe: async (way, request) => {
       const began = monotonic();
       try {
         const result = await request();
@@ -85,7 +85,7 @@ export function createInfluxHealth(
         throw error;
       }
     },
-    watchAll: async function* (way, answer) {
+    observeAll: async function* (way, answer) {
       const began = monotonic();
       try {
         yield* answer();

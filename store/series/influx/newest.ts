@@ -32,7 +32,7 @@ interface Search {
  * not ours. As for one series, the range is narrowed first, from the newest point in widening steps: series whose
  * newest points lie close together share their questions. Texts end by `bytesMax` each.
  */
-export async function newestOfFields(
+async function newestOfFields(
   client: Questioner,
   bucket: string,
   series: readonly SeriesRef[],
@@ -128,7 +128,9 @@ async function inRequests(
 /** What the rows of a series become. */
 type Growing = (kind: Kind) => { add: RowSink; columns(): Columns };
 
-/** The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers. */
+/**
+ * The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers.
+ */
 function createLast(kind: Kind): ReturnType<Growing> {
   let last: { readonly time: number; readonly value: number | string } | undefined;
   const add: RowSink = (time, value) => {

@@ -1,7 +1,7 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 
 import type { Point, RefusedPoint, SeriesStore } from "../series.js";
-import { bodyOf, pointsOfBatch, refusedPlaces } from "./batch.js";
+import { bodyOf, pointsOfBatch, refusedIndexes } from "./batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./checkpoint.js";
 import { createInfluxClient } from "./client.js";
 import { stillHolds } from "./conflict-look.js";
@@ -48,10 +48,16 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   const { bucket, nodeNumber, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
   const { onState = nobody, onBucketMade = nobody, onConflict = nobody } = options;
   const conflicts = await openConflicts({
-    ...{ bucket, ledger, onChange: onConflict, shardMicros: () => client.shardMicros },
+    bucket,
+    ledger,
+    onChange: onConflict,
+    shardMicros: () => client.shardMicros,
   });
   const client = createInfluxClient({
-    ...{ ...options, timeoutMs, connectionsMax, onState },
+    ...options,
+    timeoutMs,
+    connectionsMax,
+    onState,
     onBucketMade: async (again) => {
       onBucketMade(again);
       await conflicts.cleared("bucket");
@@ -105,7 +111,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
       // Some of the points will never be taken: point by point it is found out which. Writing again changes nothing.
       const points = pointsOfBatch(batch);
-      return refusedPlaces(points, await settle(points));
+      return refusedIndexes(points, await settle(points));
     },
     flush: () => tracker.persist(),
     ...questionsFor(null),

@@ -1,4 +1,4 @@
-/** The questions of a series store to InfluxDB, for one asker: nobody is answered with what is not ours. */
+/** The questions of a series store to InfluxDB, for one asker: only our own points are answered. */
 import { StoreError } from "../../lib/errors.js";
 import type { AggregateQuery, Columns, Latest, ReadRange, SeriesQuestions, SeriesRef } from "../series.js";
 import type { InfluxClient, Questioner } from "./client.js";
@@ -47,7 +47,7 @@ export function createQuestions(
     const { stop = Number.POSITIVE_INFINITY } = range;
     const sound = series.filter((_, i) => parts[i]?.conflict === undefined && parts[i]?.stop === stop);
     const bySeries = await newestWithin(of(first), bucket, sound, range, newest).catch((error: unknown) => {
-      // the engine does not say of which series
+      // The engine does not say which series.
       if (error instanceof ForeignValue) return new Map<SeriesRef, Columns | StoreError>();
       throw error;
     });

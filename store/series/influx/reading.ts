@@ -98,7 +98,9 @@ export async function aggregateWindows(
   return answer;
 }
 
-/** Of points from `start` on. A series that holds values of another type there is named, and the others are answered. */
+/**
+ * Of points from `start` on. A series that holds values of another type there is named, and the others are answered.
+ */
 export async function latestPoints(
   client: Questioner,
   bucket: string,

@@ -1,5 +1,5 @@
 /** Removes old points in steps, each a question of its own: one over years of many series would outlast any timeout. */
-import { setTimeout as pause } from "node:timers/promises";
+import { sleep } from "../../lib/abortable.js";
 import { StoreError } from "../../lib/errors.js";
 import type { InfluxClient } from "./client.js";
 import { deleteRange } from "./flux.js";
@@ -16,7 +16,7 @@ const slowMs = 1000;
 const restRatio = 3;
 const restMsMax = 5000;
 
-/** Begins where the last call of this process ended: what is older than that again is one step. @throws StoreError UNAVAILABLE */
+/** Begins where the last call of this process ended: all older points are one step. @throws StoreError UNAVAILABLE */
 export function createRetention(
   client: Pick<InfluxClient, "remove">,
   closed: AbortSignal,
@@ -35,9 +35,7 @@ export function createRetention(
       if (tookMs < quickMs) step = Math.min(stepMicrosMax, step * 2);
       else if (tookMs > slowMs) step = Math.max(dayMicros, step / 2);
       if (tookMs >= quickMs) {
-        await pause(Math.min(restMsMax, tookMs * restRatio), undefined, { signal: closed }).catch(
-          () => undefined,
-        );
+        await sleep(Math.min(restMsMax, tookMs * restRatio), closed);
       }
       if (closed.aborted)
         throw new StoreError("UNAVAILABLE", "cannot remove old points: the store is closing");

@@ -16,7 +16,7 @@ const widenMax = 16;
 /**
  * Flux's own limit reads the whole range, so the range is cut: each piece covers as much time as the one before
  * it lets expect to hold `pointsMax` points, of texts as many as their bytes let expect. One that holds more is cut off
- * there and the next goes on behind it.
+ * there and the next goes on after it.
  */
 export async function* scanColumns(
   client: Questioner,
@@ -73,7 +73,7 @@ async function firstTime(
   return columns().times[0];
 }
 
-/** The newest time may have further rows of other nodes behind the cut. */
+/** The newest time may have further rows of other nodes after the cut. */
 function withoutLast(columns: Columns): Columns {
   const times = columns.times.subarray(0, -1);
   return columns.kind === "text"

@@ -55,7 +55,7 @@ function groupsOf(
   return [exploded.slice(0, middle), exploded.slice(middle)];
 }
 
-/** InfluxDB counts lines dropped; in a body of single-field lines that are all of them, each is a bad point. */
+/** InfluxDB counts lines dropped; where a body of single-field lines was dropped whole, each is a bad point. */
 function droppedBy({ message }: LinesRefused): number {
   return Number(/\bdropped=(\d+)/.exec(message)?.[1] ?? 0);
 }

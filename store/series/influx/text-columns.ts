@@ -13,7 +13,7 @@ export interface TextLimit {
 
 /**
  * Columns that grow by rows in ascending order; of rows with one time the last stays. From the oldest on they take no
- * more once they hold `bytesMax`; of the newest they let go of the older ones.
+ * more once they hold `bytesMax`; of the newest they drop the older ones.
  */
 export function createTextColumns({ from, bytesMax }: TextLimit): {
   add: RowSink;
@@ -23,7 +23,7 @@ export function createTextColumns({ from, bytesMax }: TextLimit): {
 } {
   let times: number[] = [];
   let texts: string[] = [];
-  /** Places before this one have been let go of. */
+  /** Entries before this index have been dropped. */
   let first = 0;
   let bytes = 0;
   let cut = false;

@@ -21,7 +21,7 @@ export interface TextsWanted {
 
 /**
  * Goes on from `known`, the first ones, which were all that was asked for and are not cut.
- * @param read up to so many points and bytes behind (before) a time
+ * @param read up to so many points and bytes after (or before) a time
  */
 export async function gatherTexts(
   known: Columns | null,

@@ -1,4 +1,4 @@
-/** Nobody is answered with what is not ours, nor with nothing where our points have been refused. */
+/** Only our own points are answered; where some of ours were refused, the question fails instead of finding nothing. */
 
 import type { AggregateQuery, SeriesRef } from "../series.js";
 import type { Bounds, ReadablePart } from "./conflict-register.js";

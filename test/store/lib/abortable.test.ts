@@ -1,8 +1,6 @@
-import { orAborted, retry, sleep, waitUntil } from "../../../store/lib/abortable.js";
-import { StoreError } from "../../../store/lib/errors.js";
+import { orAborted, sleep, waitUntil } from "../../../store/lib/abortable.js";
 import { assert, suite } from "../../suite.js";
 
-const delayMs = { first: 1, longest: 2 } as const;
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
@@ -29,33 +27,5 @@ suite("waits that a signal ends", (test) => {
     stop.abort();
     assert.is(await waiting, undefined);
     assert.is(await orAborted(never, stop.signal), undefined);
-  });
-
-  test("an action is tried until it succeeds, and each trouble told", async () => {
-    const troubles: string[] = [];
-    let tries = 0;
-    const action = async (): Promise<number> => {
-      if (++tries < 4) throw new StoreError("UNAVAILABLE", `away ${tries}`);
-      return tries;
-    };
-    const { signal } = new AbortController();
-    const onTrouble = (error: Error): void => void troubles.push(error.message);
-    assert.is(await retry(action, { signal, delayMs, isTransient: () => true, onTrouble }), 4);
-    assert.equal(troubles, ["away 1", "away 2", "away 3"]);
-  });
-
-  test("what does not pass is thrown at once; once aborted, the last attempt's error", async () => {
-    const stop = new AbortController();
-    let tries = 0;
-    const action = async (): Promise<never> => {
-      tries++;
-      throw new Error("away");
-    };
-    const options = { signal: stop.signal, delayMs, isTransient: () => false, onTrouble: () => undefined };
-    assert.is(await failureOf(retry(action, options)), "away");
-    assert.is(tries, 1);
-    const onTrouble = () => stop.abort();
-    assert.is(await failureOf(retry(action, { ...options, isTransient: () => true, onTrouble })), "away");
-    assert.is(tries, 3);
   });
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createRemembered } from "../../../store/lib/remembered.js";
+import { createRecordCache } from "../../../store/lib/record-cache.js";
 import { createVersions } from "../../../store/lib/versions.js";
 import { assert, suite } from "../../suite.js";
 
@@ -42,7 +42,7 @@ suite("versions of records", (test) => {
 });
 
 suite("remembered", (test) => {
-  const open = (max = 10) => createRemembered<string, string>(max, (value) => value.split(" "));
+  const open = (max = 10) => createRecordCache<string, string>(max, (value) => value.split(" "));
 
   test("is kept until a record that it is made of is touched, and no other", async () => {
     const remembered = open();

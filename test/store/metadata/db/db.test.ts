@@ -3,14 +3,16 @@ import fc from "fast-check";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { changed } from "../../../../store/metadata/db/changes.js";
 import { cleanText, openDb } from "../../../../store/metadata/db/db.js";
-import { schemaVersion } from "../../../../store/metadata/db/migrations.js";
+import {
+  controlSchema,
+  deletedSchema,
+  removalsSchema,
+  schemaVersion,
+} from "../../../../store/metadata/db/migrations.js";
 import { schema } from "../../../../store/metadata/db/schema.js";
-import { controlSchema } from "../../../../store/metadata/db/schema-control.js";
 import { dataSchema } from "../../../../store/metadata/db/schema-data.js";
-import { departedSchema } from "../../../../store/metadata/db/schema-deleted.js";
 import { influxSchema } from "../../../../store/metadata/db/schema-influx.js";
 import { logBytesSchema } from "../../../../store/metadata/db/schema-log-bytes.js";
-import { removalsSchema } from "../../../../store/metadata/db/schema-removals.js";
 import { resourcesSchema } from "../../../../store/metadata/db/schema-resources.js";
 import { assert, openTempDir, rejects, suite } from "../../../suite.js";
 
@@ -130,7 +132,7 @@ suite("metadata store", (test) => {
     const client = createClient({ url: options.url });
     const before = [
       ...[schema, resourcesSchema, controlSchema, dataSchema],
-      ...[removalsSchema, influxSchema, departedSchema, logBytesSchema],
+      ...[removalsSchema, influxSchema, deletedSchema, logBytesSchema],
     ];
     await client.batch(
       [

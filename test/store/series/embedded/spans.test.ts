@@ -8,9 +8,9 @@ import { runInNewContext } from "node:vm";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import { earliestTime, latestTime } from "../../../../store/lib/time-range.js";
-import { createHeld, decodeHeld } from "../../../../store/series/embedded/held.js";
 import { monthOf } from "../../../../store/series/embedded/months.js";
 import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
+import { createSeriesSet, decodeSeriesSet } from "../../../../store/series/embedded/series-set.js";
 import { placeFiles } from "../../../../store/series/embedded/spans.js";
 import type { Point, SeriesRef, SeriesStore } from "../../../../store/series/series.js";
 import { assert, suite, until, withTempDir } from "../../../suite.js";
@@ -241,7 +241,7 @@ suite("files of points", (test) => {
       const ids = await client.execute("select distinct series from chunk order by series");
       client.close();
       const [row] = await rowsOf(dir, "select held from part where path = 'points-1969-12.db'");
-      const held = decodeHeld(row?.[0] as ArrayBuffer);
+      const held = decodeSeriesSet(row?.[0] as ArrayBuffer);
       assert.ok(held !== null && ids.rows.every((one) => held.has(Number(one[0]))));
       assert.not(held?.has(999));
     });
@@ -311,7 +311,7 @@ suite("series of a file", (test) => {
     });
     fc.assert(
       fc.property(fc.array(ids, { maxLength: 5 }), fc.nat(), (groups, flip) => {
-        const held = createHeld();
+        const held = createSeriesSet();
         const model = new Set<number>();
         for (const group of groups) {
           assert.is(
@@ -321,13 +321,13 @@ suite("series of a file", (test) => {
           for (const id of group) model.add(id);
         }
         const bytes = held.encode();
-        const again = decodeHeld(Uint8Array.from(bytes).buffer);
+        const again = decodeSeriesSet(Uint8Array.from(bytes).buffer);
         for (let id = 0; id < 100; id++) assert.is(again?.has(id), model.has(id));
         for (const id of model) assert.ok(again?.has(id) === true && held.has(id));
         assert.not(again?.add([...model]));
         const damaged = Uint8Array.from(bytes);
         damaged[flip % damaged.length] = (damaged[flip % damaged.length] ?? 0) ^ 4;
-        assert.is(decodeHeld(damaged.buffer), null);
+        assert.is(decodeSeriesSet(damaged.buffer), null);
       }),
     );
   });

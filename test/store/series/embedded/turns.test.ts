@@ -2,8 +2,8 @@
 import { createHandles } from "../../../../store/series/embedded/handles.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import type { FindAnswer } from "../../../../store/series/embedded/protocol.js";
-import { createQuestions, placesPerReader } from "../../../../store/series/embedded/questions.js";
-import { createQuerySlots } from "../../../../store/series/query-slots.js";
+import { createQuestions, questionsPerReader } from "../../../../store/series/embedded/questions.js";
+import { createQuerySemaphore } from "../../../../store/series/query-semaphore.js";
 import type { SeriesRef } from "../../../../store/series/series.js";
 import { assert, rejects, suite, until, withTempDir } from "../../../suite.js";
 
@@ -32,7 +32,7 @@ function gated(readers: number) {
   };
   const deps = {
     handles: { ...handles, of },
-    slots: createQuerySlots(placesPerReader * readers),
+    semaphore: createQuerySemaphore(questionsPerReader * readers),
     ask: async (name: string, args: unknown) => {
       const handle = name === "find" ? (args as { handle: number }).handle : ((args as Int32Array)[0] ?? -1);
       const tenant = tenants[handle] ?? -1;

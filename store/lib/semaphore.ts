@@ -1,9 +1,11 @@
-/** A bound that is shared (shares.ts), and those who wait for their part of it. */
+/** A counting semaphore whose holders share its bound (shares.ts), with those who wait for their part of it. */
 import { createRoundRobin } from "./round-robin.js";
 import { createShares } from "./shares.js";
 
-export interface Places<Holder> {
-  /** Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs. */
+export interface Semaphore<Holder> {
+  /**
+   * Takes `amount` at once; false, and nothing taken, where there is no room or others of the holder wait for theirs.
+   */
   tryEnter(holder: Holder, amount: number): boolean;
   /** The same for a holder that has a part already, past those that wait. */
   tryGrow(holder: Holder, amount: number): boolean;
@@ -30,7 +32,7 @@ interface Waiting {
 }
 
 /** @param max what may be taken at once; a holder alone has seven eighths of it */
-export function createPlaces<Holder>(max: number): Places<Holder> {
+export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
   const shares = createShares<Holder>(max);
   const waiting = createRoundRobin<Holder, Waiting>();
 
@@ -57,7 +59,7 @@ export function createPlaces<Holder>(max: number): Places<Holder> {
     });
   }
 
-  /** Lets in who waits as far as shares allow; a holder that was served goes behind the others. */
+  /** Lets in who waits as far as shares allow; a holder that was served goes to the end. */
   function pump(): void {
     // Who found no room finds none later on either: it only gets less.
     for (const [holder, one] of waiting.firsts()) {

@@ -1,12 +1,14 @@
 import { createVersions } from "./versions.js";
 
-/** What was read of the metadata, kept until one of the records that it is made of is touched. */
-interface Remembered<Key, Value> {
+/**
+ * A cache of what was read of the metadata: each value stays until one of the records that it is made of is touched.
+ */
+interface RecordCache<Key, Value> {
   /** From memory only. */
   peek(key: Key): Value | undefined;
   /**
    * From memory, or as `read` finds it now. What is touched while it is read is read once more; touched again, it is
-   * answered all the same, for it is newer than the question, and not kept: an edit without end keeps nobody waiting.
+   * answered all the same, since it is newer than the question, but not kept: endless edits keep nobody waiting.
    */
   get(key: Key, read: () => Promise<Value>): Promise<Value>;
   touch(record: string): void;
@@ -18,10 +20,10 @@ const triesMax = 2;
  * @param max entries; beyond it all are forgotten
  * @param madeOf the records that a value is made of (`recordName`); null for one that is not kept
  */
-export function createRemembered<Key, Value>(
+export function createRecordCache<Key, Value>(
   max: number,
   madeOf: (value: Value, key: Key) => Iterable<string> | null,
-): Remembered<Key, Value> {
+): RecordCache<Key, Value> {
   const values = new Map<Key, { readonly value: Value; readonly records: ReadonlySet<string> }>();
   const usedBy = new Map<string, Set<Key>>();
   const versions = createVersions();
@@ -79,11 +81,11 @@ export function createRemembered<Key, Value>(
       if (known !== undefined) return known.value;
       const before = underWay.get(key);
       if (before !== undefined) {
-        // What that leaves behind holds now, however long ago it began.
+        // What that leaves holds now, however long ago it began.
         await before.catch(() => undefined);
         const left = values.get(key);
         if (left !== undefined) return left.value;
-        // Where it leaves nothing, one of those that have waited reads for all of them: it begins after they asked.
+        // Where it leaves nothing, one of the waiting callers reads for all: it begins after they asked.
         const next = underWay.get(key);
         if (next !== undefined) return next;
       }

@@ -1,4 +1,4 @@
-import { createQuerySlots } from "../../../store/series/query-slots.js";
+import { createQuerySemaphore } from "../../../store/series/query-semaphore.js";
 import { assert, rejects, suite } from "../../suite.js";
 
 const turns = async (): Promise<void> => {
@@ -7,7 +7,7 @@ const turns = async (): Promise<void> => {
 
 /** Questions that run until they are told to end, by the order in which they began. */
 function asking(max: number) {
-  const slots = createQuerySlots(max);
+  const slots = createQuerySemaphore(max);
   const running: { tenant: number; end: () => void }[] = [];
   const began: number[] = [];
   const ask = (tenant: number, signal: AbortSignal | null = null): Promise<void> => {
@@ -78,7 +78,7 @@ suite("query slots", (test) => {
   });
 
   test("a question that fails, or is not read to its end, gives its place back", async () => {
-    const slots = createQuerySlots(1);
+    const slots = createQuerySemaphore(1);
     const failing = slots.answer({ tenant: 1, signal: null }, async function* (): AsyncGenerator<number> {
       yield 1;
       throw new Error("failed");

@@ -2,9 +2,9 @@ import { crc32 } from "../../lib/crc32.js";
 
 /**
  * Which series a part may hold, a bit each: ids are given one after the other, so that a month of 300,000 series is
- * known by 37 KB. What is not in it is not in the part; what is may have gone.
+ * known by 37 KB. A series that is not in the set is not in the part; one that is may have gone.
  */
-export interface Held {
+export interface SeriesSet {
   has(series: number): boolean;
   /** True where one of them is new. */
   add(series: Iterable<number>): boolean;
@@ -15,20 +15,20 @@ export interface Held {
 const headBytes = 8;
 const sumBytes = 4;
 
-export function createHeld(): Held {
-  return heldOf(0, new Uint8Array(0));
+export function createSeriesSet(): SeriesSet {
+  return seriesSetOf(0, new Uint8Array(0));
 }
 
 /** Null where the bytes are not what `encode` made. */
-export function decodeHeld(blob: ArrayBuffer): Held | null {
+export function decodeSeriesSet(blob: ArrayBuffer): SeriesSet | null {
   const bytes = Buffer.from(blob);
   const end = bytes.length - sumBytes;
   if (end < headBytes || bytes.readUInt32LE(end) !== crc32(bytes.subarray(0, end))) return null;
-  return heldOf(bytes.readDoubleLE(0), Uint8Array.from(bytes.subarray(headBytes, end)));
+  return seriesSetOf(bytes.readDoubleLE(0), Uint8Array.from(bytes.subarray(headBytes, end)));
 }
 
 /** @param first the byte that `bits` begins with: that of series 8 × first */
-function heldOf(first: number, bits: Uint8Array): Held {
+function seriesSetOf(first: number, bits: Uint8Array): SeriesSet {
   const byteOf = (series: number): number => Math.floor(series / 8) - first;
 
   /** Makes room for the bytes `from` to `to` (both taken), counted from the present first one. */

@@ -1,17 +1,17 @@
-import { createHeld } from "./held.js";
 import { storedSeries } from "./part-file.js";
 import type { Parts } from "./parts.js";
+import { createSeriesSet } from "./series-set.js";
 import type { StoredPart } from "./stored-part.js";
 
-/** Looks through parts of which it is not known what they hold: those of an older format, of a backup, of a kill. */
-interface Looking {
+/** Looks through the parts whose series are not known: those of an older format, from a backup, after a kill. */
+interface SeriesSurvey {
   /** Looks at some series of one part; false when all parts are known. */
   step(): Promise<boolean>;
 }
 
 const seriesAStepMax = 4096;
 
-export function createLooking(parts: Parts): Looking {
+export function createSeriesSurvey(parts: Parts): SeriesSurvey {
   let look: { part: StoredPart; after: number } | undefined;
 
   return {
@@ -19,7 +19,7 @@ export function createLooking(parts: Parts): Looking {
       if (look === undefined || !parts.list().includes(look.part)) {
         const part = parts.list().find(({ held }) => held === null);
         if (part === undefined) return false;
-        part.looking = createHeld();
+        part.looking = createSeriesSet();
         look = { part, after: 0 };
       }
       const { part, after } = look;

@@ -1,6 +1,6 @@
-/** Places for the questions that run at once, shared by tenants: connections to InfluxDB, turns of reader threads. */
+/** How many questions run at once, shared by tenants: connections to InfluxDB, turns of reader threads. */
 import { StoreError } from "../lib/errors.js";
-import { createPlaces } from "../lib/places.js";
+import { createSemaphore } from "../lib/semaphore.js";
 
 /** Who asks, and until when the answer is wanted. */
 export interface Asker {
@@ -9,9 +9,9 @@ export interface Asker {
   readonly signal: AbortSignal | null;
 }
 
-export interface QuerySlots {
+export interface QuerySemaphore {
   /**
-   * The answer, asked for once its tenant has a place, which is given back with its end. What waits goes in order
+   * The answer, asked for once it is its turn, and whose end lets in the next. What waits goes in order
    * within a tenant, and from tenant to tenant in turn. @throws StoreError UNAVAILABLE when the asker has left
    */
   answer<T>(asker: Asker, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
@@ -22,10 +22,10 @@ export interface QuerySlots {
 export const hasLeft = (): StoreError => new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
 
 /** @param max questions at once; a tenant alone has seven eighths of them */
-export function createQuerySlots(max: number): QuerySlots {
-  const places = createPlaces<number>(max);
-  const enter = ({ tenant, signal }: Asker) => places.enter(tenant, 1, { signal, left: hasLeft });
-  const leave = ({ tenant }: Asker) => places.leave(tenant, 1);
+export function createQuerySemaphore(max: number): QuerySemaphore {
+  const semaphore = createSemaphore<number>(max);
+  const enter = ({ tenant, signal }: Asker) => semaphore.enter(tenant, 1, { signal, left: hasLeft });
+  const leave = ({ tenant }: Asker) => semaphore.leave(tenant, 1);
   return {
     answer: async function* (asker, ask) {
       await enter(asker);
