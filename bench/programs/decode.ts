@@ -203,7 +203,15 @@ function deviceOf(types: readonly PointEntry[], layout: StreamEntry["layout"]): 
       let found = series.get(entry.id);
       if (found === undefined) {
         const { field, kind, id } = entry;
-        found = { tenant: 1, productID: "p", deviceID: "d", field, kind, dataPointIntID: id, isLocation: false };
+        found = {
+          tenant: 1,
+          productID: "p",
+          deviceID: "d",
+          field,
+          kind,
+          dataPointIntID: id,
+          isLocation: false,
+        };
         series.set(id, found);
       }
       return found;

@@ -51,7 +51,7 @@ const nothing = new Uint8Array(0);
 /** `onEnded` is called after a disconnect has been applied: a will may be due. */
 export function createConnectionRecords(
   journal: Journal,
-  spaces: SessionRegistry,
+  registry: SessionRegistry,
   micros: () => number,
   onEnded: () => void,
 ): ConnectionRecords {
@@ -65,7 +65,7 @@ export function createConnectionRecords(
     const details = encodeDisconnectDetails({ expiry, endedAt: killedAt });
     const at = killedAt ?? micros();
     journal.append({ ...of, kind: recordKinds.disconnect, orderly, reason, details }, () => {
-      spaces.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: killedAt !== null });
+      registry.disconnect({ device, connection, at, orderly, expiry, ofEarlierRun: killedAt !== null });
       onEnded();
     });
   }
@@ -94,7 +94,7 @@ export function createConnectionRecords(
       };
       const at = micros();
       return journal.append(input, (connection) => {
-        const { state, present } = spaces.connect({
+        const { state, present } = registry.connect({
           ...session,
           deviceID,
           connection,
@@ -110,7 +110,7 @@ export function createConnectionRecords(
     disconnect: (origin, keepAlive, goodbye) =>
       disconnected({ ...subjectOf(origin), keepAlive }, goodbye, null),
     disconnectKilled: (killedAt) => {
-      for (const { tenant, device, sessions } of spaces.all()) {
+      for (const { tenant, device, sessions } of registry.all()) {
         for (const { connection, session, ip, keepAlive } of sessions.values()) {
           if (connection === 0) continue;
           const killed: Goodbye = { reason: "killed", orderly: false, sessionExpiry: null };
@@ -138,8 +138,8 @@ export function createConnectionRecords(
       };
       const at = micros();
       journal.append(input, () => {
-        if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
-        spaces.willPublished(device, connection);
+        if (!refused) registry.publish({ device, session, topic, payload, qos, retain, properties, at });
+        registry.willPublished(device, connection);
         done();
       });
     },

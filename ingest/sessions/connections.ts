@@ -44,14 +44,14 @@ export interface Connections {
 }
 
 interface ConnectionsDeps {
-  readonly spaces: Pick<SessionRegistry, "forget">;
+  readonly registry: Pick<SessionRegistry, "forget">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 const endsPerTurn = 200;
 
-export function createConnections({ spaces, now }: ConnectionsDeps): Connections {
+export function createConnections({ registry, now }: ConnectionsDeps): Connections {
   const live = new Map<number, Map<string, Connection>>();
   let size = 0;
 
@@ -59,20 +59,20 @@ export function createConnections({ spaces, now }: ConnectionsDeps): Connections
 
   return {
     open: (session) => {
-      const space = live.get(session.entry.id) ?? new Map<string, Connection>();
-      space.get(session.clientID)?.end("taken_over");
-      if (space.size >= sessionsPerDeviceMax) return false;
-      live.set(session.entry.id, space);
-      space.set(session.clientID, session);
+      const deviceSessions = live.get(session.entry.id) ?? new Map<string, Connection>();
+      deviceSessions.get(session.clientID)?.end("taken_over");
+      if (deviceSessions.size >= sessionsPerDeviceMax) return false;
+      live.set(session.entry.id, deviceSessions);
+      deviceSessions.set(session.clientID, session);
       size++;
       return true;
     },
     close: (session) => {
-      const space = live.get(session.entry.id);
-      if (space?.get(session.clientID) !== session) return;
-      space.delete(session.clientID);
+      const deviceSessions = live.get(session.entry.id);
+      if (deviceSessions?.get(session.clientID) !== session) return;
+      deviceSessions.delete(session.clientID);
       size--;
-      if (space.size === 0) live.delete(session.entry.id);
+      if (deviceSessions.size === 0) live.delete(session.entry.id);
     },
     has: (device) => live.has(device),
     sendToAll: (device, topic, payload) => {
@@ -99,10 +99,10 @@ export function createConnections({ spaces, now }: ConnectionsDeps): Connections
       for (const session of [...of(device)]) {
         if (entry === undefined || !isEntitled(entry, session)) session.end("thrown_out");
       }
-      if (entry === undefined) spaces.forget(device);
+      if (entry === undefined) registry.forget(device);
     },
     endAll: async (reason) => {
-      const all = [...live.values()].flatMap((space) => [...space.values()]);
+      const all = [...live.values()].flatMap((deviceSessions) => [...deviceSessions.values()]);
       for (const [i, session] of all.entries()) {
         session.end(reason);
         if (i % endsPerTurn === endsPerTurn - 1) await nextTurn();
@@ -113,8 +113,8 @@ export function createConnections({ spaces, now }: ConnectionsDeps): Connections
     },
     waitingBytes: (tenant) => {
       let bytes = 0;
-      for (const space of live.values()) {
-        for (const { state } of space.values()) {
+      for (const deviceSessions of live.values()) {
+        for (const { state } of deviceSessions.values()) {
           if (state?.tenant === tenant) bytes += state.link?.waitingBytes ?? 0;
         }
       }

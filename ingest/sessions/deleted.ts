@@ -5,16 +5,16 @@ const devicesPerRead = 5000;
 
 /**
  * Drops what is held for devices that are no longer there: no record says that a device was deleted, so that a
- * killed run brings its space back, and a node that is off does not hear of it.
+ * killed run brings its sessions back, and a node that is off does not hear of it.
  */
 export async function forgetDeleted(
-  spaces: Pick<SessionRegistry, "all" | "forget">,
+  registry: Pick<SessionRegistry, "all" | "forget">,
   existing: (devices: readonly number[]) => Promise<ReadonlySet<number>>,
 ): Promise<void> {
-  const devices = [...spaces.all()].map(({ device }) => device);
+  const devices = [...registry.all()].map(({ device }) => device);
   for (let at = 0; at < devices.length; at += devicesPerRead) {
     const some = devices.slice(at, at + devicesPerRead);
     const there = await existing(some);
-    for (const device of some) if (!there.has(device)) spaces.forget(device);
+    for (const device of some) if (!there.has(device)) registry.forget(device);
   }
 }

@@ -3,17 +3,17 @@ import { covers } from "../messages/topics.js";
 import type { Published, Reached } from "./events.js";
 import type { MessageQueues } from "./message-queues.js";
 import { routeTo } from "./routing.js";
-import { isExpired, type Message, type SessionState, type Settled, type Space } from "./state.js";
+import { type DeviceSessions, isExpired, type Message, type SessionState, type Settled } from "./state.js";
 
-/** Messages on their way to the sessions of one space. */
+/** Messages on their way to the sessions of one device. */
 export interface Delivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
-  send(space: Space, published: Published, settled?: Settled): Reached;
+  send(deviceSessions: DeviceSessions, published: Published, settled?: Settled): Reached;
   /**
    * What is retained under a filter that has just been subscribed to, as its options ask: at QoS 1 and 2 into the queue at
    * once, for a queue is a function of the journal; the rest as quickly as the client reads.
    */
-  handOver(space: Space, state: SessionState, wanted: Wanted): void;
+  handOver(deviceSessions: DeviceSessions, state: SessionState, wanted: Wanted): void;
 }
 
 interface Wanted {
@@ -25,13 +25,13 @@ interface Wanted {
 }
 
 export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetained">): Delivery {
-  function send(space: Space, published: Published, settled?: Settled): Reached {
+  function send(deviceSessions: DeviceSessions, published: Published, settled?: Settled): Reached {
     let sent = 0;
     let awaited = 0;
     const { topic, session, properties, at, receipt = null } = published;
     let kept: Uint8Array | null = null;
-    for (const state of space.sessions.values()) {
-      const route = routeTo(state, space.deviceID, topic, state.session === session);
+    for (const state of deviceSessions.sessions.values()) {
+      const route = routeTo(state, deviceSessions.deviceID, topic, state.session === session);
       if (route === null) continue;
       const qos = Math.min(published.qos, route.qos) as 0 | 1 | 2;
       const { identifiers } = route;
@@ -52,17 +52,17 @@ export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetain
     return { sent, awaited };
   }
 
-  function handOver(space: Space, state: SessionState, wanted: Wanted): void {
+  function handOver(deviceSessions: DeviceSessions, state: SessionState, wanted: Wanted): void {
     const { subscription, known, at } = wanted;
     const { link } = state;
-    if (space.retained.size === 0) return;
+    if (deviceSessions.retained.size === 0) return;
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
     if (subscription.qos > 0) {
-      for (const message of retainedFor(space, wanted, Number.POSITIVE_INFINITY)) {
+      for (const message of retainedFor(deviceSessions, wanted, Number.POSITIVE_INFINITY)) {
         if (message !== null && message.qos > 0 && !isExpired(message, at)) queues.queue(state, message);
       }
     }
-    link?.handOver(atQos0(retainedFor(space, wanted, queues.lastRetained)));
+    link?.handOver(atQos0(retainedFor(deviceSessions, wanted, queues.lastRetained)));
   }
 
   return { send, handOver };
@@ -76,7 +76,7 @@ const lookedAtOnce = 64;
  * again and again, where nothing has been found for a while.
  */
 function* retainedFor(
-  { retained: all }: Space,
+  { retained: all }: DeviceSessions,
   { filter, subscription }: Wanted,
   last: number,
 ): Generator<Message | null, undefined> {

@@ -1,6 +1,6 @@
 import { endsWithConnection } from "../../store/journal/message.js";
 import type { Changes } from "./changes.js";
-import type { SessionState, Space } from "./state.js";
+import type { DeviceSessions, SessionState } from "./state.js";
 
 /** Marks what changes of a session for the next save, where that is worth it. */
 export interface DirtySet {
@@ -8,11 +8,11 @@ export interface DirtySet {
   message(state: SessionState, messageID: number): void;
 }
 
-export function createDirtySet(changes: Changes, spaces: ReadonlyMap<number, Space>): DirtySet {
+export function createDirtySet(changes: Changes, registry: ReadonlyMap<number, DeviceSessions>): DirtySet {
   /** What ends with its connection is not worth saving beyond that it is there. */
   const outlives = ({ expiry }: SessionState): boolean => expiry !== endsWithConnection;
   const isThere = (state: SessionState): boolean =>
-    spaces.get(state.device)?.sessions.get(state.clientID) === state;
+    registry.get(state.device)?.sessions.get(state.clientID) === state;
   return {
     session: (state) => {
       // One that has been replaced must not stand for the one in its place.

@@ -49,7 +49,7 @@ const costMax = workMax / 4;
  */
 export function createDownlinkRecords(
   journal: Pick<Journal, "append">,
-  spaces: Pick<SessionRegistry, "send" | "publishCost">,
+  registry: Pick<SessionRegistry, "send" | "publishCost">,
   micros: () => number,
   work: WorkBudget,
 ): DownlinkRecords {
@@ -107,7 +107,7 @@ export function createDownlinkRecords(
       for (const { device, receipt, settled, kept } of to) {
         const copies = firstAck(settled);
         const published = { topic, payload, qos, properties, receipt, retain: false, at };
-        const { awaited } = spaces.send({ ...published, device, session: -1 }, copies.settled);
+        const { awaited } = registry.send({ ...published, device, session: -1 }, copies.settled);
         copies.begin(awaited);
         kept();
       }
@@ -126,7 +126,7 @@ export function createDownlinkRecords(
 
   return {
     send: ({ tenant, device }, message, settled, kept) => {
-      const cost = spaces.publishCost(device, message.topic);
+      const cost = registry.publishCost(device, message.topic);
       if (open !== null && !(open.tenant === tenant && goesWith(open, message, cost))) close();
       if (open === null) {
         open = { tenant, message, at: micros(), to: [], cost: 0 };

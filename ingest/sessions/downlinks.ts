@@ -47,7 +47,7 @@ export interface Downlinks {
 }
 
 interface DownlinksDeps {
-  readonly spaces: Pick<SessionRegistry, "get" | "send" | "held" | "publishCost">;
+  readonly registry: Pick<SessionRegistry, "get" | "send" | "held" | "publishCost">;
   readonly records: Pick<SessionRecords, "send">;
   readonly directory: {
     peek(id: number): DeviceEntry | undefined;
@@ -60,17 +60,17 @@ interface DownlinksDeps {
 /** Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its topic. */
 const downlinkBytesMax = 640 * 1024;
 
-export function createDownlinks({ spaces, records, directory, now }: DownlinksDeps): Downlinks {
+export function createDownlinks({ registry, records, directory, now }: DownlinksDeps): Downlinks {
   // Not the one of what is on its way to the disk: a full disk ends no question.
   const work = createWorkBudget();
   function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
-    const space = spaces.get(entry.id);
-    if (space === undefined || !mayBeSent(entry, topic)) return null;
+    const deviceSessions = registry.get(entry.id);
+    if (deviceSessions === undefined || !mayBeSent(entry, topic)) return null;
     let qos = -1;
     let outlives = false;
     let isLive = false;
-    for (const state of space.sessions.values()) {
-      const route = routeTo(state, space.deviceID, topic);
+    for (const state of deviceSessions.sessions.values()) {
+      const route = routeTo(state, deviceSessions.deviceID, topic);
       if (route === null) continue;
       const granted = Math.min(route.qos, asked);
       const queues = granted > 0 && state.expiry !== endsWithConnection;
@@ -84,11 +84,11 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
 
   return {
     reach: async (device, topic, qos) => {
-      if (spaces.get(device) === undefined) return null;
+      if (registry.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
       if (entry === undefined) return null;
       // What is found here is remembered: the sending that follows costs no more.
-      const cost = spaces.publishCost(device, topic);
+      const cost = registry.publishCost(device, topic);
       return work.run(entry.device.tenant, cost, () => reachOf(entry, topic, qos));
     },
     send: (to, { ttl, ...downlink }, settled, kept) => {
@@ -98,7 +98,7 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
       if (message.payload.length > downlinkBytesMax) return "none";
       if (found.outlives) {
         // No queue would take it: then it need not go by the disk.
-        if (!spaces.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";
+        if (!registry.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";
         // A queue that outlives its connection is the journal's.
         records.send(to, message, settled, kept);
         return "awaited";
@@ -106,7 +106,7 @@ export function createDownlinks({ spaces, records, directory, now }: DownlinksDe
       const copies = firstAck(settled);
       const at = now() * 1000;
       const published = { ...message, device: to.id, session: -1, retain: false, at };
-      const { sent, awaited } = spaces.send(published, copies.settled);
+      const { sent, awaited } = registry.send(published, copies.settled);
       if (awaited > 0) copies.begin(awaited);
       else if (sent === 0) return "none";
       kept();

@@ -1,5 +1,5 @@
 import { createShares } from "../../store/lib/shares.js";
-import type { SessionState, Space } from "./state.js";
+import type { DeviceSessions, SessionState } from "./state.js";
 import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from "./weights.js";
 
 /**
@@ -7,8 +7,8 @@ import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from 
  * and what sessions themselves take beyond what each may have anyway. Whatever is taken is given back once.
  */
 export interface HeldBytes {
-  /** Counts what a loaded space holds. */
-  takeUp(space: Space): void;
+  /** Counts what loaded sessions of a device hold. */
+  takeUp(deviceSessions: DeviceSessions): void;
   /** Takes them for a message; false where the tenant's share ends. */
   take(tenant: number, bytes: number): boolean;
   /** For what is on record already; that there is room was asked before. */

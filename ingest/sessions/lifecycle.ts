@@ -10,12 +10,12 @@ import type { HeldBytes } from "./held-bytes.js";
 import type { MessageQueues } from "./message-queues.js";
 import type { PendingWills } from "./pending-wills.js";
 import {
+  createDeviceSessions,
   createSessionState,
-  createSpace,
+  type DeviceSessions,
   expiresAt,
   isExpired,
   type SessionState,
-  type Space,
 } from "./state.js";
 import { weightOfWill } from "./weights.js";
 
@@ -39,42 +39,46 @@ interface LifecycleDeps {
   readonly wills: PendingWills;
 }
 
-export function createSessionLifecycle(spaces: Map<number, Space>, deps: LifecycleDeps): SessionLifecycle {
+export function createSessionLifecycle(
+  registry: Map<number, DeviceSessions>,
+  deps: LifecycleDeps,
+): SessionLifecycle {
   const { changes, dirtySet, meter, held, queues, wills } = deps;
 
-  function open({ tenant, device, deviceID }: Connected): Space {
-    let space = spaces.get(device);
-    if (space === undefined) {
-      space = createSpace(tenant, device, deviceID);
-      spaces.set(device, space);
+  function open({ tenant, device, deviceID }: Connected): DeviceSessions {
+    let deviceSessions = registry.get(device);
+    if (deviceSessions === undefined) {
+      deviceSessions = createDeviceSessions(tenant, device, deviceID);
+      registry.set(device, deviceSessions);
     }
-    space.deviceID = deviceID;
-    return space;
+    deviceSessions.deviceID = deviceID;
+    return deviceSessions;
   }
 
-  function forgetIfEmpty({ device, sessions, retained, wills: left }: Space): void {
-    if (sessions.size === 0 && retained.size === 0 && left.length === 0) spaces.delete(device);
+  function forgetIfEmpty({ device, sessions, retained, wills: left }: DeviceSessions): void {
+    if (sessions.size === 0 && retained.size === 0 && left.length === 0) registry.delete(device);
   }
 
-  function drop(space: Space, state: SessionState): void {
-    space.sessions.delete(state.clientID);
+  function drop(deviceSessions: DeviceSessions, state: SessionState): void {
+    deviceSessions.sessions.delete(state.clientID);
     changes.session(state);
     queues.giveUp(state);
   }
 
-  function dropExpired(space: Space, at: number): void {
-    for (const state of space.sessions.values()) if (expiresAt(state) <= at) drop(space, state);
+  function dropExpired(deviceSessions: DeviceSessions, at: number): void {
+    for (const state of deviceSessions.sessions.values())
+      if (expiresAt(state) <= at) drop(deviceSessions, state);
   }
 
-  function makeRoom(space: Space, at: number): void {
-    if (space.sessions.size < sessionsPerDeviceMax) return;
+  function makeRoom(deviceSessions: DeviceSessions, at: number): void {
+    if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
     // By the record's time: whether they were swept away before must make no difference.
-    dropExpired(space, at);
-    if (space.sessions.size < sessionsPerDeviceMax) return;
-    const longest = longestAway(space);
+    dropExpired(deviceSessions, at);
+    if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
+    const longest = longestAway(deviceSessions);
     if (longest === undefined) return;
     count(meter.dropped, "session_room");
-    drop(space, longest);
+    drop(deviceSessions, longest);
   }
 
   function setWill(state: SessionState, will: Will | null): void {
@@ -93,16 +97,16 @@ export function createSessionLifecycle(spaces: Map<number, Space>, deps: Lifecyc
   return {
     connect: (connected) => {
       const { device, clientID, session, at } = connected;
-      const space = open(connected);
-      const prior = space.sessions.get(clientID);
+      const deviceSessions = open(connected);
+      const prior = deviceSessions.sessions.get(clientID);
       const present = prior !== undefined && !connected.cleanStart && expiresAt(prior) > at;
-      if (prior !== undefined && !present) drop(space, prior);
-      wills.settle(space, connected, present);
+      if (prior !== undefined && !present) drop(deviceSessions, prior);
+      wills.settle(deviceSessions, connected, present);
       let state = prior;
       if (state === undefined || !present) {
-        makeRoom(space, at);
-        state = createSessionState(space.tenant, device, clientID, session);
-        space.sessions.set(clientID, state);
+        makeRoom(deviceSessions, at);
+        state = createSessionState(deviceSessions.tenant, device, clientID, session);
+        deviceSessions.sessions.set(clientID, state);
       }
       state.connection = connected.connection;
       state.endedAt = 0;
@@ -114,9 +118,11 @@ export function createSessionLifecycle(spaces: Map<number, Space>, deps: Lifecyc
       return { state, present };
     },
     disconnect: ({ device, connection, at, orderly, expiry, ofEarlierRun }) => {
-      const space = spaces.get(device);
-      const state = [...(space?.sessions.values() ?? [])].find((one) => one.connection === connection);
-      if (space === undefined || state === undefined) return;
+      const deviceSessions = registry.get(device);
+      const state = [...(deviceSessions?.sessions.values() ?? [])].find(
+        (one) => one.connection === connection,
+      );
+      if (deviceSessions === undefined || state === undefined) return;
       const { will } = state;
       state.connection = 0;
       state.endedAt = at;
@@ -124,45 +130,45 @@ export function createSessionLifecycle(spaces: Map<number, Space>, deps: Lifecyc
       if (state.expiry !== endsWithConnection) state.expiry = expiry ?? state.expiry;
       setWill(state, null);
       state.link = null;
-      if (will !== null && !orderly) wills.leave(space, state, { connection, at, will });
+      if (will !== null && !orderly) wills.leave(deviceSessions, state, { connection, at, will });
       changes.session(state);
-      if (state.expiry === endsWithConnection) drop(space, state);
+      if (state.expiry === endsWithConnection) drop(deviceSessions, state);
       markSent(state, ofEarlierRun);
-      forgetIfEmpty(space);
+      forgetIfEmpty(deviceSessions);
     },
     willPublished: (device, connection) => {
-      const space = spaces.get(device);
-      if (space === undefined) return;
-      wills.published(space, connection);
-      forgetIfEmpty(space);
+      const deviceSessions = registry.get(device);
+      if (deviceSessions === undefined) return;
+      wills.published(deviceSessions, connection);
+      forgetIfEmpty(deviceSessions);
     },
     expire: async (nowMicros) => {
       const slice = createSlice();
-      for (const space of spaces.values()) {
+      for (const deviceSessions of registry.values()) {
         if (slice.isOver()) await slice.next();
-        dropExpired(space, nowMicros);
-        for (const [topic, retained] of space.retained) {
+        dropExpired(deviceSessions, nowMicros);
+        for (const [topic, retained] of deviceSessions.retained) {
           if (!isExpired(retained, nowMicros)) continue;
-          const nothing = { device: space.device, session: -1, topic, retain: true, payload: none };
-          queues.retain(space, { ...retained, ...nothing });
+          const nothing = { device: deviceSessions.device, session: -1, topic, retain: true, payload: none };
+          queues.retain(deviceSessions, { ...retained, ...nothing });
         }
-        forgetIfEmpty(space);
+        forgetIfEmpty(deviceSessions);
       }
     },
     forget: (device) => {
-      const space = spaces.get(device);
-      if (space === undefined) return;
-      for (const state of [...space.sessions.values()]) drop(space, state);
-      wills.giveUp(space);
-      queues.giveUpRetained(space);
-      spaces.delete(device);
+      const deviceSessions = registry.get(device);
+      if (deviceSessions === undefined) return;
+      for (const state of [...deviceSessions.sessions.values()]) drop(deviceSessions, state);
+      wills.giveUp(deviceSessions);
+      queues.giveUpRetained(deviceSessions);
+      registry.delete(device);
     },
   };
 }
 
 /** The session whose client has been away longest. */
-function longestAway(space: Space): SessionState | undefined {
-  const away = [...space.sessions.values()].filter(({ connection }) => connection === 0);
+function longestAway(deviceSessions: DeviceSessions): SessionState | undefined {
+  const away = [...deviceSessions.sessions.values()].filter(({ connection }) => connection === 0);
   return away.reduce<SessionState | undefined>(
     (found, one) => (found === undefined || one.endedAt < found.endedAt ? one : found),
     undefined,

@@ -5,7 +5,7 @@ import type { Changes } from "./changes.js";
 import type { DirtySet } from "./dirty-set.js";
 import type { Published } from "./events.js";
 import type { HeldBytes } from "./held-bytes.js";
-import type { Message, Outgoing, SessionState, Settled, Space } from "./state.js";
+import type { DeviceSessions, Message, Outgoing, SessionState, Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 
 /** The messages that are held for clients, within the bounds: queues of sessions, and retained ones. */
@@ -18,8 +18,8 @@ export interface MessageQueues {
   /** A session ends: whatever it holds is given up. */
   giveUp(state: SessionState): void;
   /** An empty payload takes the retained message of its topic away [MQTT-3.3.1-6]. */
-  retain(space: Space, published: Published): void;
-  giveUpRetained(space: Space): void;
+  retain(deviceSessions: DeviceSessions, published: Published): void;
+  giveUpRetained(deviceSessions: DeviceSessions): void;
   /** The `order` of what was retained last. */
   readonly lastRetained: number;
 }
@@ -68,27 +68,27 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
     return true;
   }
 
-  function retain(space: Space, { topic, payload, qos, properties, at }: Published): void {
-    const old = space.retained.get(topic);
+  function retain(deviceSessions: DeviceSessions, { topic, payload, qos, properties, at }: Published): void {
+    const old = deviceSessions.retained.get(topic);
     const oldBytes = old === undefined ? 0 : weightOfMessage({ topic, ...old });
     const bytes = payload.length === 0 ? 0 : weightOfMessage({ topic, payload, properties });
     const grown = bytes - oldBytes;
     const full =
-      (old === undefined && space.retained.size >= retainedMessagesMax) ||
-      (grown > 0 && space.retainedBytes + grown > retainedBytesMax) ||
-      (grown > 0 && !held.take(space.tenant, grown));
+      (old === undefined && deviceSessions.retained.size >= retainedMessagesMax) ||
+      (grown > 0 && deviceSessions.retainedBytes + grown > retainedBytesMax) ||
+      (grown > 0 && !held.take(deviceSessions.tenant, grown));
     if (bytes > 0 && full) return count(meter.dropped, "retained_full");
     if (bytes === 0 && old === undefined) return;
-    if (grown < 0) held.give(space.tenant, -grown);
-    const retained = ownMap(space.retained);
+    if (grown < 0) held.give(deviceSessions.tenant, -grown);
+    const retained = ownMap(deviceSessions.retained);
     if (bytes === 0) retained.delete(topic);
     else {
       const own = Uint8Array.from(payload);
       retained.set(topic, { payload: own, qos: qos as 0 | 1 | 2, properties, at, order: ++order });
     }
-    space.retained = retained;
-    space.retainedBytes += grown;
-    changes.retained(space.device, topic);
+    deviceSessions.retained = retained;
+    deviceSessions.retainedBytes += grown;
+    changes.retained(deviceSessions.device, topic);
   }
 
   return {

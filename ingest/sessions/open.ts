@@ -18,7 +18,7 @@ import { createSessionRegistry, type SessionRegistry } from "./session-registry.
 import { loadSessions, rowsOf } from "./snapshot.js";
 
 export interface SavedSessions {
-  readonly spaces: SessionRegistry;
+  readonly registry: SessionRegistry;
   /** Commands of earlier runs. */
   readonly held: PendingReceipts;
   /** The journal id that the saved state stands for: what comes after it is still needed. */
@@ -57,14 +57,14 @@ export async function openSessions(
     await store.remake(asError(error).message);
     return [];
   });
-  const spaces = createSessionRegistry(changes, meter, loaded, bounds);
+  const registry = createSessionRegistry(changes, meter, loaded, bounds);
   let savedID = await store.savedID();
   const held = createPendingReceipts();
-  takeUpReceipts(held, spaces);
+  takeUpReceipts(held, registry);
   const narrowing = narrow(savedID, journal.committedID);
   const apply = (record: JournalRecord): void => {
     try {
-      replay(spaces, record, held);
+      replay(registry, record, held);
     } catch (error) {
       onFailed({ follower: "sessions", id: record.id, device: record.device, error: asError(error) });
     }
@@ -93,7 +93,7 @@ export async function openSessions(
     if (journalID === savedID && !isNew) return;
     const marked = changes.take();
     try {
-      const changed = rowsOf(spaces, isNew ? everything(spaces) : marked);
+      const changed = rowsOf(registry, isNew ? everything(registry) : marked);
       await stored?.();
       await store.save(changed, journalID);
       savedID = journalID;
@@ -110,7 +110,7 @@ export async function openSessions(
   }
 
   return {
-    spaces,
+    registry,
     held,
     get savedID() {
       return savedID;
@@ -130,14 +130,21 @@ export async function openSessions(
 }
 
 /** The whole state as if all of it had changed. */
-function everything(spaces: SessionRegistry): Marked {
-  const all = [...spaces.all()];
-  const states = all.flatMap((space) => [...space.sessions.values()]);
+function everything(registry: SessionRegistry): Marked {
+  const all = [...registry.all()];
+  const states = all.flatMap((deviceSessions) => [...deviceSessions.sessions.values()]);
   return {
     sessions: new Set(states),
     messages: new Map(states.map((state) => [state, new Set(state.outgoing.keys())])),
-    retained: new Map(all.map((space) => [space.device, new Set(space.retained.keys())])),
-    wills: new Map(all.map((space) => [space.device, new Set(space.wills.map((will) => will.connection))])),
+    retained: new Map(
+      all.map((deviceSessions) => [deviceSessions.device, new Set(deviceSessions.retained.keys())]),
+    ),
+    wills: new Map(
+      all.map((deviceSessions) => [
+        deviceSessions.device,
+        new Set(deviceSessions.wills.map((will) => will.connection)),
+      ]),
+    ),
   };
 }
 
@@ -145,11 +152,11 @@ function everything(spaces: SessionRegistry): Marked {
  * Hands a device's message that was passed over at a start to its other sessions, as it would come now. Other records
  * say what a session was at their time, which has gone by. @throws StoreError INVALID for these
  */
-export function publishLate(spaces: SessionRegistry, record: JournalRecord): void {
+export function publishLate(registry: SessionRegistry, record: JournalRecord): void {
   if (record.kind !== recordKinds.uplink) {
     throw new StoreError("INVALID", "cannot replay it: it says what a session was at its time; give it up");
   }
   const { device, session, topic, payload, qos, retain, refused, details, receivedAt: at } = record;
   const { properties } = decodeUplinkDetails(details);
-  if (!refused) spaces.publish({ device, session, topic, payload, qos, retain, properties, at });
+  if (!refused) registry.publish({ device, session, topic, payload, qos, retain, properties, at });
 }

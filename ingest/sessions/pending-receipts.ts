@@ -45,9 +45,9 @@ export function createPendingReceipts(): PendingReceipts {
 }
 
 /** Takes up what the snapshot of the sessions holds. */
-export function takeUpReceipts(held: PendingReceipts, spaces: Pick<SessionRegistry, "all">): void {
+export function takeUpReceipts(held: PendingReceipts, registry: Pick<SessionRegistry, "all">): void {
   const found = new Map<number, { readonly copies: Copies; count: number }>();
-  for (const { sessions } of spaces.all()) {
+  for (const { sessions } of registry.all()) {
     for (const { outgoing } of sessions.values()) {
       for (const message of outgoing.values()) {
         const { receipt } = message;

@@ -1,72 +1,77 @@
 import type { Will } from "../../store/journal/message.js";
 import type { Changes } from "./changes.js";
 import type { HeldBytes } from "./held-bytes.js";
-import type { DueWill, SessionState, Space } from "./state.js";
+import type { DeviceSessions, DueWill, SessionState } from "./state.js";
 import { weightOfWill } from "./weights.js";
 
 /** Wills of connections that have ended, until their record is on disk. */
 export interface PendingWills {
-  /** What a loaded space holds. */
-  takeUp(space: Space): void;
-  leave(space: Space, state: SessionState, ended: { connection: number; at: number; will: Will }): void;
+  /** What loaded sessions of a device hold. */
+  takeUp(deviceSessions: DeviceSessions): void;
+  leave(
+    deviceSessions: DeviceSessions,
+    state: SessionState,
+    ended: { connection: number; at: number; will: Will },
+  ): void;
   /** A session that ends takes its delayed will with it to the front; one that goes on takes it back. */
-  settle(space: Space, ended: { session: number; at: number }, present: boolean): void;
-  published(space: Space, connection: number): void;
+  settle(deviceSessions: DeviceSessions, ended: { session: number; at: number }, present: boolean): void;
+  published(deviceSessions: DeviceSessions, connection: number): void;
   /** The device is gone. */
-  giveUp(space: Space): void;
+  giveUp(deviceSessions: DeviceSessions): void;
   /** Those that are due, each once. */
   due(nowMicros: number): DueWill[];
 }
 
 export function createPendingWills(
   changes: Changes,
-  spaces: ReadonlyMap<number, Space>,
+  registry: ReadonlyMap<number, DeviceSessions>,
   held: HeldBytes,
 ): PendingWills {
-  const withWills = new Set<Space>();
+  const withWills = new Set<DeviceSessions>();
 
-  function remove(space: Space, due: DueWill): void {
-    space.wills.splice(space.wills.indexOf(due), 1);
-    held.give(space.tenant, weightOfWill(due.will));
+  function remove(deviceSessions: DeviceSessions, due: DueWill): void {
+    deviceSessions.wills.splice(deviceSessions.wills.indexOf(due), 1);
+    held.give(deviceSessions.tenant, weightOfWill(due.will));
   }
 
   return {
-    takeUp: (space) => {
-      if (space.wills.length > 0) withWills.add(space);
+    takeUp: (deviceSessions) => {
+      if (deviceSessions.wills.length > 0) withWills.add(deviceSessions);
     },
-    leave: (space, { session, clientID, ip, expiry }, { connection, at, will }) => {
-      const { tenant, device } = space;
+    leave: (deviceSessions, { session, clientID, ip, expiry }, { connection, at, will }) => {
+      const { tenant, device } = deviceSessions;
       const dueAt = at + Math.min(will.delay, expiry) * 1e6;
-      withWills.add(space);
+      withWills.add(deviceSessions);
       held.force(tenant, weightOfWill(will));
-      space.wills.push({ tenant, device, session, clientID, ip, connection, dueAt, will });
+      deviceSessions.wills.push({ tenant, device, session, clientID, ip, connection, dueAt, will });
       changes.will(device, connection);
     },
-    settle: (space, { session, at }, present) => {
-      for (const due of [...space.wills]) {
+    settle: (deviceSessions, { session, at }, present) => {
+      for (const due of [...deviceSessions.wills]) {
         if (due.session !== session || due.dueAt <= at) continue;
-        if (present) remove(space, due);
+        if (present) remove(deviceSessions, due);
         else due.dueAt = at;
         changes.will(due.device, due.connection);
       }
     },
-    published: (space, connection) => {
-      const due = space.wills.find((one) => one.connection === connection);
+    published: (deviceSessions, connection) => {
+      const due = deviceSessions.wills.find((one) => one.connection === connection);
       if (due === undefined) return;
-      remove(space, due);
-      changes.will(space.device, connection);
+      remove(deviceSessions, due);
+      changes.will(deviceSessions.device, connection);
     },
-    giveUp: (space) => {
-      for (const due of [...space.wills]) {
-        remove(space, due);
-        changes.will(space.device, due.connection);
+    giveUp: (deviceSessions) => {
+      for (const due of [...deviceSessions.wills]) {
+        remove(deviceSessions, due);
+        changes.will(deviceSessions.device, due.connection);
       }
     },
     due: (nowMicros) => {
       const due: DueWill[] = [];
-      for (const space of withWills) {
-        if (space.wills.length === 0 || spaces.get(space.device) !== space) withWills.delete(space);
-        else due.push(...space.wills.filter(({ dueAt }) => dueAt <= nowMicros));
+      for (const deviceSessions of withWills) {
+        if (deviceSessions.wills.length === 0 || registry.get(deviceSessions.device) !== deviceSessions)
+          withWills.delete(deviceSessions);
+        else due.push(...deviceSessions.wills.filter(({ dueAt }) => dueAt <= nowMicros));
       }
       return due;
     },

@@ -46,27 +46,27 @@ export interface SessionRecords extends ConnectionRecords, SubscriptionRecords {
  */
 export function createSessionRecords(
   journal: Journal,
-  spaces: SessionRegistry,
+  registry: SessionRegistry,
   now: () => number,
   onEnded: () => void,
   work: WorkBudget,
 ): SessionRecords {
   const micros = () => now() * 1000;
 
-  const downlinks = createDownlinkRecords(journal, spaces, micros, work);
+  const downlinks = createDownlinkRecords(journal, registry, micros, work);
 
   return {
-    ...createConnectionRecords(journal, spaces, micros, onEnded),
-    ...createSubscriptionRecords(journal, spaces, micros),
+    ...createConnectionRecords(journal, registry, micros, onEnded),
+    ...createSubscriptionRecords(journal, registry, micros),
     release: (origin, state, messageID, done) => {
       journal.append({ ...subjectOf(origin), kind: recordKinds.release, messageID }, () => {
-        spaces.released(state, messageID);
+        registry.released(state, messageID);
         done();
       });
     },
     received: (origin, state, messageID, done) =>
       appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.received, messageID }, () => {
-        spaces.received(state, messageID);
+        registry.received(state, messageID);
         done();
       }),
     delivered: (origin, state, messageID, acknowledged) =>
@@ -74,14 +74,14 @@ export function createSessionRecords(
         journal,
         state,
         { ...subjectOf(origin), kind: recordKinds.delivered, messageID, acknowledged },
-        () => spaces.delivered(state, messageID, acknowledged),
+        () => registry.delivered(state, messageID, acknowledged),
       ),
     send: ({ id: device, device: { tenant } }, message, settled, kept) =>
       downlinks.send({ tenant, device }, message, settled, kept),
     expireMessages: async () => {
       const at = micros();
       const slice = createSlice();
-      for (const { tenant, device, sessions } of spaces.all()) {
+      for (const { tenant, device, sessions } of registry.all()) {
         for (const state of sessions.values()) {
           if (state.link !== null || state.expiry === endsWithConnection) continue;
           const { session, ip } = state;
@@ -92,7 +92,7 @@ export function createSessionRecords(
             if (message.received || !isExpired(message, at)) continue;
             const ended = { tenant, device, connection: 0, session, ip, messageID, acknowledged: false };
             journal.append({ ...ended, kind: recordKinds.delivered }, () =>
-              spaces.delivered(state, messageID, false),
+              registry.delivered(state, messageID, false),
             );
           }
         }

@@ -10,14 +10,14 @@ import { createHeldBytes, type HeldBytes } from "./held-bytes.js";
 import { createSessionLifecycle, type SessionLifecycle } from "./lifecycle.js";
 import { createMessageQueues } from "./message-queues.js";
 import { createPendingWills } from "./pending-wills.js";
-import type { DueWill, SessionState, Settled, Space } from "./state.js";
+import type { DeviceSessions, DueWill, SessionState, Settled } from "./state.js";
 import { createSubscribing, type Subscribing } from "./subscribing.js";
 import { unreleasedBytes } from "./weights.js";
 
 /** Every function here is deterministic in state and arguments, but for what time has run out. */
 export interface SessionRegistry extends SessionLifecycle, Subscribing {
-  get(device: number): Space | undefined;
-  all(): Iterable<Space>;
+  get(device: number): DeviceSessions | undefined;
+  all(): Iterable<DeviceSessions>;
   /** The session of a record. */
   find(device: number, session: number): SessionState | undefined;
   publish(published: Published): void;
@@ -37,41 +37,43 @@ export interface SessionRegistry extends SessionLifecycle, Subscribing {
 export function createSessionRegistry(
   changes: Changes,
   meter: Meter,
-  loaded: Iterable<Space> = [],
+  loaded: Iterable<DeviceSessions> = [],
   { heldBytesMax, outgoingMessagesMax } = sessionBounds,
 ): SessionRegistry {
-  const spaces = new Map<number, Space>();
-  const dirtySet = createDirtySet(changes, spaces);
+  const registry = new Map<number, DeviceSessions>();
+  const dirtySet = createDirtySet(changes, registry);
   const held = createHeldBytes(heldBytesMax);
   const queues = createMessageQueues({ changes, dirtySet, meter, held, outgoingMessagesMax });
-  const wills = createPendingWills(changes, spaces, held);
+  const wills = createPendingWills(changes, registry, held);
   const delivery = createDelivery(queues);
-  for (const space of loaded) {
-    spaces.set(space.device, space);
-    wills.takeUp(space);
-    held.takeUp(space);
+  for (const deviceSessions of loaded) {
+    registry.set(deviceSessions.device, deviceSessions);
+    wills.takeUp(deviceSessions);
+    held.takeUp(deviceSessions);
   }
 
   return {
-    ...createSessionLifecycle(spaces, { changes, dirtySet, meter, held, queues, wills }),
-    ...createSubscribing(spaces, dirtySet, held, delivery),
-    get: (device) => spaces.get(device),
-    all: () => spaces.values(),
+    ...createSessionLifecycle(registry, { changes, dirtySet, meter, held, queues, wills }),
+    ...createSubscribing(registry, dirtySet, held, delivery),
+    get: (device) => registry.get(device),
+    all: () => registry.values(),
     find: (device, session) => {
-      for (const state of spaces.get(device)?.sessions.values() ?? []) {
+      for (const state of registry.get(device)?.sessions.values() ?? []) {
         if (state.session === session) return state;
       }
       return undefined;
     },
     publish: (published) => {
-      const space = spaces.get(published.device);
-      if (space === undefined) return;
-      if (published.retain) queues.retain(space, published);
-      delivery.send(space, published);
+      const deviceSessions = registry.get(published.device);
+      if (deviceSessions === undefined) return;
+      if (published.retain) queues.retain(deviceSessions, published);
+      delivery.send(deviceSessions, published);
     },
     send: (published, settled) => {
-      const space = spaces.get(published.device);
-      return space === undefined ? { sent: 0, awaited: 0 } : delivery.send(space, published, settled);
+      const deviceSessions = registry.get(published.device);
+      return deviceSessions === undefined
+        ? { sent: 0, awaited: 0 }
+        : delivery.send(deviceSessions, published, settled);
     },
     took: (state, messageID) => {
       const unreleased = ownSet(state.unreleased);

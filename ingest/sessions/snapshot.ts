@@ -14,13 +14,13 @@ import type { Marked } from "./changes.js";
 import { ownBytesOf } from "./held-bytes.js";
 import type { SessionRegistry } from "./session-registry.js";
 import {
+  createDeviceSessions,
   createSessionState,
-  createSpace,
+  type DeviceSessions,
   type DueWill,
   type Outgoing,
   type Retained,
   type SessionState,
-  type Space,
 } from "./state.js";
 import { subscriptionsOf } from "./subscriptions.js";
 import { weightOfMessage } from "./weights.js";
@@ -28,17 +28,21 @@ import { weightOfMessage } from "./weights.js";
 /** The state as rows, and back. */
 
 /** @throws SyntaxError for a file that another wrote */
-export async function loadSessions(store: SessionStore): Promise<Space[]> {
+export async function loadSessions(store: SessionStore): Promise<DeviceSessions[]> {
   const rows = await store.load();
-  const spaces = new Map<number, Space>();
-  const of = ({ tenant, device, deviceID }: Pick<Space, "tenant" | "device" | "deviceID">): Space => {
-    const space = spaces.get(device) ?? createSpace(tenant, device, deviceID);
-    spaces.set(device, space);
-    return space;
+  const registry = new Map<number, DeviceSessions>();
+  const of = ({
+    tenant,
+    device,
+    deviceID,
+  }: Pick<DeviceSessions, "tenant" | "device" | "deviceID">): DeviceSessions => {
+    const deviceSessions = registry.get(device) ?? createDeviceSessions(tenant, device, deviceID);
+    registry.set(device, deviceSessions);
+    return deviceSessions;
   };
   for (const row of rows.sessions) of(row).sessions.set(row.clientID, toSession(row));
   for (const row of rows.messages) {
-    const state = spaces.get(row.device)?.sessions.get(row.clientID);
+    const state = registry.get(row.device)?.sessions.get(row.clientID);
     if (state === undefined) continue;
     const message = toOutgoing(row);
     const outgoing = ownMap(state.outgoing);
@@ -47,24 +51,24 @@ export async function loadSessions(store: SessionStore): Promise<Space[]> {
     state.outgoingBytes += weightOfMessage(message);
   }
   for (const row of rows.retained) {
-    const space = of(row);
+    const deviceSessions = of(row);
     const message = toRetained(row);
-    const retained = ownMap(space.retained);
+    const retained = ownMap(deviceSessions.retained);
     retained.set(row.topic, message);
-    space.retained = retained;
-    space.retainedBytes += weightOfMessage({ topic: row.topic, ...message });
+    deviceSessions.retained = retained;
+    deviceSessions.retainedBytes += weightOfMessage({ topic: row.topic, ...message });
   }
   for (const row of rows.wills) of(row).wills.push(toDueWill(row));
-  return [...spaces.values()];
+  return [...registry.values()];
 }
 
 /**
  * What is marked as it stands now; what is no longer there is gone. Sessions and wills are made into rows at once, for
  * they change; of messages it is held which they are, for they do not, and their rows are made as they are gone over.
  */
-export function rowsOf(spaces: SessionRegistry, marked: Marked): RowChanges {
+export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
   const isThere = (state: SessionState): boolean =>
-    spaces.get(state.device)?.sessions.get(state.clientID) === state;
+    registry.get(state.device)?.sessions.get(state.clientID) === state;
   const sessions: SessionRow[] = [];
   const messages: MessageThen[] = [];
   const retained: RetainedThen[] = [];
@@ -76,10 +80,10 @@ export function rowsOf(spaces: SessionRegistry, marked: Marked): RowChanges {
 
   for (const state of marked.sessions) {
     const { device, clientID } = state;
-    const space = spaces.get(device);
+    const deviceSessions = registry.get(device);
     // One that has taken its place is marked as well, and saved after this is removed.
-    if (space === undefined || !isThere(state)) endedSessions.push([device, clientID]);
-    else sessions.push({ ...idsOf(space), ...sessionRow(state) });
+    if (deviceSessions === undefined || !isThere(state)) endedSessions.push([device, clientID]);
+    else sessions.push({ ...idsOf(deviceSessions), ...sessionRow(state) });
   }
   for (const [state, ids] of marked.messages) {
     if (!isThere(state)) continue;
@@ -90,20 +94,20 @@ export function rowsOf(spaces: SessionRegistry, marked: Marked): RowChanges {
     }
   }
   for (const [device, topics] of marked.retained) {
-    const space = spaces.get(device);
-    const ids = space && idsOf(space);
+    const deviceSessions = registry.get(device);
+    const ids = deviceSessions && idsOf(deviceSessions);
     for (const topic of topics) {
-      const message = space?.retained.get(topic);
+      const message = deviceSessions?.retained.get(topic);
       if (ids === undefined || message === undefined) endedRetained.push([device, topic]);
       else retained.push({ ids, topic, message });
     }
   }
   for (const [device, connections] of marked.wills) {
-    const space = spaces.get(device);
+    const deviceSessions = registry.get(device);
     for (const connection of connections) {
-      const due = space?.wills.find((one) => one.connection === connection);
-      if (space === undefined || due === undefined) endedWills.push([connection]);
-      else wills.push({ ...idsOf(space), ...willRow(due) });
+      const due = deviceSessions?.wills.find((one) => one.connection === connection);
+      if (deviceSessions === undefined || due === undefined) endedWills.push([connection]);
+      else wills.push({ ...idsOf(deviceSessions), ...willRow(due) });
     }
   }
   return {
@@ -118,7 +122,7 @@ export function rowsOf(spaces: SessionRegistry, marked: Marked): RowChanges {
   };
 }
 
-type Ids = Pick<Space, "tenant" | "device" | "deviceID">;
+type Ids = Pick<DeviceSessions, "tenant" | "device" | "deviceID">;
 
 /** A message with what of it changes, as it was. */
 interface MessageThen {
@@ -142,7 +146,7 @@ function* retainedRows(retained: Iterable<RetainedThen>): Generator<RetainedRow>
   for (const { ids, topic, message } of retained) yield { ...ids, topic, ...retainedRow(message) };
 }
 
-function idsOf({ tenant, device, deviceID }: Space): Ids {
+function idsOf({ tenant, device, deviceID }: DeviceSessions): Ids {
   return { tenant, device, deviceID };
 }
 

@@ -111,7 +111,7 @@ export interface DueWill {
 }
 
 /** What all clients of one device share. */
-export interface Space {
+export interface DeviceSessions {
   readonly tenant: number;
   readonly device: number;
   /** For the inbox's other name. */
@@ -153,7 +153,7 @@ export function createSessionState(
   };
 }
 
-export function createSpace(tenant: number, device: number, deviceID: string): Space {
+export function createDeviceSessions(tenant: number, device: number, deviceID: string): DeviceSessions {
   return { tenant, device, deviceID, sessions: new Map(), retained: emptyMap, retainedBytes: 0, wills: [] };
 }
 

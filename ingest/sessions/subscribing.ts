@@ -5,7 +5,7 @@ import type { Delivery } from "./delivery.js";
 import type { DirtySet } from "./dirty-set.js";
 import type { HeldBytes } from "./held-bytes.js";
 import { isInboxOf } from "./routing.js";
-import type { SessionState, Space } from "./state.js";
+import type { DeviceSessions, SessionState } from "./state.js";
 import { ownSubscriptions } from "./subscriptions.js";
 import { weightOfFilter, weightOfPlatform } from "./weights.js";
 
@@ -25,7 +25,7 @@ export interface Subscribing {
 }
 
 export function createSubscribing(
-  spaces: ReadonlyMap<number, Space>,
+  registry: ReadonlyMap<number, DeviceSessions>,
   dirtySet: DirtySet,
   held: HeldBytes,
   delivery: Delivery,
@@ -38,8 +38,9 @@ export function createSubscribing(
     state.subscriptions = subscriptions;
     if (!known) held.grow(state, weightOfFilter(filter));
     dirtySet.session(state);
-    const space = spaces.get(state.device);
-    if (space !== undefined) delivery.handOver(space, state, { filter, subscription, known, at });
+    const deviceSessions = registry.get(state.device);
+    if (deviceSessions !== undefined)
+      delivery.handOver(deviceSessions, state, { filter, subscription, known, at });
   }
 
   function remove(state: SessionState, filter: string): void {
@@ -48,11 +49,11 @@ export function createSubscribing(
 
   /** The client has said itself what it wants of its inbox. */
   function takeInbox(state: SessionState, filter: string): void {
-    const space = spaces.get(state.device);
-    if (space !== undefined && isInboxOf(space.deviceID, filter)) state.hasInbox = false;
+    const deviceSessions = registry.get(state.device);
+    if (deviceSessions !== undefined && isInboxOf(deviceSessions.deviceID, filter)) state.hasInbox = false;
   }
 
-  const retainedOf = (device: number): number => spaces.get(device)?.retained.size ?? 0;
+  const retainedOf = (device: number): number => registry.get(device)?.retained.size ?? 0;
 
   return {
     subscribe: (state, filter, subscription, at) => {
@@ -77,7 +78,7 @@ export function createSubscribing(
     },
     publishCost: (device, topic) => {
       let cost = 0;
-      for (const { subscriptions } of spaces.get(device)?.sessions.values() ?? noSessions) {
+      for (const { subscriptions } of registry.get(device)?.sessions.values() ?? noSessions) {
         cost += subscriptions.costOf(topic);
       }
       return cost;

@@ -25,7 +25,7 @@ export interface SubscriptionRecords {
 
 export function createSubscriptionRecords(
   journal: Journal,
-  spaces: SessionRegistry,
+  registry: SessionRegistry,
   micros: () => number,
 ): SubscriptionRecords {
   /** What sessions were asked to be brought up to and are not yet. */
@@ -35,13 +35,13 @@ export function createSubscriptionRecords(
     subscribeByPlatform: (origin, state, wanted, done) => {
       // What is on its way to the disk may differ from both.
       const pending = asked.get(state) ?? 0;
-      if (pending === 0 && !spaces.differsFromPlatform(state, wanted)) return done?.();
+      if (pending === 0 && !registry.differsFromPlatform(state, wanted)) return done?.();
       const details = encodePlatformDetails(wanted);
       const at = micros();
       asked.set(state, pending + 1);
       appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.platform, details }, () => {
         asked.set(state, (asked.get(state) ?? 1) - 1);
-        spaces.subscribeByPlatform(state, wanted, at);
+        registry.subscribeByPlatform(state, wanted, at);
         done?.();
       });
     },
@@ -62,7 +62,7 @@ export function createSubscriptionRecords(
         appendOrApply(journal, state, input, () => {
           // The answer goes before the retained messages.
           if (i === last) done();
-          spaces.subscribe(state, filter, subscription, at);
+          registry.subscribe(state, filter, subscription, at);
         });
       }
       if (filters.length === 0) done();
@@ -71,7 +71,7 @@ export function createSubscriptionRecords(
       const last = filters.length - 1;
       for (const [i, filter] of filters.entries()) {
         appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.unsubscribe, filter }, () => {
-          spaces.unsubscribe(state, filter);
+          registry.unsubscribe(state, filter);
           if (i === last) done();
         });
       }

@@ -12,7 +12,7 @@ export interface Wills {
 }
 
 interface WillsDeps {
-  readonly spaces: Pick<SessionRegistry, "dueWills" | "publishCost">;
+  readonly registry: Pick<SessionRegistry, "dueWills" | "publishCost">;
   readonly work: WorkBudget;
   readonly records: Pick<SessionRecords, "publishWill">;
   /** Whether a policy forbids the device the topic now. */
@@ -26,7 +26,7 @@ const lookMs = 1000;
 /** Wills on their way to the disk at once: a network that breaks down may end thousands of connections together. */
 const willsAtOnce = 500;
 
-export function startWills({ spaces, records, work, refuses, now, onTrouble }: WillsDeps): Wills {
+export function startWills({ registry, records, work, refuses, now, onTrouble }: WillsDeps): Wills {
   /** On their way to the disk, by connection, and whose each is: each goes once. */
   const published = new Map<number, number>();
   const places = createShares<number>(willsAtOnce);
@@ -38,7 +38,7 @@ export function startWills({ spaces, records, work, refuses, now, onTrouble }: W
   function publishDue(): void {
     planned = false;
     if (closed) return;
-    const due = spaces.dueWills(now() * 1000);
+    const due = registry.dueWills(now() * 1000);
     const connections = new Set(due.map(({ connection }) => connection));
     for (const connection of published.keys()) if (!connections.has(connection)) letGo(connection);
     isMore = false;
@@ -66,7 +66,7 @@ export function startWills({ spaces, records, work, refuses, now, onTrouble }: W
     const { tenant, device } = due;
     const { topic } = due.will;
     const isRefused = await refuses(device, topic);
-    const cost = spaces.publishCost(device, topic);
+    const cost = registry.publishCost(device, topic);
     if (cost <= lightWorkMax) return records.publishWill(due, isRefused, goOn);
     // A thousand that end together may each reach thousands of filters.
     await work.room(tenant, cost);

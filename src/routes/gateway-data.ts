@@ -4,8 +4,8 @@ import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import {
   type CarriedDevice,
   carriedDeviceFilters,
-  parentIDs,
   listCarriedDevices,
+  parentIDs,
 } from "../../store/metadata/gateway-data.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";

@@ -32,7 +32,7 @@ function readPem(setting: string, path: string | null): Promise<string | null> {
 interface BrokerParts
   extends Pick<
     BrokerDeps,
-    "spaces" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"
+    "registry" | "work" | "meter" | "limits" | "topics" | "now" | "log" | "note" | "onFault"
   > {
   readonly accept: Accept;
   readonly directory: Directory;

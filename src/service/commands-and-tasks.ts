@@ -41,10 +41,10 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
   const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
   const { db, directory } = metadata;
-  const { spaces, records, sessions, receipts, saved } = messaging;
+  const { registry, records, sessions, receipts, saved } = messaging;
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
-  const here = createDownlinks({ spaces, records, directory, now });
+  const here = createDownlinks({ registry, records, directory, now });
   const commands = createCommands({
     db,
     node,

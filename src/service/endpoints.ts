@@ -1,6 +1,6 @@
-import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import { authenticate } from "../../ingest/access/credentials.js";
 import { createDenials } from "../../ingest/access/denials.js";
+import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
 import { createLimits } from "../../ingest/access/limits.js";
 import { createProven } from "../../ingest/access/proven.js";
@@ -109,12 +109,12 @@ function contextOf(
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = metadata;
-  const { journal, events, spaces, records, sessions, earlier, work } = messaging;
+  const { journal, events, registry, records, sessions, earlier, work } = messaging;
   return {
     accept,
     sessions,
     presence,
-    spaces,
+    registry,
     records,
     work,
     meter,
@@ -153,7 +153,7 @@ function brokerOf(deps: EndpointsDeps, limits: EndpointContext["limits"]): Broke
     now: clock.now,
     log,
     topics: config.topics,
-    spaces: messaging.spaces,
+    registry: messaging.registry,
     work: messaging.work,
     history: messaging.events.history,
     note: (trouble) => status.note("broker", trouble),

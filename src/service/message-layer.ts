@@ -30,7 +30,7 @@ import { sessionContextOf } from "./trial/session-context.js";
 export interface MessageLayer {
   readonly journal: Journal;
   readonly events: EventLog;
-  readonly spaces: SessionRegistry;
+  readonly registry: SessionRegistry;
   readonly saved: SavedSessions;
   readonly records: SessionRecords;
   /** The budget of work that the records on their way may cause. */
@@ -80,15 +80,15 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
     for (const after of afterCommit) after();
   });
   const { store, saved, earlier } = await openSavedSessions(deps, journal, events);
-  const { spaces } = saved;
-  await forgetDeleted(spaces, (ids) => existingDevices(db, ids));
+  const { registry } = saved;
+  await forgetDeleted(registry, (ids) => existingDevices(db, ids));
   let started: Wills | null = null;
   const work = createWorkBudget();
-  const records = createSessionRecords(journal, spaces, now, () => started?.look(), work);
+  const records = createSessionRecords(journal, registry, now, () => started?.look(), work);
   // Connections that a killed run left open had ended by the time of its last record.
   records.disconnectKilled(earlier.endedAt);
   const wills = startWills({
-    spaces,
+    registry,
     records,
     work,
     now,
@@ -99,7 +99,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
     },
   });
   started = wills;
-  const sessions = createConnections({ spaces, now });
+  const sessions = createConnections({ registry, now });
   directory.onDevice((id, entry) => sessions.check(id, entry));
   directory.onSubscriptions((entry) =>
     sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
@@ -110,7 +110,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
   return {
     journal,
     events,
-    spaces,
+    registry,
     saved,
     records,
     work,
@@ -129,7 +129,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
       }
     },
     endExpired: async () => {
-      await spaces.expire(now() * 1000);
+      await registry.expire(now() * 1000);
       await records.expireMessages();
     },
     remakeSessions: saved.remake,
@@ -191,7 +191,7 @@ async function openSavedSessions(deps: MessageLayerDeps, journal: Journal, event
   const narrow = aside.narrow("sessions", (record) => sessionContextOf(store, journal, record));
   const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax };
   const saved = await openSessions(store, journal, metadata.meter, { onFailed, narrow }, bounds);
-  aside.replaysBy("sessions", async (record) => publishLate(saved.spaces, record));
+  aside.replaysBy("sessions", async (record) => publishLate(saved.registry, record));
   running = true;
   return { store, saved, earlier };
 }

@@ -59,7 +59,7 @@ export async function startPipelines(
     alertsID: () => consumers?.alerts.settledID ?? 0,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     setAside: aside.counts,
-    heldBytes: () => messaging.spaces.held.total,
+    heldBytes: () => messaging.registry.held.total,
     stopped: () => accept.stopped,
     closing: () => closing,
     monotonic,

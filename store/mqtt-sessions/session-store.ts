@@ -19,14 +19,14 @@ export interface SessionStore {
   close(): Promise<void>;
 }
 
-/** Of the space that a row belongs to. */
-interface OfSpace {
+/** The device that a row belongs to. */
+interface OfDevice {
   readonly tenant: number;
   readonly device: number;
   readonly deviceID: string;
 }
 
-export interface SessionRow extends OfSpace {
+export interface SessionRow extends OfDevice {
   readonly clientID: string;
   readonly session: number;
   readonly connection: number;
@@ -60,7 +60,7 @@ export interface MessageRow {
   readonly receipt: number | null;
 }
 
-export interface RetainedRow extends OfSpace {
+export interface RetainedRow extends OfDevice {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: number;
@@ -68,7 +68,7 @@ export interface RetainedRow extends OfSpace {
   readonly at: number;
 }
 
-export interface WillRow extends OfSpace {
+export interface WillRow extends OfDevice {
   readonly connection: number;
   readonly session: number;
   readonly clientID: string;

@@ -41,13 +41,13 @@ interface Fleet {
 
 async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   const db = await openDb({ url: `file:${join(dir, "metadata.db")}`, shared: false });
-  const spaces = createSessionRegistry(createChanges(), createMeter(), [], bounds);
-  const sessions = createConnections({ spaces, now });
+  const registry = createSessionRegistry(createChanges(), createMeter(), [], bounds);
+  const sessions = createConnections({ registry, now });
   const entries = new Map<number, DeviceEntry>();
   const directory = { peek: (id: number) => entries.get(id), get: async (id: number) => entries.get(id) };
   const journal: Fleet["journal"] = { stopped: null, given: [] };
   const records = { send: ({ id }: DeviceEntry) => void journal.given.push(id) };
-  const downlinks = createDownlinks({ spaces, records, directory, now });
+  const downlinks = createDownlinks({ registry, records, directory, now });
   const receipts = createReceipts({ db, log, now });
   const got = new Map<number, Settled[]>();
   const slow = new Set<number>();
@@ -72,7 +72,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
       { sql: "insert into group_member (groupIntID, deviceIntID) values (1, ?)", args: [id] },
     ]);
     if (id % 10 === 0) continue;
-    const { state } = spaces.connect({
+    const { state } = registry.connect({
       tenant: 1,
       device: id,
       deviceID: `d${id}`,
@@ -123,7 +123,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
   });
   const leave = (device: number): void => {
     const connection = 1000 + device;
-    spaces.connect({
+    registry.connect({
       tenant: 1,
       device,
       deviceID: `d${device}`,
@@ -138,7 +138,7 @@ async function open(dir: string, bounds = sessionBounds): Promise<Fleet> {
       keepAlive: 0,
     });
     const end = { orderly: true, expiry: null, ofEarlierRun: false };
-    spaces.disconnect({ device, connection, at: now() * 1000, ...end });
+    registry.disconnect({ device, connection, at: now() * 1000, ...end });
     entries.set(device, { id: device, device: { tenant: 1, deviceID: `d${device}` } } as DeviceEntry);
   };
   return { db, sessions, got, receipts, commands, slow, journal, leave };

@@ -51,7 +51,7 @@ export function createInbound(deps: InboundDeps): Inbound {
   let isDraining = false;
 
   const costOf = (device: DeviceEntry | null, topic: string): number =>
-    device === null ? 0 : deps.spaces.publishCost(device.id, topic);
+    device === null ? 0 : deps.registry.publishCost(device.id, topic);
 
   /** A fault of ours at one message costs that one: sent again it would come to the same. */
   function passOver(received: Received, error: unknown): void {

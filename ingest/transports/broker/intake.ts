@@ -13,7 +13,7 @@ import { readUplinkTopic, type UplinkTopic } from "./topics.js";
 
 export interface IntakeDeps {
   readonly accept: Accept;
-  readonly spaces: Pick<SessionRegistry, "publish" | "publishCost">;
+  readonly registry: Pick<SessionRegistry, "publish" | "publishCost">;
   readonly meter: Meter;
   readonly limits: Limits | null;
   readonly topics: TopicBounds;
@@ -41,7 +41,7 @@ interface Intake {
 }
 
 export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Intake {
-  const { accept, meter, session, limits, spaces } = deps;
+  const { accept, meter, session, limits, registry } = deps;
   const limiters = new WeakMap<DeviceEntry, Limiter>();
   let inFlight = 0;
   let inFlightBytes = 0;
@@ -88,7 +88,7 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
       kept();
       trace?.keep();
       if (refused) return;
-      spaces.publish({ device: device.id, session, topic, payload, qos, retain: false, properties, at });
+      registry.publish({ device: device.id, session, topic, payload, qos, retain: false, properties, at });
     });
   }
 

@@ -151,12 +151,12 @@ suite("errors of single records", (test) => {
     await connect("whole", details({ d: "d", e: 3600 }));
     const store = await openSessionStore(`${world.dir}/sessions.db`, assert.unreachable);
     const failed: number[] = [];
-    const { spaces } = await openSessions(store, world.journal, createMeter(), {
+    const { registry } = await openSessions(store, world.journal, createMeter(), {
       narrow: unnarrowed,
       onFailed: ({ id }) => failed.push(id),
     });
     assert.equal(failed, [bad]);
-    assert.is(spaces.find(world.device, 5)?.clientID, "whole");
+    assert.is(registry.find(world.device, 5)?.clientID, "whole");
     await store.close();
   });
 });

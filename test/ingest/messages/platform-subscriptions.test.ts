@@ -10,8 +10,8 @@ import { subscription } from "../sessions/support.js";
 suite("platform subscriptions", (test) => {
   const x = { topic: "x", qos: 1 };
   const open = () => {
-    const spaces = createSessionRegistry(createChanges(), createMeter());
-    const { state } = spaces.connect({
+    const registry = createSessionRegistry(createChanges(), createMeter());
+    const { state } = registry.connect({
       tenant: 1,
       device: 1,
       deviceID: "d1",
@@ -28,14 +28,15 @@ suite("platform subscriptions", (test) => {
     return {
       state,
       want: (wanted: readonly PlatformSubscription[]) => {
-        const differs = spaces.differsFromPlatform(state, wanted);
-        spaces.subscribeByPlatform(state, wanted, 0);
-        assert.not.ok(spaces.differsFromPlatform(state, wanted));
+        const differs = registry.differsFromPlatform(state, wanted);
+        registry.subscribeByPlatform(state, wanted, 0);
+        assert.not.ok(registry.differsFromPlatform(state, wanted));
         return differs;
       },
       standing: () => Object.fromEntries([...state.subscriptions].map(([topic, { qos }]) => [topic, qos])),
-      subscribe: (topic: string, qos: 0 | 1 | 2) => spaces.subscribe(state, topic, subscription({ qos }), 0),
-      unsubscribe: (topic: string) => spaces.unsubscribe(state, topic),
+      subscribe: (topic: string, qos: 0 | 1 | 2) =>
+        registry.subscribe(state, topic, subscription({ qos }), 0),
+      unsubscribe: (topic: string) => registry.unsubscribe(state, topic),
     };
   };
 

@@ -19,13 +19,13 @@ import { heldIn, subscription } from "./support.js";
 /** Spaces in which clients are away for an hour, subscribed to everything. */
 function begin(bounds = sessionBounds) {
   const meter = createMeter();
-  const spaces = createSessionRegistry(createChanges(), meter, [], bounds);
+  const registry = createSessionRegistry(createChanges(), meter, [], bounds);
   let connections = 0;
   const dropped = (reason: "queue_full" | "retained_full" | "session_room") => meter.dropped.get(reason) ?? 0;
   const away = (clientID: string, device = 1, tenant = 1) => {
     const connection = ++connections;
     const at = connection * 1e6;
-    const { state } = spaces.connect({
+    const { state } = registry.connect({
       tenant,
       device,
       deviceID: `d${device}`,
@@ -39,8 +39,8 @@ function begin(bounds = sessionBounds) {
       ip: "",
       keepAlive: 0,
     });
-    spaces.subscribe(state, "#", subscription({ qos: 2 }), at);
-    spaces.disconnect({ device, connection, at, orderly: true, expiry: null, ofEarlierRun: false });
+    registry.subscribe(state, "#", subscription({ qos: 2 }), at);
+    registry.disconnect({ device, connection, at, orderly: true, expiry: null, ofEarlierRun: false });
     return state;
   };
   const publish = (
@@ -49,7 +49,7 @@ function begin(bounds = sessionBounds) {
     fields: { qos?: number; retain?: boolean; properties?: MessageProperties } = {},
     device = 1,
   ) =>
-    spaces.publish({
+    registry.publish({
       device,
       session: -1,
       topic,
@@ -60,7 +60,7 @@ function begin(bounds = sessionBounds) {
       at: 0,
       ...fields,
     });
-  return { spaces, dropped, away, publish };
+  return { registry, dropped, away, publish };
 }
 
 const kibi = 1024;
@@ -68,14 +68,14 @@ const outgoingMessagesMax = 500;
 
 suite("bounds of sessions", (test) => {
   test("so many messages wait; the next is not taken and counted, until there is room", () => {
-    const { spaces, dropped, away, publish } = begin({ ...sessionBounds, outgoingMessagesMax });
+    const { registry, dropped, away, publish } = begin({ ...sessionBounds, outgoingMessagesMax });
     const state = away("a");
     for (let i = 0; i < outgoingMessagesMax; i++) publish(`${i}`, 1);
     assert.equal([state.outgoing.size, dropped("queue_full")], [outgoingMessagesMax, 0]);
     for (const qos of [1, 2, 0]) publish("more", 1, { qos });
     assert.equal([state.outgoing.size, dropped("queue_full")], [outgoingMessagesMax, 2]);
     const [[first = 0] = []] = state.outgoing;
-    spaces.delivered(state, first);
+    registry.delivered(state, first);
     publish("again", 1);
     assert.equal([...state.outgoing.values()].at(-1)?.topic, "again");
     assert.is([...state.outgoing.values()][0]?.topic, "1", "the oldest ones stay");
@@ -93,9 +93,9 @@ suite("bounds of sessions", (test) => {
   });
 
   test("so many retained messages and bytes; others are delivered, not kept, and counted", () => {
-    const { spaces, dropped, away, publish } = begin();
+    const { registry, dropped, away, publish } = begin();
     const state = away("a");
-    const retained = () => spaces.get(1)?.retained.size;
+    const retained = () => registry.get(1)?.retained.size;
     for (let i = 0; i < retainedMessagesMax + 1; i++) publish(`${i}`, 1, { retain: true, qos: 0 });
     assert.equal([retained(), dropped("retained_full")], [retainedMessagesMax, 1]);
     publish("0", 5, { retain: true, qos: 0 });
@@ -103,17 +103,17 @@ suite("bounds of sessions", (test) => {
     publish("new", 1, { retain: true, qos: 0 });
     assert.equal([retained(), dropped("retained_full")], [retainedMessagesMax, 1], "in the place of others");
     for (let i = 10; i < 20; i++) publish(`${i}`, 256 * kibi, { retain: true });
-    assert.ok((spaces.get(1)?.retainedBytes ?? 0) <= retainedBytesMax);
+    assert.ok((registry.get(1)?.retainedBytes ?? 0) <= retainedBytesMax);
     assert.equal([state.outgoing.size, dropped("retained_full")], [10, 9]);
   });
 
   test("a ninth session takes the place of the one that is away longest", () => {
-    const { spaces, dropped, away } = begin();
+    const { registry, dropped, away } = begin();
     for (let i = 0; i < sessionsPerDeviceMax; i++) away(`c${i}`);
     away("c0");
     assert.is(dropped("session_room"), 0);
     away("new");
-    const left = [...(spaces.get(1)?.sessions.keys() ?? [])].sort();
+    const left = [...(registry.get(1)?.sessions.keys() ?? [])].sort();
     assert.equal(
       [left.length, left.includes("c0"), left.includes("c1")],
       [sessionsPerDeviceMax, true, false],
@@ -133,7 +133,7 @@ suite("bounds of sessions", (test) => {
   });
 
   test("properties and long topics count, and so does each copy", () => {
-    const { spaces, dropped, away, publish } = begin();
+    const { registry, dropped, away, publish } = begin();
     const [one, two] = [away("a"), away("b")];
     const userProperties = Array.from({ length: 100 }, (_, i) => [`${i}`, "x".repeat(100)] as const);
     while (dropped("queue_full") === 0) {
@@ -143,41 +143,41 @@ suite("bounds of sessions", (test) => {
     assert.ok(one.outgoing.size < outgoingBytesMax / 20_000, `${one.outgoing.size} messages`);
     assert.ok(one.outgoing.size > outgoingBytesMax / 50_000, `${one.outgoing.size} messages`);
     assert.is(two.outgoingBytes, one.outgoingBytes);
-    assert.is(spaces.held.of(1), one.outgoingBytes + two.outgoingBytes);
+    assert.is(registry.held.of(1), one.outgoingBytes + two.outgoingBytes);
   });
 
   test("retained messages count by their properties as well", () => {
-    const { spaces, dropped, publish, away } = begin();
+    const { registry, dropped, publish, away } = begin();
     away("a");
     const properties = { contentType: "x".repeat(10_000) };
     for (let i = 0; dropped("retained_full") === 0; i++) publish(`${i}`, 1, { retain: true, properties });
-    assert.ok((spaces.get(1)?.retained.size ?? 0) <= retainedBytesMax / 20_000);
-    assert.ok((spaces.get(1)?.retainedBytes ?? 0) <= retainedBytesMax);
+    assert.ok((registry.get(1)?.retained.size ?? 0) <= retainedBytesMax / 20_000);
+    assert.ok((registry.get(1)?.retainedBytes ?? 0) <= retainedBytesMax);
   });
 
   test("where more is retained than there may be, by how an earlier version counted, values go on in their places", () => {
-    const { spaces, dropped, away, publish } = begin();
+    const { registry, dropped, away, publish } = begin();
     away("a");
     for (let i = 0; i < 10; i++) publish(`${i}`, 100, { retain: true });
-    const space = spaces.get(1);
-    assert.ok(space);
-    space.retainedBytes += retainedBytesMax;
+    const deviceSessions = registry.get(1);
+    assert.ok(deviceSessions);
+    deviceSessions.retainedBytes += retainedBytesMax;
     publish("3", 99, { retain: true });
-    assert.is(space.retained.get("3")?.payload.length, 99);
+    assert.is(deviceSessions.retained.get("3")?.payload.length, 99);
     publish("4", 101, { retain: true });
-    assert.is(space.retained.get("4")?.payload.length, 100, "nothing grows");
+    assert.is(deviceSessions.retained.get("4")?.payload.length, 100, "nothing grows");
     assert.is(dropped("retained_full"), 1);
-    space.retainedBytes -= retainedBytesMax;
+    deviceSessions.retainedBytes -= retainedBytesMax;
   });
 
   test("one tenant's full queues cost another nothing, and leave room to newcomers", () => {
     const heldBytesMax = 16 * 1024 * kibi;
-    const { spaces, dropped, away, publish } = begin({ ...sessionBounds, heldBytesMax });
+    const { registry, dropped, away, publish } = begin({ ...sessionBounds, heldBytesMax });
     for (let device = 1; dropped("queue_full") === 0; device++) {
       away("a", device);
       for (let i = 0; i < 15; i++) publish("x", 250 * kibi, {}, device);
     }
-    const first = spaces.held.of(1);
+    const first = registry.held.of(1);
     assert.ok(first > 0.8 * heldBytesMax && first <= (7 / 8) * heldBytesMax, `${first} bytes`);
     const full = dropped("queue_full");
     for (let tenant = 2; tenant < 7; tenant++) {
@@ -191,31 +191,31 @@ suite("bounds of sessions", (test) => {
   });
 
   test("what sessions take themselves counts beyond what each has free: subscriptions, wills, packet ids", () => {
-    const { spaces, away } = begin();
+    const { registry, away } = begin();
     const state = away("a");
-    assert.is(spaces.held.of(1), 0);
-    for (let i = 0; i < 100; i++) spaces.subscribe(state, `${i}/${"x".repeat(200)}`, subscription(), 0);
-    const filters = spaces.held.of(1);
+    assert.is(registry.held.of(1), 0);
+    for (let i = 0; i < 100; i++) registry.subscribe(state, `${i}/${"x".repeat(200)}`, subscription(), 0);
+    const filters = registry.held.of(1);
     assert.ok(filters > 100 * 400 - ownBytesFree, `${filters} bytes`);
-    for (let id = 1; id <= 10; id++) spaces.took(state, id);
-    spaces.took(state, 1);
-    assert.is(spaces.held.of(1), filters + 10 * unreleasedBytes);
-    for (let id = 1; id <= 10; id++) spaces.released(state, id);
-    spaces.released(state, 1);
-    assert.is(spaces.held.of(1), filters);
+    for (let id = 1; id <= 10; id++) registry.took(state, id);
+    registry.took(state, 1);
+    assert.is(registry.held.of(1), filters + 10 * unreleasedBytes);
+    for (let id = 1; id <= 10; id++) registry.released(state, id);
+    registry.released(state, 1);
+    assert.is(registry.held.of(1), filters);
     const will = { topic: "w", payload: Buffer.alloc(9000), qos: 1, retain: false, delay: 60 } as const;
     const ids = { tenant: 1, device: 1, deviceID: "d1", clientID: "a", session: 1, ip: "", keepAlive: 0 };
     const said = { cleanStart: false, expiry: 3600, will: { ...will, properties: null } };
-    spaces.connect({ ...ids, ...said, connection: 9, at: 2e6 });
-    const withWill = spaces.held.of(1);
+    registry.connect({ ...ids, ...said, connection: 9, at: 2e6 });
+    const withWill = registry.held.of(1);
     assert.ok(withWill > filters + 9000);
     const end = { device: 1, connection: 9, at: 3e6, expiry: null, ofEarlierRun: false };
-    spaces.disconnect({ ...end, orderly: false });
-    assert.is(spaces.held.of(1), withWill, "it waits to be published");
-    spaces.willPublished(1, 9);
-    assert.is(spaces.held.of(1), filters);
-    spaces.forget(1);
-    assert.is(spaces.held.total, 0);
+    registry.disconnect({ ...end, orderly: false });
+    assert.is(registry.held.of(1), withWill, "it waits to be published");
+    registry.willPublished(1, 9);
+    assert.is(registry.held.of(1), filters);
+    registry.forget(1);
+    assert.is(registry.held.total, 0);
   });
 
   test("a message that finds no room takes its packet id, so that other bounds at a replay move none", () => {
@@ -244,7 +244,7 @@ suite("bounds of sessions", (test) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         // So little that bounds are met.
-        const spaces = createSessionRegistry(createChanges(), createMeter(), [], {
+        const registry = createSessionRegistry(createChanges(), createMeter(), [], {
           outgoingMessagesMax: 5,
           heldBytesMax: 30_000,
         });
@@ -268,39 +268,40 @@ suite("bounds of sessions", (test) => {
             const said = { cleanStart: what === "clean", expiry, ip: "", keepAlive: 0 };
             const connection = { session: client === "a" ? 1 : 2, connection: i + 1, at };
             const left = n > 2 ? { ...will, properties: { contentType: "text" } } : null;
-            states.push(spaces.connect({ ...ids, ...said, ...connection, will: left }).state);
+            states.push(registry.connect({ ...ids, ...said, ...connection, will: left }).state);
           } else if (what === "leave" || what === "break") {
             const connection = state?.connection ?? 0;
             const end = { expiry: null, ofEarlierRun: false, orderly: what === "leave" };
             if (connection > 0 && state !== undefined)
-              spaces.disconnect({ ...end, device: state.device, connection, at });
+              registry.disconnect({ ...end, device: state.device, connection, at });
           } else if (what === "publish" || what === "retain") {
             const retain = what === "retain";
             const payload = Buffer.alloc(n * 500);
             const properties = n % 2 === 0 ? null : { userProperties: [["k", "v".repeat(n)]] as const };
             const message = { topic: `t${n}`, payload, qos: n % 3, retain, properties, at };
-            spaces.publish({ ...message, device, session: -1 });
-          } else if (what === "published") spaces.willPublished(device, i - n);
-          else if (what === "expire") void spaces.expire(at);
-          else if (what === "forget") spaces.forget(device);
+            registry.publish({ ...message, device, session: -1 });
+          } else if (what === "published") registry.willPublished(device, i - n);
+          else if (what === "expire") void registry.expire(at);
+          else if (what === "forget") registry.forget(device);
           else if (state === undefined) continue;
-          else if (what === "subscribe") spaces.subscribe(state, n === 4 ? "#" : filter, subscription(), at);
-          else if (what === "unsubscribe") spaces.unsubscribe(state, n === 4 ? "#" : filter);
-          else if (what === "took") spaces.took(state, n);
-          else if (what === "released") spaces.released(state, n);
-          else if (what === "delivered") spaces.delivered(state, n);
-          else spaces.subscribeByPlatform(state, [{ topic: `${filter}/p`, qos: 1 }].slice(n % 2), at);
-          for (const tenant of [1, 2]) assert.is(spaces.held.of(tenant), heldIn(spaces, tenant), what);
+          else if (what === "subscribe")
+            registry.subscribe(state, n === 4 ? "#" : filter, subscription(), at);
+          else if (what === "unsubscribe") registry.unsubscribe(state, n === 4 ? "#" : filter);
+          else if (what === "took") registry.took(state, n);
+          else if (what === "released") registry.released(state, n);
+          else if (what === "delivered") registry.delivered(state, n);
+          else registry.subscribeByPlatform(state, [{ topic: `${filter}/p`, qos: 1 }].slice(n % 2), at);
+          for (const tenant of [1, 2]) assert.is(registry.held.of(tenant), heldIn(registry, tenant), what);
         }
-        for (const device of [1, 2, 3]) spaces.forget(device);
-        assert.is(spaces.held.total, 0);
+        for (const device of [1, 2, 3]) registry.forget(device);
+        assert.is(registry.held.total, 0);
       }),
       { numRuns: 500 },
     );
   });
 
   test("so much over all devices, and what ends frees its part, once", () => {
-    const { spaces, dropped, away, publish } = begin();
+    const { registry, dropped, away, publish } = begin();
     const each = 250 * kibi;
     const fill = (device: number) => {
       for (let i = 0; i < 16; i++) publish("x", each, {}, device);
@@ -313,14 +314,14 @@ suite("bounds of sessions", (test) => {
     // One tenant alone gets seven eighths.
     const before = ((7 / 8) * sessionBounds.heldBytesMax) / (each * 16);
     assert.ok(device > before - 1 && device < before + 2, `${device} devices`);
-    const state = spaces.get(1)?.sessions.get("a");
+    const state = registry.get(1)?.sessions.get("a");
     const [[id = 0] = []] = state?.outgoing ?? [];
-    spaces.forget(1);
-    if (state !== undefined) spaces.delivered(state, id);
+    registry.forget(1);
+    if (state !== undefined) registry.delivered(state, id);
     const full = dropped("queue_full");
     away("b", device + 1);
     fill(device + 1);
-    const taken = spaces.get(device + 1)?.sessions.get("b")?.outgoing.size;
+    const taken = registry.get(device + 1)?.sessions.get("b")?.outgoing.size;
     assert.equal([taken, dropped("queue_full")], [16, full], "as much as was freed");
     const tooMuch = away("c", device + 2);
     fill(device + 2);

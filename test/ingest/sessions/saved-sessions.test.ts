@@ -46,7 +46,13 @@ async function open(dir: string, onDamage: () => void = assert.unreachable): Pro
   const journal = await openTestJournal(join(dir, "journal"));
   const store = await openSessionStore(join(dir, "sessions.db"), onDamage);
   const saved = await openSessions(store, journal, createMeter(), notExpected);
-  const records = createSessionRecords(journal, saved.spaces, Date.now, () => undefined, createWorkBudget());
+  const records = createSessionRecords(
+    journal,
+    saved.registry,
+    Date.now,
+    () => undefined,
+    createWorkBudget(),
+  );
   const kill = async (): Promise<void> => {
     await journal.close();
     await store.close();
@@ -136,12 +142,12 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 /** Does what the endpoint would, and waits for the disk. */
 async function take(run: Run, step: Step, nth: number): Promise<void> {
   const { journal, saved, records, links } = run;
-  const { spaces } = saved;
+  const { registry } = saved;
   const link = "client" in step ? links.get(step.client) : undefined;
   if (step.do === "save") return saved.save();
   if (step.do === "remake") return saved.remake("a fault");
   if (step.do === "wills")
-    for (const due of spaces.dueWills(Date.now() * 1000)) records.publishWill(due, false, () => undefined);
+    for (const due of registry.dueWills(Date.now() * 1000)) records.publishWill(due, false, () => undefined);
   if (step.do === "command") {
     records.send(
       device,
@@ -213,16 +219,16 @@ function publish(
     { topic, payload, qos, retain, dup: false, messageID: nth, properties },
     false,
     () => {
-      if (qos === 2) saved.spaces.took(state, nth);
+      if (qos === 2) saved.registry.took(state, nth);
       const at = Date.now() * 1000;
       const { device, session } = origin;
-      saved.spaces.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
+      saved.registry.publish({ device: device.id, session, topic, payload, qos, retain, properties, at });
     },
   );
 }
 
 /** All of the state that has to come back. Times differ by what lies between a record and its commit. */
-function shape({ spaces }: SavedSessions) {
+function shape({ registry }: SavedSessions) {
   const plain = (value: unknown): unknown =>
     JSON.parse(
       JSON.stringify(value, (_key, one) => {
@@ -233,39 +239,41 @@ function shape({ spaces }: SavedSessions) {
         return one;
       }),
     );
-  return [...spaces.all()].map(({ device, deviceID, tenant, sessions, retained, retainedBytes, wills }) => ({
-    device,
-    deviceID,
-    tenant,
-    retainedBytes,
-    retained: plain(
-      [...retained]
-        .map(([topic, { payload, qos, properties }]) => ({ topic, payload, qos, properties }))
-        .sort((a, b) => (a.topic < b.topic ? -1 : 1)),
-    ),
-    wills: plain(wills.map(({ dueAt: _, ...due }) => due).sort((a, b) => a.connection - b.connection)),
-    sessions: [...sessions.values()]
-      .sort((a, b) => (a.clientID < b.clientID ? -1 : 1))
-      .map(({ link: _, endedAt, ...state }) => {
-        const { clientID, session, connection, expiry, will, ip, keepAlive } = state;
-        const kept = plain({
-          clientID,
-          session,
-          connection,
-          expiry,
-          will,
-          ip,
-          keepAlive,
-          ended: endedAt > 0,
-        });
-        if (expiry === 0) return kept;
-        const outgoing = [...state.outgoing.values()].map(
-          ({ at: _, sent: __, settled: ___, ...message }) => message,
-        );
-        const subscriptions = [...state.subscriptions].sort(([a], [b]) => (a < b ? -1 : 1));
-        return plain({ kept, ...state, outgoing, subscriptions, unreleased: [...state.unreleased].sort() });
-      }),
-  }));
+  return [...registry.all()].map(
+    ({ device, deviceID, tenant, sessions, retained, retainedBytes, wills }) => ({
+      device,
+      deviceID,
+      tenant,
+      retainedBytes,
+      retained: plain(
+        [...retained]
+          .map(([topic, { payload, qos, properties }]) => ({ topic, payload, qos, properties }))
+          .sort((a, b) => (a.topic < b.topic ? -1 : 1)),
+      ),
+      wills: plain(wills.map(({ dueAt: _, ...due }) => due).sort((a, b) => a.connection - b.connection)),
+      sessions: [...sessions.values()]
+        .sort((a, b) => (a.clientID < b.clientID ? -1 : 1))
+        .map(({ link: _, endedAt, ...state }) => {
+          const { clientID, session, connection, expiry, will, ip, keepAlive } = state;
+          const kept = plain({
+            clientID,
+            session,
+            connection,
+            expiry,
+            will,
+            ip,
+            keepAlive,
+            ended: endedAt > 0,
+          });
+          if (expiry === 0) return kept;
+          const outgoing = [...state.outgoing.values()].map(
+            ({ at: _, sent: __, settled: ___, ...message }) => message,
+          );
+          const subscriptions = [...state.subscriptions].sort(([a], [b]) => (a < b ? -1 : 1));
+          return plain({ kept, ...state, outgoing, subscriptions, unreleased: [...state.unreleased].sort() });
+        }),
+    }),
+  );
 }
 
 /** In place of the file one that is none, or the same with texts that were not written. */
@@ -291,7 +299,8 @@ suite("saved sessions", (test) => {
           const run = await open(dir, () => undefined);
           for (const [nth, step] of story.entries()) await take(run, step, nth + 1);
           const before = shape(run.saved);
-          const isExact = ({ spaces }: SavedSessions) => assert.is(spaces.held.of(1), heldIn(spaces, 1));
+          const isExact = ({ registry }: SavedSessions) =>
+            assert.is(registry.held.of(1), heldIn(registry, 1));
           isExact(run.saved);
           await run.kill();
           let damages = 0;
@@ -388,7 +397,7 @@ suite("saved sessions", (test) => {
     await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
     await take(run, { do: "disconnect", client: "a", orderly: true, expiry: null }, 2);
   };
-  const outgoing = ({ saved }: Run) => [...(saved.spaces.get(7)?.sessions.get("a")?.outgoing.keys() ?? [])];
+  const outgoing = ({ saved }: Run) => [...(saved.registry.get(7)?.sessions.get("a")?.outgoing.keys() ?? [])];
 
   test("a command to several devices is one record with one payload; each gets it, after a kill as well", async () => {
     for (const saves of [false, true]) {
@@ -430,7 +439,7 @@ suite("saved sessions", (test) => {
         assert.equal(kept, [17, 18, 19, 21]);
         const topicsOf = ({ saved }: Run) =>
           devices.map(({ id }) =>
-            [...(saved.spaces.get(id)?.sessions.get("a")?.outgoing.values() ?? [])].map(
+            [...(saved.registry.get(id)?.sessions.get("a")?.outgoing.values() ?? [])].map(
               ({ payload: bytes, receipt }) => `${receipt}: ${bytes.length}`,
             ),
           );
@@ -438,7 +447,7 @@ suite("saved sessions", (test) => {
         const payloadsOf = ({ saved }: Run) =>
           new Set(
             [7, 8, 9].map(
-              (id) => [...(saved.spaces.get(id)?.sessions.get("a")?.outgoing.values() ?? [])][0]?.payload,
+              (id) => [...(saved.registry.get(id)?.sessions.get("a")?.outgoing.values() ?? [])][0]?.payload,
             ),
           );
         assert.equal(topicsOf(run), wanted);
@@ -450,10 +459,10 @@ suite("saved sessions", (test) => {
         assert.equal([...again.saved.held.known].sort(), [17, 18, 19, 21]);
         const told: (readonly [number, boolean])[] = [];
         again.saved.held.listen((receipt, acknowledged) => told.push([receipt, acknowledged]));
-        const state = again.saved.spaces.get(8)?.sessions.get("a") as SessionState;
-        again.saved.spaces.delivered(state, 1);
+        const state = again.saved.registry.get(8)?.sessions.get("a") as SessionState;
+        again.saved.registry.delivered(state, 1);
         assert.equal(told, [[18, true]]);
-        assert.is(again.saved.spaces.held.of(1), heldIn(again.saved.spaces, 1));
+        assert.is(again.saved.registry.held.of(1), heldIn(again.saved.registry, 1));
         await again.kill();
       });
     }
@@ -562,18 +571,18 @@ suite("saved sessions", (test) => {
     await withTempDir(async (dir) => {
       const run = await open(dir);
       const hour = 3_600_000_000;
-      const { spaces } = run.saved;
+      const { registry } = run.saved;
       const connect = (nth: number, expiry: number, at: number) => {
         const ids = { tenant: 1, device: 7, deviceID: "d7", clientID: `c${nth}`, session: nth };
         const said = { cleanStart: false, expiry, will: null, ip: "", keepAlive: 0 };
-        spaces.connect({ ...ids, ...said, connection: nth, at });
+        registry.connect({ ...ids, ...said, connection: nth, at });
         const end = { device: 7, connection: nth, at, orderly: true, expiry: null, ofEarlierRun: false };
-        spaces.disconnect(end);
+        registry.disconnect(end);
       };
       for (let nth = 1; nth < sessionsPerDeviceMax; nth++) connect(nth, 86_400, nth);
       connect(sessionsPerDeviceMax, 60, hour);
       connect(99, 86_400, 2 * hour);
-      const left = [...(spaces.get(7)?.sessions.keys() ?? [])];
+      const left = [...(registry.get(7)?.sessions.keys() ?? [])];
       assert.ok(left.includes("c1"), "the one longest away is not over");
       assert.not.ok(left.includes(`c${sessionsPerDeviceMax}`));
       await run.kill();
@@ -586,8 +595,8 @@ suite("saved sessions", (test) => {
       const now = () => Date.now() + late;
       const journal = await openTestJournal(join(dir, "journal"));
       const store = await openSessionStore(join(dir, "sessions.db"), assert.unreachable);
-      const { spaces } = await openSessions(store, journal, createMeter(), notExpected);
-      const records = createSessionRecords(journal, spaces, now, () => undefined, createWorkBudget());
+      const { registry } = await openSessions(store, journal, createMeter(), notExpected);
+      const records = createSessionRecords(journal, registry, now, () => undefined, createWorkBudget());
       const origin = { device, session: sessionOf("a"), ip: "" };
       const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
       const presents: boolean[] = [];
@@ -641,15 +650,15 @@ suite("saved sessions", (test) => {
       await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
       await run.kill();
       const again = await open(dir);
-      await forgetDeleted(again.saved.spaces, async (ids) => new Set(ids));
-      assert.ok(again.saved.spaces.get(7));
-      await forgetDeleted(again.saved.spaces, async () => new Set());
-      assert.is(again.saved.spaces.get(7), undefined);
+      await forgetDeleted(again.saved.registry, async (ids) => new Set(ids));
+      assert.ok(again.saved.registry.get(7));
+      await forgetDeleted(again.saved.registry, async () => new Set());
+      assert.is(again.saved.registry.get(7), undefined);
       await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 1);
       await again.saved.save();
       await again.kill();
       const third = await open(dir);
-      assert.equal([...(third.saved.spaces.get(7)?.sessions.keys() ?? [])], ["b"]);
+      assert.equal([...(third.saved.registry.get(7)?.sessions.keys() ?? [])], ["b"]);
       await third.kill();
     });
   });
@@ -674,7 +683,7 @@ suite("saved sessions", (test) => {
       await settled(journal);
       await journal.close();
       const { saved, kill } = await open(dir);
-      const sessions = [...(saved.spaces.get(7)?.sessions.values() ?? [])];
+      const sessions = [...(saved.registry.get(7)?.sessions.values() ?? [])];
       assert.equal(
         sessions.map(({ clientID, expiry, unreleased }) => [clientID, expiry, [...unreleased]]),
         [["kept", sessionExpiryMax, [5]]],
@@ -696,11 +705,11 @@ suite("saved sessions", (test) => {
       const { saved, records, journal, kill } = await open(dir);
       records.disconnectKilled(Date.now() * 1000);
       await settled(journal);
-      const space = saved.spaces.get(7);
-      assert.equal([...(space?.sessions.keys() ?? [])], ["b"]);
-      assert.is(space?.wills.length, 2);
+      const deviceSessions = saved.registry.get(7);
+      assert.equal([...(deviceSessions?.sessions.keys() ?? [])], ["b"]);
+      assert.is(deviceSessions?.wills.length, 2);
       assert.equal(
-        saved.spaces.dueWills(Date.now() * 1000 + 1e6).map(({ clientID }) => clientID),
+        saved.registry.dueWills(Date.now() * 1000 + 1e6).map(({ clientID }) => clientID),
         ["a"],
         "the will of a session that has ended does not wait",
       );

@@ -22,15 +22,15 @@ interface Fake extends Connection {
 const text = ({ topic, payload, qos }: Message) => `${topic} ${Buffer.from(payload)} ${qos}`;
 
 function begin() {
-  const spaces = createSessionRegistry(createChanges(), createMeter());
+  const registry = createSessionRegistry(createChanges(), createMeter());
   let connections = 0;
   const sessions = createConnections({
-    spaces,
+    registry,
     now: () => 1_800_000_000_000,
   });
   const entries = new Map<number, DeviceEntry>();
   const downlinks = createDownlinks({
-    spaces,
+    registry,
     // These sessions end with their connections: nothing of theirs is the journal's.
     records: { send: () => assert.unreachable("no session outlives its connection") },
     directory: { peek: (id) => entries.get(id), get: async (id) => entries.get(id) },
@@ -40,7 +40,7 @@ function begin() {
   function fake(clientID: string, device = 1, token = "secret"): Fake {
     const ids = { tenant: 1, device, deviceID: `d${device}`, clientID, session: clientID.length };
     const connection = ++connections;
-    const { state } = spaces.connect({
+    const { state } = registry.connect({
       ...ids,
       connection,
       at: 0,
@@ -63,7 +63,7 @@ function begin() {
       entry: { id: device, device: { deviceID: `d${device}` } } as DeviceEntry,
       end: (reason) => {
         session.ended.push(reason);
-        spaces.disconnect({ device, connection, at: 0, orderly: false, expiry: null, ofEarlierRun: false });
+        registry.disconnect({ device, connection, at: 0, orderly: false, expiry: null, ofEarlierRun: false });
         sessions.close(session);
       },
       subscribeByPlatform: () => undefined,
@@ -88,7 +88,7 @@ function begin() {
   }
 
   const publish = (device: number, topic: string, qos: number) =>
-    spaces.publish({
+    registry.publish({
       device,
       session: -1,
       topic,
@@ -99,12 +99,12 @@ function begin() {
       at: 0,
     });
   const subscribe = ({ state }: Fake, filter: string, qos: 0 | 1 | 2) =>
-    spaces.subscribe(state, filter, subscription({ qos }), 0);
+    registry.subscribe(state, filter, subscription({ qos }), 0);
   const settle = ({ state, waiting }: Fake, acknowledged = true) => {
     const first = waiting.shift();
-    if (first !== undefined) spaces.delivered(state, first.messageID, acknowledged);
+    if (first !== undefined) registry.delivered(state, first.messageID, acknowledged);
   };
-  return { spaces, sessions, downlinks, entries, fake, publish, subscribe, settle };
+  return { registry, sessions, downlinks, entries, fake, publish, subscribe, settle };
 }
 
 const rowOf = (fields: object): DeviceEntry =>
@@ -157,7 +157,7 @@ suite("sessions", (test) => {
   });
 
   test("every session has its inbox, under either name, until it says otherwise", () => {
-    const { spaces, sessions, fake, publish, subscribe } = begin();
+    const { registry, sessions, fake, publish, subscribe } = begin();
     const one = fake("a");
     sessions.open(one);
     const got = (topic: string, qos = 1) => {
@@ -169,14 +169,14 @@ suite("sessions", (test) => {
     subscribe(one, "#", 0);
     assert.equal([got("inbox"), got("/devices/d1/inbox")], [["inbox m 1"], ["inbox m 1"]], "the higher QoS");
     assert.equal(got("/devices/d2/inbox"), ["/devices/d2/inbox m 0"], "of others it is a plain topic");
-    spaces.unsubscribe(one.state, "#");
+    registry.unsubscribe(one.state, "#");
     subscribe(one, "/devices/+/inbox", 2);
-    spaces.unsubscribe(one.state, "inbox");
+    registry.unsubscribe(one.state, "inbox");
     assert.equal(
       [got("inbox", 2), got("/devices/d1/inbox", 2)].flat(),
       Array(2).fill("/devices/d1/inbox m 2"),
     );
-    spaces.unsubscribe(one.state, "/devices/+/inbox");
+    registry.unsubscribe(one.state, "/devices/+/inbox");
     assert.equal(got("inbox"), []);
   });
 
@@ -224,22 +224,22 @@ suite("sessions", (test) => {
   });
 
   test("a command that a client who is away would get as well goes through the journal", () => {
-    const spaces = createSessionRegistry(createChanges(), createMeter());
+    const registry = createSessionRegistry(createChanges(), createMeter());
     const recorded: string[] = [];
     const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
     const downlinks = createDownlinks({
-      spaces,
+      registry,
       records: { send: (_device, { topic }) => recorded.push(topic) },
       directory: { peek: () => entry, get: async () => entry },
       now: () => 0,
     });
     const join = (clientID: string, connection: number, expiry: number) => {
       const ids = { tenant: 1, device: 1, deviceID: "d1", clientID, session: connection, connection, expiry };
-      return spaces.connect({ ...ids, at: 0, cleanStart: true, will: null, ip: "", keepAlive: 0 }).state;
+      return registry.connect({ ...ids, at: 0, cleanStart: true, will: null, ip: "", keepAlive: 0 }).state;
     };
     const away = join("away", 1, 3600);
     const gone = { device: 1, connection: 1, at: 0, orderly: true, expiry: null, ofEarlierRun: false };
-    spaces.disconnect(gone);
+    registry.disconnect(gone);
     const state = join("here", 2, 0);
     const nothing = () => undefined;
     state.link = { deliver: () => true, send: nothing, handOver: nothing, waitingBytes: 0 };
@@ -252,11 +252,11 @@ suite("sessions", (test) => {
       );
     assert.is(send("inbox", 1), "awaited");
     assert.equal([recorded, away.outgoing.size], [["inbox"], 0]);
-    spaces.subscribe(state, "x", subscription({ qos: 0 }), 0);
-    spaces.subscribe(away, "x", subscription({ qos: 1 }), 0);
+    registry.subscribe(state, "x", subscription({ qos: 0 }), 0);
+    registry.subscribe(away, "x", subscription({ qos: 1 }), 0);
     assert.is(send("x", 1), "awaited", "at QoS 0 here, at QoS 1 there");
     assert.equal([recorded, away.outgoing.size], [["inbox", "x"], 0]);
-    spaces.unsubscribe(away, "inbox");
+    registry.unsubscribe(away, "inbox");
     send("inbox", 1);
     send("x", 0);
     assert.is(recorded.length, 2, "nothing that is kept");

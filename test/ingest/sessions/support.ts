@@ -9,9 +9,9 @@ export function subscription(fields: Partial<Subscription> = {}): Subscription {
 }
 
 /** What is held for a tenant's clients, added up from what is there. */
-export function heldIn(spaces: Pick<SessionRegistry, "all">, ofTenant: number): number {
+export function heldIn(registry: Pick<SessionRegistry, "all">, ofTenant: number): number {
   let bytes = 0;
-  for (const { tenant, sessions, retained, wills } of spaces.all()) {
+  for (const { tenant, sessions, retained, wills } of registry.all()) {
     if (tenant !== ofTenant) continue;
     for (const [topic, message] of retained) bytes += weightOfMessage({ topic, ...message });
     for (const { will } of wills) bytes += weightOfWill(will);

@@ -29,7 +29,7 @@ suite("sessions in the trial of a record", (test) => {
       const saved = await openSessions(store, journal, createMeter(), guard);
       const records = createSessionRecords(
         journal,
-        saved.spaces,
+        saved.registry,
         Date.now,
         () => undefined,
         createWorkBudget(),
@@ -95,8 +95,8 @@ suite("sessions in the trial of a record", (test) => {
       // Replayed as the trial does, it reaches both sessions.
       const again = await replayed(journal, [...context.before, tried]);
       const queued = (device: number) =>
-        [...again.spaces.all()]
-          .filter((space) => space.device === device)
+        [...again.registry.all()]
+          .filter((deviceSessions) => deviceSessions.device === device)
           .flatMap(({ sessions }) => [...sessions.values()])
           .flatMap(({ outgoing }) => [...outgoing.values()].map(textOf));
       assert.equal(queued(2), ["to one and two", "the one that is tried"]);

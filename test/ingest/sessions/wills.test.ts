@@ -16,7 +16,7 @@ suite("wills of many connections that end together", (test) => {
       let most = 0;
       let underWay = 0;
       const wills = startWills({
-        spaces: { dueWills: () => [...due.values()] as never, publishCost: () => cost },
+        registry: { dueWills: () => [...due.values()] as never, publishCost: () => cost },
         records: {
           publishWill: ({ connection }, _refused, done) => {
             given.push(connection);
@@ -57,7 +57,7 @@ suite("wills of many connections that end together", (test) => {
     const work = createWorkBudget();
     work.take(3, workMax);
     const wills = startWills({
-      spaces: {
+      registry: {
         dueWills: () => [...heavy, light] as never,
         publishCost: (device) => (device === light.device ? 0 : workMax),
       },

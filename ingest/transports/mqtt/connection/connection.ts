@@ -414,7 +414,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   /** Counts it among the device's connections, or says why there is no room for it. */
   #refusalOf({ will }: ConnectRequest, sessions: Connections, limits: Limits | null): EndReason | null {
     const { tenant } = this.entry.device;
-    if (!this.#context.spaces.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
+    if (!this.#context.registry.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
     if (!sessions.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
     sessions.close(this);

@@ -30,7 +30,7 @@ type Answer = keyof typeof firstBytes;
 
 export interface InboundContext {
   readonly accept: Accept;
-  readonly spaces: SessionRegistry;
+  readonly registry: SessionRegistry;
   readonly records: SessionRecords;
   readonly meter: Meter;
   readonly topics: TopicBounds;
@@ -112,8 +112,8 @@ export class Inbound {
     }
     // One that was held back comes with what was taken for it.
     if (this.#work === 0) {
-      const { work, spaces } = this.#context;
-      const cost = spaces.publishCost(this.#owner.origin.device.id, topic);
+      const { work, registry } = this.#context;
+      const cost = registry.publishCost(this.#owner.origin.device.id, topic);
       if (cost <= lightWorkMax) return this.#take(packet);
       if (!work.take(this.#state.tenant, cost)) {
         this.#owner.holdBack(() => this.#takeInTurn(cost), packet);
@@ -206,14 +206,14 @@ export class Inbound {
     if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
     this.#pending ??= new Set();
     const pending = this.#pending;
-    const hasRoom = this.#context.spaces.held.mayGrow(tenant, ownBytes, unreleasedBytes);
+    const hasRoom = this.#context.registry.held.mayGrow(tenant, ownBytes, unreleasedBytes);
     if (unreleased.size + pending.size >= unreleasedMax || !hasRoom) return this.#owner.end("unreleased");
     this.#countUnacknowledged(packet);
     this.#exactlyOnce = ownSet(this.#exactlyOnce).add(id);
     pending.add(id);
     this.#append(packet, "pubrec", isAllowed, () => {
       pending.delete(id);
-      this.#context.spaces.took(this.#state, id);
+      this.#context.registry.took(this.#state, id);
     });
   }
 
@@ -238,7 +238,7 @@ export class Inbound {
       if (this.#behind.length > 0) this.#answerBehind();
       if (!isAllowed) return;
       const { device, session } = origin;
-      this.#context.spaces.publish({
+      this.#context.registry.publish({
         device: device.id,
         session,
         topic,

@@ -139,8 +139,8 @@ export class MqttClient {
   }
 
   #platformCost(wanted: readonly PlatformSubscription[]): number {
-    const { spaces } = this.#context;
-    return spaces.platformCost(this.#state, wanted);
+    const { registry } = this.#context;
+    return registry.platformCost(this.#state, wanted);
   }
 
   #subscribeByPlatform(wanted: readonly PlatformSubscription[], done: () => void): void {
@@ -229,8 +229,8 @@ export class MqttClient {
       return true;
     };
     const { tenant, ownBytes } = this.#state;
-    const { spaces, topics } = this.#context;
-    const hasRoom = (bytes: number) => spaces.held.mayGrow(tenant, ownBytes, bytes);
+    const { registry, topics } = this.#context;
+    const hasRoom = (bytes: number) => registry.held.mayGrow(tenant, ownBytes, bytes);
     const { codes, granted } = judge(this.#state, packet, { refuses, hasRoom, topics }, this.#granting);
     const granting = ownSet(this.#granting);
     for (const [filter] of granted) granting.add(filter);
@@ -246,20 +246,20 @@ export class MqttClient {
 
   /** What brings much with it is kept bit by bit, and what follows on the connection waits for it. */
   #keep(granted: Filters, done: () => void): void {
-    const { spaces, records } = this.#context;
+    const { registry, records } = this.#context;
     const { origin } = this.#owner;
     const queued = granted.filter(([, { qos, retainHandling }]) => qos > 0 && retainHandling < 2).length;
-    if (spaces.subscribeCost(origin.device.id, queued) <= lightWorkMax) {
+    if (registry.subscribeCost(origin.device.id, queued) <= lightWorkMax) {
       return records.subscribe(origin, this.#state, granted, done);
     }
     this.#owner.holdBack(() => this.#keepInPortions(granted, done));
   }
 
   async #keepInPortions(granted: Filters, done: () => void): Promise<void> {
-    const { spaces, records, work } = this.#context;
+    const { registry, records, work } = this.#context;
     const { origin } = this.#owner;
     for (let at = 0; at < granted.length && !this.#owner.isClosed; ) {
-      const each = Math.max(1, spaces.subscribeCost(origin.device.id, 1));
+      const each = Math.max(1, registry.subscribeCost(origin.device.id, 1));
       const portion = granted.slice(at, at + Math.max(1, Math.floor(workMax / 4 / each)));
       const cost = each * portion.length;
       await work.room(this.#state.tenant, cost);

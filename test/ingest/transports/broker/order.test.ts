@@ -60,7 +60,7 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
       full: false,
       stopped: null,
     },
-    spaces: {
+    registry: {
       publish: ({ payload, at }) => void published.push({ text: String(payload), at }),
       publishCost: () => cost,
     },

@@ -127,7 +127,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
 
   test("an error at one packet ends that connection, before and after CONNACK; others go on", async () => {
     const meter = createMeter();
-    const spaces = createSessionRegistry(createChanges(), meter);
+    const registry = createSessionRegistry(createChanges(), meter);
     const faults: string[] = [];
     const entry = {
       id: 1,
@@ -139,7 +139,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     const nothing = (): undefined => undefined;
     const context = {
       meter,
-      spaces,
+      registry,
       now: Date.now,
       monotonic: () => performance.now(),
       limits: null,

@@ -2,8 +2,8 @@
 import { createMeter } from "../../../../../ingest/meter.js";
 import { createDelivery } from "../../../../../ingest/sessions/delivery.js";
 import {
+  createDeviceSessions,
   createSessionState,
-  createSpace,
   type Message,
   type Outgoing,
   type Retained,
@@ -85,14 +85,14 @@ suite("MQTT, deliveries", (test) => {
   });
 
   test("retained messages that do not match are looked at in turns, by the dozen", () => {
-    const space = createSpace(1, 1, "d");
+    const deviceSessions = createDeviceSessions(1, 1, "d");
     const message = { payload: Buffer.alloc(1), properties: null, at: 0 };
     const retained = new Map<string, Retained>();
     for (let i = 0; i < 1000; i++) {
       const qos = i % 2 === 0 ? 0 : 1;
       retained.set(i === 999 ? "found" : `other/${i}`, { ...message, qos: i === 999 ? 0 : qos, order: 0 });
     }
-    space.retained = retained;
+    deviceSessions.retained = retained;
     const queued: Message[] = [];
     const delivery = createDelivery({
       queue: (_state, one) => queued.push(one) > 0,
@@ -111,7 +111,7 @@ suite("MQTT, deliveries", (test) => {
       };
       const subscription = { qos: 1, noLocal: false, retainAsPublished: true, retainHandling: 0 } as const;
       const wanted = { filter, subscription: { ...subscription, identifier: null }, known: false, at: 0 };
-      delivery.handOver(space, state, wanted);
+      delivery.handOver(deviceSessions, state, wanted);
       assert.ok(found.filter((one) => one === null).length >= 15, "it stops between them");
       assert.is(found.filter((one) => one !== null).length, filter === "found" ? 1 : 500 + 1);
     }

@@ -94,7 +94,7 @@ mqttSuite("MQTT, topics beyond the bound", ({ each, five }, world, test) => {
       meter: createMeter(),
       topics: { bytesMax: 1024, levelsMax: 32 },
       now: Date.now,
-      spaces: { publishCost: () => 0 },
+      registry: { publishCost: () => 0 },
     } as unknown as InboundContext;
     const owner = { origin: { device: { id: 1, access: null } }, terms: { version: 4 }, isClosed: false };
     const inbound = new Inbound(context, {} as never, owner as never, createSessionState(1, 1, "c", 1));

@@ -53,7 +53,7 @@ function guarded(version: Version, keepsAtOnce = true, access = denied) {
     accept,
     meter: createMeter(),
     topics: { bytesMax: 1024, levelsMax: 32 },
-    spaces: {
+    registry: {
       publishCost: () => 0,
       publish: () => undefined,
       held: { mayGrow: () => true },
