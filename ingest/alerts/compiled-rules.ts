@@ -123,7 +123,7 @@ export async function planOf(
   compile: CompileCondition,
 ): Promise<CompiledRules> {
   const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
-  const watches = (await mapInSlices(rules, (rule) => toRuleWatch(rule, ids, compile))).flat();
+  const watches = (await mapInSlices(rules, (rule) => compileRule(rule, ids, compile))).flat();
   const rulesOf = byPoint(watches);
   const columnsOf = new Map<number, ReportedColumn[]>();
   for (const { codeValue, dataPointIntID } of resources)
@@ -194,7 +194,7 @@ function isOfUse({ fault, upper, lower, location: place, columns, rules }: Point
 export const ruleCause = (id: number): string => `rule:${id}`;
 
 /** A condition that no longer compiles watches nothing. */
-function toRuleWatch(
+function compileRule(
   rule: AlertRule,
   ids: ReadonlyMap<string, number>,
   compile: CompileCondition,

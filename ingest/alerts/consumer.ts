@@ -8,7 +8,7 @@ import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type DeviceIngest, devicesOffline, forgetDeleted } from "../../store/metadata/devices/ingest.js";
-import { openEnvelopes } from "../consumers/envelopes.js";
+import { openEnvelopes } from "../envelopes/envelopes.js";
 import type { DecodedListener } from "../followers/decoded.js";
 import { followJournal, type RecordConsumer } from "../followers/follower.js";
 import type { Narrow } from "../followers/narrowing.js";

@@ -10,9 +10,9 @@ import {
 } from "../../store/metadata/commands/control-logs.js";
 import type { Actor } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
+import { createInFlightBytes } from "./in-flight-bytes.js";
 import type { Receipts } from "./receipts.js";
 import { type CommandRoute, createRouting, type RoutingDeps, relayedMessage } from "./routing.js";
-import { createUnconfirmed } from "./unconfirmed.js";
 
 /** A command's content, whoever receives it. */
 export interface Command {
@@ -84,9 +84,9 @@ const keptLookMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
   const { db, node, sessions, downlinks, receipts, stopped, now } = deps;
-  const { failed, issued, confirmed, unconfirmed } = publishStatuses;
+  const { failed, issued, confirmed, noReceipt } = publishStatuses;
   const routing = createRouting(deps);
-  const unconfirmedBytes = createUnconfirmed(sessions.has);
+  const inFlight = createInFlightBytes(sessions.has);
 
   /** Why what waits in the journal cannot be kept, or null. */
   const refusal = (route: CommandRoute | null): string | null =>
@@ -108,7 +108,7 @@ export function createCommands(deps: CommandsDeps): Commands {
         route.relayedTo === null ? command : relayedMessage(route.relayedTo, command);
       const bytes = route.isLive ? payload.length : 0;
       const { tenant } = route.to.device;
-      const confirm = unconfirmedBytes.add(tenant, route.to.id, bytes);
+      const confirm = inFlight.add(tenant, route.to.id, bytes);
       const message = { topic, payload, qos: route.qos, ttl, receipt: id };
       const settled = (acknowledged: boolean) => {
         // Given up before it was kept: no queue had room for it, or no client accepts so large a packet.
@@ -120,7 +120,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       if (sent === "awaited") return;
       confirm();
       // The client has gone, or reads too slowly, since its log was written.
-      receipts.add({ id, groupLogIntID, publishStatus: sent === "sent" ? unconfirmed : failed });
+      receipts.add({ id, groupLogIntID, publishStatus: sent === "sent" ? noReceipt : failed });
       resolve(sent === "sent");
     });
 
@@ -148,7 +148,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     },
     untilTaken: async (tenant) => {
       for (let waitedMs = 0; waitedMs < takenWaitMs; waitedMs += takenLookMs) {
-        const isConfirmed = unconfirmedBytes.isWithin(tenant, waitingBytesMax);
+        const isConfirmed = inFlight.isWithin(tenant, waitingBytesMax);
         if (isConfirmed && sessions.waitingBytes(tenant) <= waitingBytesMax) return;
         await pause(takenLookMs);
       }

@@ -4,14 +4,14 @@ import type { CommandTarget } from "../../store/metadata/commands/command-target
 import type { Actor } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
+  commitGroupBatch,
   countMembersAfter,
-  endGroupTurns,
-  type GroupTurns,
+  endGroupSending,
+  type GroupBatch,
+  type GroupSending,
   membersAfter,
-  openGroupTurns,
-  type Turn,
-  takeTurn,
-} from "../../store/metadata/groups/group-turns.js";
+  openGroupSending,
+} from "../../store/metadata/groups/group-sending.js";
 import type { TaskKind } from "../tasks/task-kind.js";
 import { untilServed } from "../tasks/until-served.js";
 import type { Command, Commands } from "./commands.js";
@@ -31,24 +31,24 @@ export interface GroupPublishInput {
 
 export const groupPublish = "group_publish";
 
-const membersPerTurnDefault = 250;
-/** Payload bytes of one turn, which are handed over together. */
-export const turnBytesMax = 4 * 1024 * 1024;
+const membersPerBatchDefault = 250;
+/** Payload bytes of one batch, which is handed over together. */
+export const batchBytesMax = 4 * 1024 * 1024;
 /** Group commands sent at once, each of another tenant. */
 const sendingsMax = 8;
 
 interface GroupPublishDeps {
   readonly db: Db;
   readonly commands: Commands;
-  /** Members of one turn at most: one write, and at most this many packets at once. */
-  readonly membersPerTurn?: number;
+  /** Members of one batch at most: one write, and at most this many packets at once. */
+  readonly membersPerBatch?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** One message to every member of a group. A turn is committed before it is sent, so no device gets it twice. */
+/** One message to every member of a group. A batch is committed before it is sent, so no device gets it twice. */
 export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
-  const { db, now, membersPerTurn = membersPerTurnDefault } = deps;
+  const { db, now, membersPerBatch = membersPerBatchDefault } = deps;
   return {
     resumes: true,
     apart: sendingsMax,
@@ -59,20 +59,20 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
       const names = { task: task.id, groupIntID, groupID, groupName, needAck };
       const { topic, payload } = command;
       const served: Served = (work) => untilServed(signal, work);
-      let turns = await served(() => openGroupTurns(db, task, now(), { ...names, topic, payload }));
-      const { id, handedOver, failed } = turns;
-      const left = await served(() => countMembersAfter(db, groupIntID, turns.lastMember));
+      let group = await served(() => openGroupSending(db, task, now(), { ...names, topic, payload }));
+      const { id, handedOver, failed } = group;
+      const left = await served(() => countMembersAfter(db, groupIntID, group.lastMember));
       const total = Math.max(1, handedOver + failed + left);
-      const fitting = Math.floor(turnBytesMax / Math.max(1, payload.length));
-      const perTurn = Math.max(1, Math.min(membersPerTurn, fitting));
-      const takeTurns = needAck === 0 ? sendWithout : sendWithReceipts;
-      const end = () => endGroupTurns(db, now(), id);
+      const fitting = Math.floor(batchBytesMax / Math.max(1, payload.length));
+      const perBatch = Math.max(1, Math.min(membersPerBatch, fitting));
+      const sendBatch = needAck === 0 ? sendWithoutReceipts : sendWithReceipts;
+      const end = () => endGroupSending(db, now(), id);
       try {
         for (;;) {
-          const members = await served(() => membersAfter(db, groupIntID, turns.lastMember, perTurn));
+          const members = await served(() => membersAfter(db, groupIntID, group.lastMember, perBatch));
           if (members.length === 0) break;
-          turns = await takeTurns({ ...deps, task, command, signal, served }, turns, members);
-          await progress(((turns.handedOver + turns.failed) / total) * 100, told(turns));
+          group = await sendBatch({ ...deps, task, command, signal, served }, group, members);
+          await progress(((group.handedOver + group.failed) / total) * 100, told(group));
         }
       } catch (error) {
         // Nobody continues it: its log must not wait for members that get nothing.
@@ -103,7 +103,7 @@ function commandOf({ needAck, groupID, topic, payload, qos, ttl }: GroupPublishI
   };
 }
 
-const told = ({ handedOver, failed }: GroupTurns) => ({
+const told = ({ handedOver, failed }: GroupSending) => ({
   publish_success_num: handedOver,
   publish_failure_num: failed,
 });
@@ -111,46 +111,46 @@ const told = ({ handedOver, failed }: GroupTurns) => ({
 /** One message to each member, each with its log. */
 async function sendWithReceipts(
   { db, commands, now, task, command, signal, served }: Sending,
-  turns: GroupTurns,
+  group: GroupSending,
   members: readonly CommandTarget[],
-): Promise<GroupTurns> {
+): Promise<GroupSending> {
   await commands.untilTaken(task.tenant);
   const routes = await served(() => Promise.all(members.map((member) => commands.routeTo(member, command))));
-  const turn = turnOf(turns, members, routes.filter((route) => route !== null).length);
-  const logs = members.map((member, i) => commands.logOf(member, routes[i] ?? null, turns.id, command));
-  const ids = await served(() => takeTurn(db, task, now(), turn, logs));
+  const batch = batchOf(group, members, routes.filter((route) => route !== null).length);
+  const logs = members.map((member, i) => commands.logOf(member, routes[i] ?? null, group.id, command));
+  const ids = await served(() => commitGroupBatch(db, task, now(), batch, logs));
   const sending: Promise<unknown>[] = [];
   const slice = createSlice();
   for (const [i, logID] of ids.entries()) {
     const route = routes[i] ?? null;
     if (route === null) continue;
-    const sent = commands.send(route, { logID, groupLogIntID: turns.id }, command);
+    const sent = commands.send(route, { logID, groupLogIntID: group.id }, command);
     // It is waited for below.
     sent.catch(() => undefined);
     sending.push(sent);
     if (slice.isOver()) await slice.next();
   }
   await unlessAborted(commands.untilKept(sending), signal);
-  return sum(turns, turn);
+  return sum(group, batch);
 }
 
 /** To whoever is connected, without logs. */
-async function sendWithout(
+async function sendWithoutReceipts(
   { db, commands, now, task, command, served }: Sending,
-  turns: GroupTurns,
+  group: GroupSending,
   members: readonly CommandTarget[],
-): Promise<GroupTurns> {
+): Promise<GroupSending> {
   const { topic, payload } = command;
   await commands.untilTaken(task.tenant);
   const there = await served(() => Promise.all(members.map((member) => commands.isConnected(member, topic))));
-  const turn = turnOf(turns, members, there.filter(Boolean).length);
-  await served(() => takeTurn(db, task, now(), turn, []));
+  const batch = batchOf(group, members, there.filter(Boolean).length);
+  await served(() => commitGroupBatch(db, task, now(), batch, []));
   const slice = createSlice();
   for (const [i, member] of members.entries()) {
     if (there[i] === true) commands.sendToMember(member, topic, payload);
     if (slice.isOver()) await slice.next();
   }
-  return sum(turns, turn);
+  return sum(group, batch);
 }
 
 function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
@@ -163,7 +163,11 @@ function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unk
   });
 }
 
-function turnOf({ id, lastMember }: GroupTurns, members: readonly CommandTarget[], handedOver: number): Turn {
+function batchOf(
+  { id, lastMember }: GroupSending,
+  members: readonly CommandTarget[],
+  handedOver: number,
+): GroupBatch {
   return {
     id,
     after: lastMember,
@@ -173,10 +177,10 @@ function turnOf({ id, lastMember }: GroupTurns, members: readonly CommandTarget[
   };
 }
 
-function sum(turns: GroupTurns, turn: Turn): GroupTurns {
+function sum(group: GroupSending, batch: GroupBatch): GroupSending {
   return {
-    ...turn,
-    handedOver: turns.handedOver + turn.handedOver,
-    failed: turns.failed + turn.failed,
+    ...batch,
+    handedOver: group.handedOver + batch.handedOver,
+    failed: group.failed + batch.failed,
   };
 }

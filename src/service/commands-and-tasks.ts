@@ -41,7 +41,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
 export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<CommandsAndTasks> {
   const { config, history, metadata, messaging, accept, broker, zone, log, now } = deps;
   const { db, directory } = metadata;
-  const { registry, records, sessions, receipts, saved } = messaging;
+  const { registry, records, connections: sessions, receipts, saved } = messaging;
   const node = config.nodeNumber;
   const tasksDir = join(config.dataDir, "tasks");
   const here = createDownlinks({ registry, records, directory, now });

@@ -109,10 +109,10 @@ function contextOf(
   guards: Pick<EndpointContext, "limits" | "denials">,
 ): EndpointContext {
   const { directory, meter } = metadata;
-  const { journal, events, registry, records, sessions, earlier, work } = messaging;
+  const { journal, events, registry, records, connections: sessions, earlier, work } = messaging;
   return {
     accept,
-    sessions,
+    connections: sessions,
     presence,
     registry,
     records,

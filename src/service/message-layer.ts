@@ -35,7 +35,7 @@ export interface MessageLayer {
   readonly records: SessionRecords;
   /** The budget of work that the records on their way may cause. */
   readonly work: WorkBudget;
-  readonly sessions: Connections;
+  readonly connections: Connections;
   readonly receipts: Receipts;
   readonly wills: Wills;
   /** Where the run before this one ended: its last record and that one's time, microseconds since 1970. */
@@ -114,7 +114,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
     saved,
     records,
     work,
-    sessions,
+    connections: sessions,
     receipts,
     wills,
     earlier,

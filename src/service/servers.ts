@@ -74,7 +74,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       await work.stop();
       broker?.close();
       messaging.wills.close();
-      await messaging.sessions.endAll("shutdown");
+      await messaging.connections.endAll("shutdown");
       await listeners.close();
       await http.closed();
       // Connections settle what they held as they end.

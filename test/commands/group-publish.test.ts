@@ -8,7 +8,7 @@ import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/commands/commands.js";
-import { groupPublishKind, turnBytesMax } from "../../src/commands/group-publish.js";
+import { batchBytesMax, groupPublishKind } from "../../src/commands/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
@@ -182,7 +182,7 @@ async function run(
   { needAck = 1, payload = "x", onProgress, ...rest }: Run = {},
 ): Promise<TaskResult> {
   const { closing = new AbortController() } = rest;
-  return groupPublishKind({ ...fleet, ...rest, membersPerTurn: 50, now }).run({
+  return groupPublishKind({ ...fleet, ...rest, membersPerBatch: 50, now }).run({
     task: task(needAck, payload),
     signal: closing.signal,
     dir: "",
@@ -417,10 +417,10 @@ suite("group_publish as a task", (test) => {
           for (const packets of fleet.got.values()) for (const settled of packets.splice(0)) settled(true);
         },
       });
-      const perTurn = turnBytesMax / payload.length;
-      assert.is(seen.length, Math.ceil(members / perTurn));
+      const perBatch = batchBytesMax / payload.length;
+      assert.is(seen.length, Math.ceil(members / perBatch));
       seen.forEach((size, i) => {
-        assert.ok(size - (seen[i - 1] ?? 0) <= perTurn, `${seen}`);
+        assert.ok(size - (seen[i - 1] ?? 0) <= perBatch, `${seen}`);
       });
       const bytes = "select sum(length(payload)) n from control_log union all select length(payload) from";
       assert.equal(await fleet.db.all(`${bytes} group_control_log`), [{ n: 0 }, { n: payload.length }]);

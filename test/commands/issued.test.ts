@@ -56,9 +56,9 @@ suite("issued commands without a waiting caller", (test) => {
       const expiry = startExpiry({ db, now, log });
       await until(async () => String(await statuses(db)) === "0,0", { what: "the end of their time" });
       const receipts = createReceipts({ db, log, now });
-      const { unconfirmed, confirmed } = publishStatuses;
+      const { noReceipt, confirmed } = publishStatuses;
       for (const [i, id] of ids.entries()) {
-        receipts.add({ id, groupLogIntID: null, publishStatus: i === 0 ? unconfirmed : confirmed });
+        receipts.add({ id, groupLogIntID: null, publishStatus: i === 0 ? noReceipt : confirmed });
       }
       await receipts.stored();
       assert.equal(await statuses(db), [3, 2]);

@@ -5,7 +5,7 @@ import { bytesOf } from "../db/page-bytes.js";
 import { insertInto, integer, type Page, type PageRequest, stamps, text } from "../db/table.js";
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
-export const publishStatuses = { failed: 0, issued: 1, confirmed: 2, unconfirmed: 3 } as const;
+export const publishStatuses = { failed: 0, issued: 1, confirmed: 2, noReceipt: 3 } as const;
 type PublishStatus = (typeof publishStatuses)[keyof typeof publishStatuses];
 
 /** One downlink message to one device. */
@@ -198,7 +198,7 @@ function moved(
   const count = (sets: string): Statement[] =>
     group === null ? [] : [{ sql: `update group_control_log set ${sets} where id = ?`, args: [group] }];
   const { failed, issued } = publishStatuses;
-  const settle = group === null ? [] : [settleGroupLog(now, group)];
+  const settle = group === null ? [] : [updateGroupStatus(now, group)];
   if (status === failed) {
     const sets = "handedOver = handedOver - changes(), failed = failed + changes()";
     return [move(issued), ...count(sets), ...settle];
@@ -217,13 +217,13 @@ function moved(
  * Once every member has its turn: 2 when all have confirmed, 0 when none got it. handedOver counts what is with a
  * client or confirmed; what turns out to have failed leaves it.
  */
-export function settleGroupLog(now: number, group: number): Statement {
+export function updateGroupStatus(now: number, group: number): Statement {
   const settled = `case when handedOver = 0 then ${publishStatuses.failed}
     when failed = 0 and confirmed >= handedOver then ${publishStatuses.confirmed}
     else ${publishStatuses.issued} end`;
   return {
     sql: `update group_control_log set publishStatus = ${settled}, updateAt = ?
-      where id = ? and ended = 1 and publishStatus <> ${publishStatuses.unconfirmed} and ${settled} <> publishStatus`,
+      where id = ? and ended = 1 and publishStatus <> ${publishStatuses.noReceipt} and ${settled} <> publishStatus`,
     args: [now, group],
   };
 }

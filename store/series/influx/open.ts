@@ -1,7 +1,6 @@
 /** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
 
 import type { Point, RefusedPoint, SeriesStore } from "../series.js";
-import { bodyOf, pointsOfBatch, refusedIndexes } from "./batch.js";
 import { type CheckpointPort, createCheckpointTracker } from "./checkpoint.js";
 import { createInfluxClient } from "./client.js";
 import { stillHolds } from "./conflict-look.js";
@@ -9,10 +8,11 @@ import { type ConflictsOptions, openConflicts } from "./conflicts.js";
 import type { InfluxState } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
 import { encodeLines } from "./lines.js";
+import { bodyOf, pointsOfBatch, refusedIndexes } from "./point-batch.js";
 import { createQuestions } from "./questions.js";
 import { removeDevices, whichHavePoints } from "./removal.js";
 import { createRetention } from "./retention.js";
-import { settleLines } from "./settle.js";
+import { writeAroundBadLines } from "./write-around-bad-lines.js";
 
 export interface InfluxSeriesOptions {
   readonly url: string;
@@ -68,7 +68,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
   const tracker = createCheckpointTracker(options.checkpoint);
   const settle = async (points: readonly Point[]): Promise<RefusedPoint[]> => {
     const { lines, refused } = encodeLines(points, nodeNumber);
-    refused.push(...(await settleLines(client.write, lines, nodeNumber)));
+    refused.push(...(await writeAroundBadLines(client.write, lines, nodeNumber)));
     await conflicts.written(points, refused);
     return refused;
   };

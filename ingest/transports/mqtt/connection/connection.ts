@@ -384,14 +384,14 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** CONNACK waits for the disk: then the session is what the journal says it is. */
   #open(device: DeviceEntry, request: ConnectRequest): Promise<void> {
-    const { sessions, records, keepAliveMax, hold, limits } = this.#context;
+    const { connections, records, keepAliveMax, hold, limits } = this.#context;
     const ids = { device, session: sessionOf(request.clientID), ip: this.#ip };
     const keepAlive = agreedKeepAlive(request, keepAliveMax);
     const sessionExpiry = Math.min(request.sessionExpiry, sessionExpiryMax);
     this.#keepAlive = keepAlive;
     this.#origin = { ...ids, connection: 0 };
     // The session that this one takes over ends before this one is on record.
-    const refusal = this.#refusalOf(request, sessions, limits);
+    const refusal = this.#refusalOf(request, connections, limits);
     if (refusal !== null) {
       this.#origin = null;
       this.end(refusal);
@@ -412,12 +412,12 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   /** Counts it among the device's connections, or says why there is no room for it. */
-  #refusalOf({ will }: ConnectRequest, sessions: Connections, limits: Limits | null): EndReason | null {
+  #refusalOf({ will }: ConnectRequest, connections: Connections, limits: Limits | null): EndReason | null {
     const { tenant } = this.entry.device;
     if (!this.#context.registry.held.mayGrow(tenant, 0, weightOfWill(will))) return "room";
-    if (!sessions.open(this)) return "sessions";
+    if (!connections.open(this)) return "sessions";
     if (limits?.enter(this.entry) !== false) return null;
-    sessions.close(this);
+    connections.close(this);
     return "connections";
   }
 
@@ -462,11 +462,11 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   #leaveRecord(reason: EndReason): void {
-    const { sessions, records, release, limits } = this.#context;
+    const { connections, records, release, limits } = this.#context;
     const goodbye = this.#conversation?.goodbye ?? { orderly: false, sessionExpiry: null };
     records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
     limits?.leave(this.entry);
-    sessions.close(this);
+    connections.close(this);
     this.#conversation?.close();
     release(this.origin.device.id);
   }

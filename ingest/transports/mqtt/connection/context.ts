@@ -22,7 +22,7 @@ export interface Attended extends Reading {
 
 /** What every connection of the endpoint shares. */
 export interface MqttContext extends InboundContext {
-  readonly sessions: Connections;
+  readonly connections: Connections;
   readonly presence: Presence;
   readonly denials: Denials;
   /** Null: nothing is limited. */

@@ -13,7 +13,11 @@ import {
 import { dueForDevices } from "../../../../store/metadata/commands/due-schedules.js";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { countedLogBytes, logBytesSchema } from "../../../../store/metadata/db/schema-log-bytes.js";
-import { endGroupTurns, openGroupTurns, takeTurn } from "../../../../store/metadata/groups/group-turns.js";
+import {
+  commitGroupBatch,
+  endGroupSending,
+  openGroupSending,
+} from "../../../../store/metadata/groups/group-sending.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
 const kibi = 1024;
@@ -41,13 +45,13 @@ async function sendToGroup(
 ) {
   const actor = actorOf(tenant);
   const names = { task, groupIntID: 1, groupID: "g", groupName: "g", topic: "topic", needAck: 1 };
-  const { id } = await openGroupTurns(db, actor, 0, { ...names, payload: Buffer.alloc(bytes, "g") });
+  const { id } = await openGroupSending(db, actor, 0, { ...names, payload: Buffer.alloc(bytes, "g") });
   const turn = { id, after: 0, lastMember: members, handedOver: members, failed: 0 };
   const logs = Array.from({ length: members }, (_, i) => log(bytes, id, i + 1));
-  const ids = await takeTurn(db, actor, 1, turn, logs);
+  const ids = await commitGroupBatch(db, actor, 1, turn, logs);
   assert.equal(ids, [...new Set(ids)], "each has its own");
   assert.is(ids.length, members);
-  if (ends) await endGroupTurns(db, 2, id);
+  if (ends) await endGroupSending(db, 2, id);
   return id;
 }
 

@@ -1,7 +1,7 @@
 import { createCheckpointTracker } from "../../../../store/series/influx/checkpoint.js";
 import { createColumns, parseRecords, parseTime, readRows } from "../../../../store/series/influx/csv.js";
 import { encodeLines, explode, type Line } from "../../../../store/series/influx/lines.js";
-import { settleLines } from "../../../../store/series/influx/settle.js";
+import { writeAroundBadLines } from "../../../../store/series/influx/write-around-bad-lines.js";
 import type { Kind, Point, SeriesRef } from "../../../../store/series/series.js";
 import { assert, rejects, suite } from "../../../suite.js";
 
@@ -99,7 +99,7 @@ suite("settling a batch", (test) => {
       ).flat();
       const { lines } = encodeLines(points, 0);
       const target = server(status);
-      const refused = await settleLines(target.send, lines, 0);
+      const refused = await writeAroundBadLines(target.send, lines, 0);
       assert.equal(
         refused.map(({ point }) => point).sort((x, y) => x.time - y.time),
         points.filter(({ value }) => value === 13),
@@ -118,7 +118,7 @@ suite("settling a batch", (test) => {
   test("a batch of nothing but bad points is refused in a few requests", async () => {
     const points = Array.from({ length: 5000 }, (_, time) => at(ref("a"), time, 13));
     const target = server(422);
-    assert.is((await settleLines(target.send, encodeLines(points, 0).lines, 0)).length, 5000);
+    assert.is((await writeAroundBadLines(target.send, encodeLines(points, 0).lines, 0)).length, 5000);
     assert.is(target.requests(), 1);
   });
 

@@ -1,15 +1,20 @@
 import { type CommandTarget, commandTargetColumns } from "../commands/command-targets.js";
-import { insertLog, type NewControlLog, publishStatuses, settleGroupLog } from "../commands/control-logs.js";
+import {
+  insertLog,
+  type NewControlLog,
+  publishStatuses,
+  updateGroupStatus,
+} from "../commands/control-logs.js";
 import type { Actor } from "../db/changes.js";
 import type { Db } from "../db/db.js";
 import { onlyIfChanged } from "../db/sql.js";
 import { insertInto, notFound } from "../db/table.js";
 
-/** The sending of one message to a group: every member has its turn once, whatever restarts lie between. */
-export interface GroupTurns {
+/** The sending of one message to a group: every member is in one batch, whatever restarts lie between. */
+export interface GroupSending {
   /** Record id of the group's log. */
   readonly id: number;
-  /** Members up to this record id have had their turn. */
+  /** Members up to this record id have been in a batch. */
   readonly lastMember: number;
   readonly handedOver: number;
   readonly failed: number;
@@ -26,14 +31,14 @@ interface NewGroupControlLog {
 }
 
 /** The task's group log: made by its first run, found again by one that goes on. */
-export async function openGroupTurns(
+export async function openGroupSending(
   db: Db,
   actor: Actor,
   now: number,
   log: NewGroupControlLog,
-): Promise<GroupTurns> {
+): Promise<GroupSending> {
   const { tenant, username: publishUser, userIntID } = actor;
-  const publishStatus = log.needAck === 0 ? publishStatuses.unconfirmed : publishStatuses.issued;
+  const publishStatus = log.needAck === 0 ? publishStatuses.noReceipt : publishStatuses.issued;
   const insert = insertInto("group_control_log", {
     ...log,
     tenant,
@@ -43,11 +48,11 @@ export async function openGroupTurns(
     createAt: now,
   });
   await db.write([{ ...insert, sql: `${insert.sql} on conflict (task) do nothing` }]);
-  return readTurns(db, "task = ?", log.task);
+  return readSending(db, "task = ?", log.task);
 }
 
-async function readTurns(db: Db, condition: string, value: string | number): Promise<GroupTurns> {
-  const found = await db.first<GroupTurns>(
+async function readSending(db: Db, condition: string, value: string | number): Promise<GroupSending> {
+  const found = await db.first<GroupSending>(
     `select id, lastMember, handedOver, failed from group_control_log where ${condition}`,
     [value],
   );
@@ -72,24 +77,24 @@ export async function countMembersAfter(db: Db, group: number, after: number): P
   return row?.n ?? 0;
 }
 
-/** The turn of the next members, of whom so many are there for the message and so many are not. */
-export interface Turn extends GroupTurns {
-  /** The last member of the turn before. */
+/** The next members: so many are there for the message, and so many are not. */
+export interface GroupBatch extends GroupSending {
+  /** The last member of the batch before. */
   readonly after: number;
 }
 
 /**
- * Commits a turn before anything of it is sent. Answers the ids of the members' logs, which are in the order of their
+ * Commits a batch before anything of it is sent. Answers the ids of the members' logs, which are in the order of their
  * devices, also when it is asked again because nobody knew whether it was committed.
  */
-export async function takeTurn(
+export async function commitGroupBatch(
   db: Db,
   actor: Actor,
   now: number,
-  turn: Turn,
+  batch: GroupBatch,
   logs: readonly NewControlLog[],
 ): Promise<number[]> {
-  const { id, after, lastMember, handedOver, failed } = turn;
+  const { id, after, lastMember, handedOver, failed } = batch;
   const [taken, ...made] = await db.write([
     {
       sql: `update group_control_log set lastMember = ?, handedOver = handedOver + ?, failed = failed + ?
@@ -108,11 +113,11 @@ export async function takeTurn(
   return rows.map((row) => row.id);
 }
 
-/** Every member has had its turn; answers how it went. */
-export async function endGroupTurns(db: Db, now: number, id: number): Promise<GroupTurns> {
+/** Every member has been in a batch; answers how it went. */
+export async function endGroupSending(db: Db, now: number, id: number): Promise<GroupSending> {
   await db.write([
     { sql: "update group_control_log set ended = 1 where id = ?", args: [id] },
-    settleGroupLog(now, id),
+    updateGroupStatus(now, id),
   ]);
-  return readTurns(db, "id = ?", id);
+  return readSending(db, "id = ?", id);
 }

@@ -1,9 +1,9 @@
-import { createUnconfirmed } from "../../src/commands/unconfirmed.js";
+import { createInFlightBytes } from "../../src/commands/in-flight-bytes.js";
 import { assert, suite } from "../suite.js";
 
 suite("bytes not yet confirmed by clients", (test) => {
   test("are each tenant's own, and gone with what is confirmed, once", () => {
-    const unconfirmed = createUnconfirmed(() => true);
+    const unconfirmed = createInFlightBytes(() => true);
     const confirm = unconfirmed.add(1, 10, 100);
     unconfirmed.add(1, 11, 50);
     assert.equal([unconfirmed.isWithin(1, 149), unconfirmed.isWithin(1, 150)], [false, true]);
@@ -15,7 +15,7 @@ suite("bytes not yet confirmed by clients", (test) => {
 
   test("of a client that has gone are given back, whatever becomes of its messages; those of the next one count", () => {
     const there = new Set([10, 11]);
-    const unconfirmed = createUnconfirmed((device) => there.has(device));
+    const unconfirmed = createInFlightBytes((device) => there.has(device));
     const before = [unconfirmed.add(1, 10, 60), unconfirmed.add(1, 10, 60), unconfirmed.add(1, 11, 40)];
     assert.is(unconfirmed.isWithin(1, 100), false);
     there.delete(10);

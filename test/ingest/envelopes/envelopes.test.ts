@@ -1,5 +1,5 @@
 /** An envelope of many entries: what it appends, and that it asks for room as it goes. */
-import { openEnvelopes } from "../../../ingest/consumers/envelopes.js";
+import { openEnvelopes } from "../../../ingest/envelopes/envelopes.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";

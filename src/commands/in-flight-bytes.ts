@@ -1,5 +1,5 @@
 /** Payload bytes that clients have been sent and have not confirmed, by tenant and device. */
-interface Unconfirmed {
+interface InFlightBytes {
   /** Returns a function that takes them away again; calling it twice does nothing more. */
   add(tenant: number, device: number, bytes: number): () => void;
   /** Whether the tenant's connected clients have no more than this many bytes unconfirmed. */
@@ -15,7 +15,7 @@ interface Sent {
  * is away.
  * @param isThere whether any client of the device is connected
  */
-export function createUnconfirmed(isThere: (device: number) => boolean): Unconfirmed {
+export function createInFlightBytes(isThere: (device: number) => boolean): InFlightBytes {
   const tenants = new Map<number, { bytes: number; readonly devices: Map<number, Sent> }>();
 
   function take(tenant: number, device: number, bytes: number): void {

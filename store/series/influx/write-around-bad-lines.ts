@@ -14,7 +14,7 @@ type SendLines = (body: string) => Promise<LinesRefused | undefined>;
  * smaller groups, which is safe because writing a point twice is writing it once.
  * @throws whatever `send` throws; some lines may be stored then.
  */
-export async function settleLines(
+export async function writeAroundBadLines(
   send: SendLines,
   lines: readonly Line[],
   nodeNumber: number,
@@ -27,7 +27,7 @@ export async function settleLines(
     return refuse(lines, answer.message);
   const groups = groupsOf(explode(lines, nodeNumber), lines, answer);
   const refused: RefusedPoint[] = [];
-  for (const group of groups) refused.push(...(await settleLines(send, group, nodeNumber)));
+  for (const group of groups) refused.push(...(await writeAroundBadLines(send, group, nodeNumber)));
   return refused;
 }
 
