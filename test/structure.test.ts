@@ -77,6 +77,15 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["store/journal/", "receipt of records, and the age of segments"],
 ];
 
+/** Whatever comes back to itself, by what each uses. */
+function inCircles(uses: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const reached = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const next of uses.get(from) ?? []) if (!seen.has(next)) reached(next, seen.add(next));
+    return seen;
+  };
+  return [...uses.keys()].filter((one) => reached(one).has(one));
+}
+
 suite("structure", (test) => {
   test("the sources are found", () => {
     for (const folder of folders) assert.ok(inFolder(folder).length > 3, folder);
@@ -127,14 +136,17 @@ suite("structure", (test) => {
       const others = imports.filter((one) => one.startsWith("src/") && roomOf(one) !== room).map(roomOf);
       below.set(room, new Set([...(below.get(room) ?? []), ...others]));
     }
-    const reached = (room: string, seen = new Set<string>()): Set<string> => {
-      for (const next of below.get(room) ?? []) if (!seen.has(next)) reached(next, seen.add(next));
-      return seen;
-    };
-    assert.equal(
-      [...below.keys()].filter((room) => reached(room).has(room)),
-      [],
+    assert.equal(inCircles(below), []);
+  });
+
+  test("no file comes back to itself by its imports, of types either", () => {
+    const below = new Map(
+      Object.keys(directions)
+        .flatMap(inFolder)
+        .map(({ path, imports }) => [path, new Set(imports)] as const),
     );
+    assert.ok(below.size > 500);
+    assert.equal(inCircles(below), []);
   });
 
   test("each library that touches the world has its place", () => {

@@ -1,13 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Journal } from "../../store/journal/journal.js";
+import type { MessageProperties } from "../../store/journal/message.js";
 import type { JournalInput } from "../../store/journal/record.js";
 import { encodeDownlinkDetails, encodeDownlinksDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { lightWorkMax, type WorkBudget, workMax } from "../uplinks/work-budget.js";
 import { firstAck } from "./first-ack.js";
-import type { DownMessage } from "./records.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { Settled } from "./state.js";
+
+/** A message of ours to one device. */
+export interface DownMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly properties: MessageProperties | null;
+  /** Of a command: record id of its control log. */
+  readonly receipt: number | null;
+}
 
 /** Messages of ours on their way to sessions by the journal. */
 interface DownlinkRecords {

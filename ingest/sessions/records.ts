@@ -1,27 +1,17 @@
 /** The way of every change of a session: a record first, the change once it is on disk. */
 import type { Journal } from "../../store/journal/journal.js";
-import { endsWithConnection, type MessageProperties } from "../../store/journal/message.js";
+import { endsWithConnection } from "../../store/journal/message.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Origin } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";
 import { type ConnectionRecords, createConnectionRecords } from "./connection-records.js";
-import { createDownlinkRecords } from "./downlink-records.js";
+import { createDownlinkRecords, type DownMessage } from "./downlink-records.js";
 import { appendOrApply, subjectOf } from "./record-subject.js";
 import type { SessionRegistry } from "./session-registry.js";
 import { isExpired, type SessionState, type Settled } from "./state.js";
 import { createSubscriptionRecords, type SubscriptionRecords } from "./subscription-records.js";
-
-/** A message of ours to one device. */
-export interface DownMessage {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly qos: 0 | 1 | 2;
-  readonly properties: MessageProperties | null;
-  /** Of a command: record id of its control log. */
-  readonly receipt: number | null;
-}
 
 /** Sessions that end with their connection need no record of what happens within; theirs are changed at once. */
 export interface SessionRecords extends ConnectionRecords, SubscriptionRecords {

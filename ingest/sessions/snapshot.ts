@@ -5,9 +5,9 @@ import type {
   RetainedRow,
   RowChanges,
   SessionRow,
-  SessionStore,
   WillRow,
-} from "../../store/mqtt-sessions/session-store.js";
+} from "../../store/mqtt-sessions/session-rows.js";
+import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { PlatformPart } from "../messages/platform-subscriptions.js";
 import { ownMap } from "../messages/shared-empty.js";
 import type { Marked } from "./changes.js";

@@ -4,6 +4,7 @@ import { createLock } from "../lib/turns.js";
 import { closeAtOnce } from "../series/embedded/open-files.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
 import { type SessionFileThread, startSessionFileThread } from "./session-file-thread.js";
+import type { RowChanges, SavedRows } from "./session-rows.js";
 import { statementsOf } from "./statements.js";
 
 /** The saved form of the MQTT sessions: a file beside the journal, whose state at one id it is. */
@@ -17,86 +18,6 @@ export interface SessionStore {
   remake(fault: string): Promise<void>;
   /** Waits for the save under way. */
   close(): Promise<void>;
-}
-
-/** The device that a row belongs to. */
-interface OfDevice {
-  readonly tenant: number;
-  readonly device: number;
-  readonly deviceID: string;
-}
-
-export interface SessionRow extends OfDevice {
-  readonly clientID: string;
-  readonly session: number;
-  readonly connection: number;
-  readonly ip: string;
-  readonly keepAlive: number;
-  readonly endedAt: number;
-  readonly expiry: number;
-  readonly hasInbox: number;
-  readonly lastMessageID: number;
-  /** JSON texts. */
-  readonly subscriptions: string;
-  readonly platform: string | null;
-  readonly unreleased: string;
-  readonly will: string | null;
-  readonly willPayload: Uint8Array | null;
-}
-
-export interface MessageRow {
-  readonly device: number;
-  readonly clientID: string;
-  readonly messageID: number;
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly qos: number;
-  readonly retain: number;
-  readonly properties: string | null;
-  readonly identifiers: string;
-  readonly at: number;
-  readonly sent: number;
-  readonly received: number;
-  readonly receipt: number | null;
-}
-
-export interface RetainedRow extends OfDevice {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly qos: number;
-  readonly properties: string | null;
-  readonly at: number;
-}
-
-export interface WillRow extends OfDevice {
-  readonly connection: number;
-  readonly session: number;
-  readonly clientID: string;
-  readonly ip: string;
-  readonly dueAt: number;
-  readonly will: string;
-  readonly willPayload: Uint8Array;
-}
-
-export interface SavedRows {
-  readonly sessions: readonly SessionRow[];
-  /** In the order in which they came. */
-  readonly messages: readonly MessageRow[];
-  readonly retained: readonly RetainedRow[];
-  readonly wills: readonly WillRow[];
-}
-
-/** Gone over once, piece by piece, while the state goes on: each row is that of the moment they were taken in. */
-export interface RowChanges {
-  readonly sessions: Iterable<SessionRow>;
-  readonly messages: Iterable<MessageRow>;
-  readonly retained: Iterable<RetainedRow>;
-  readonly wills: Iterable<WillRow>;
-  /** Gone: a session takes its messages with it. */
-  readonly endedSessions: Iterable<readonly [device: number, clientID: string]>;
-  readonly endedMessages: Iterable<readonly [device: number, clientID: string, messageID: number]>;
-  readonly endedRetained: Iterable<readonly [device: number, topic: string]>;
-  readonly endedWills: Iterable<readonly [connection: number]>;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { cleanText } from "../metadata/db/db.js";
-import type { RowChanges } from "./session-store.js";
+import type { RowChanges } from "./session-rows.js";
 
 /** A statement and what it binds, texts as libSQL takes them. */
 export interface BoundStatement {

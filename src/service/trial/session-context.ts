@@ -4,7 +4,8 @@ import type { Journal } from "../../../store/journal/journal.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
 import { copyRecord, decodeRecord } from "../../../store/journal/record-codecs.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
-import type { SavedRows, SessionStore } from "../../../store/mqtt-sessions/session-store.js";
+import type { SavedRows } from "../../../store/mqtt-sessions/session-rows.js";
+import type { SessionStore } from "../../../store/mqtt-sessions/session-store.js";
 
 /** What the replay of one record into the sessions needs: everything held for the devices that it changes. */
 interface SessionContext {

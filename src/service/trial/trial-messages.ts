@@ -1,7 +1,7 @@
 import type { Follower } from "../../../store/journal/set-aside.js";
 import type { StoreErrorCode } from "../../../store/lib/errors.js";
 import type { SqlValue } from "../../../store/metadata/db/db.js";
-import type { SavedRows } from "../../../store/mqtt-sessions/session-store.js";
+import type { SavedRows } from "../../../store/mqtt-sessions/session-rows.js";
 
 /** The input of a thread that processes one record where it can do no harm. */
 export interface TrialStart {

@@ -3,11 +3,8 @@ import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { createClient } from "@libsql/client";
 import { pack, unpack } from "../../../store/mqtt-sessions/packed-statement.js";
-import {
-  type MessageRow,
-  openSessionStore,
-  type RowChanges,
-} from "../../../store/mqtt-sessions/session-store.js";
+import type { MessageRow, RowChanges } from "../../../store/mqtt-sessions/session-rows.js";
+import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
 import {
   bytesPerStatement,
   rowsPerStatement,
