@@ -92,7 +92,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     const waitsMs = batch.waitsMs();
     if (waitsMs <= 0) await batch.flush();
     else if (lastID > batch.through) await passOver(lastID);
-    else await waitUntil(signal, (wake) => waitForMore(lastID, waitsMs, wake));
+    else return waitForMore(lastID, waitsMs);
     return true;
   }
 
@@ -103,13 +103,20 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     settle(lastID);
   }
 
-  function waitForMore(lastID: number, mostMs: number, wake: () => void): void {
-    const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
-    pauses.onAsked = wake;
-    void journal.waitFor(lastID).then(() => {
-      clearTimeout(timer);
-      wake();
+  /** Resolves with false once the journal is closed: it would tell at once, and for ever, that there is nothing. */
+  async function waitForMore(lastID: number, mostMs: number): Promise<boolean> {
+    let isOpen = true;
+    await waitUntil(signal, (wake) => {
+      const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
+      pauses.onAsked = wake;
+      void journal.waitFor(lastID).then((open) => {
+        isOpen = open;
+        clearTimeout(timer);
+        wake();
+      });
     });
+    if (!isOpen) await writeAll();
+    return isOpen;
   }
 
   const running = followJournal(

@@ -89,7 +89,9 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
         keepAlive,
       });
     },
-    allKept: () => journal.waitFor(journal.appendedID - 1),
+    allKept: async () => {
+      await journal.waitFor(journal.appendedID - 1);
+    },
     get full() {
       return journal.full || backlogFull();
     },

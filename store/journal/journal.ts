@@ -52,8 +52,11 @@ export interface Journal {
   readonly segments: readonly Segment[];
   /** Reads committed records behind `afterID`. */
   read(afterID: number): Promise<JournalReader>;
-  /** Resolves when there is something committed behind `id`, or at close. */
-  waitFor(id: number): Promise<void>;
+  /**
+   * Resolves when there is something committed after `id`, or reason to look again; with false once the journal is
+   * closed and nothing more will come.
+   */
+  waitFor(id: number): Promise<boolean>;
   /**
    * What was acknowledged up to these ids has had effects elsewhere: where the journal ends before one, records are
    * lost, and new ids begin well above it. Before anything is appended. Returns whether that was so.
@@ -263,12 +266,14 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         },
         afterID,
       ),
-    waitFor: (id) =>
-      id < committedID || closing
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            waiters.push({ id, resolve });
-          }),
+    waitFor: async (id) => {
+      if (id >= committedID && !closing) {
+        await new Promise<void>((resolve) => {
+          waiters.push({ id, resolve });
+        });
+      }
+      return id < committedID || !closing;
+    },
     beginAbove,
     drop: async (segment) => {
       if (segment === segments.at(-1)) throw new StoreError("INVALID", "cannot drop the newest segment");

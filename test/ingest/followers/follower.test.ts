@@ -2,8 +2,10 @@
 import { join } from "node:path";
 import { followJournal, type RecordConsumer } from "../../../ingest/followers/follower.js";
 import { waitUntil } from "../../../store/lib/abortable.js";
+import { nextTurn } from "../../../store/lib/turns.js";
 import { keep, openTestJournal, textOf } from "../../store/journal/support.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
+import { openConsumerWorld } from "../consumers/support.js";
 
 suite("a follower of the journal", (test) => {
   /** Follows behind `afterID` and notes what it has taken; ends once it has caught up, unless told otherwise. */
@@ -87,4 +89,18 @@ suite("a follower of the journal", (test) => {
       await followJournal(await journal.read(0), noting({ take: takeLate }).consumer, stop.signal);
       await journal.close();
     }));
+
+  test("one whose journal is closed before it ends by itself, and keeps nothing busy", async () => {
+    const world = await openConsumerWorld();
+    await world.send({ temp: 1 });
+    const series = await world.series();
+    await world.settled(series);
+    await world.journal.close();
+    assert.is(await world.journal.waitFor(world.journal.committedID), false);
+    // A loop that asks the closed journal again and again would let no turn of the event loop come.
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    await series.close();
+    assert.equal(world.values, [1]);
+    await world.close();
+  });
 });
