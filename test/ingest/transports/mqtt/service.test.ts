@@ -194,6 +194,22 @@ worldSuite("MQTT, the endpoint", (test, world) => {
     for (const one of [alive, unbounded]) await one.cut();
   });
 
+  test("no client is silent because the service stood still", async () => {
+    const open = await connected({ clientId: "patient", keepalive: 1 });
+    const pinging = setInterval(() => open.send({ cmd: "pingreq" }), 500);
+    try {
+      for (let i = 0; i < 3; i++) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
+        const answered = open.packets.length;
+        await until(() => open.closed || open.packets.length > answered + 2, { what: "pings answered" });
+        assert.not.ok(open.closed);
+      }
+    } finally {
+      clearInterval(pinging);
+    }
+    await open.cut();
+  });
+
   test("the same client id takes over; the ninth session of a device is refused", async () => {
     const first = await connected({ clientId: "c0" });
     const second = await connected({ clientId: "c0" });
