@@ -29,7 +29,7 @@ const programs: Record<string, () => Promise<Program>> = {
   scale: async () => (await import("./programs/scale.js")).benchScale,
   soak: async () => (await import("./programs/soak.js")).benchSoak,
   transfer: async () => (await import("./programs/transfer.js")).benchTransfer,
-  watch: async () => (await import("./programs/watch.js")).benchWatch,
+  alerts: async () => (await import("./programs/alerts.js")).benchAlerts,
 };
 
 async function main(): Promise<void> {

@@ -73,16 +73,16 @@ export interface CompiledRulesCache {
   forget(change: Change): void;
 }
 
-const plansMax = 10_000;
-/** What a product's plan is made of, beside the product. */
+const productsMax = 10_000;
+/** What a product's rules are compiled from, beside the product. */
 const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
 
-/** Plans are kept until the metadata that they come from changes. */
+/** Kept until the metadata that they come from changes. */
 export function createCompiledRulesCache(db: Db, compile: CompileCondition): CompiledRulesCache {
-  const plans = createRecordCache<
+  const cache = createRecordCache<
     number,
-    { readonly plan: CompiledRules; readonly records: readonly string[] }
-  >(plansMax, ({ records }) => records);
+    { readonly compiled: CompiledRules; readonly records: readonly string[] }
+  >(productsMax, ({ records }) => records);
 
   async function read(productIntID: number) {
     const points = await dataPointsOf(db, productIntID);
@@ -94,17 +94,17 @@ export function createCompiledRulesCache(db: Db, compile: CompileCondition): Com
       ...resources.map(({ id }) => recordName("product_resource", id)),
       ...rules.map(({ id }) => recordName("alert_rule", id)),
     ];
-    return { plan: await planOf(points, resources, rules, compile), records };
+    return { compiled: await compileRules(points, resources, rules, compile), records };
   }
 
   return {
-    peek: (productIntID) => plans.peek(productIntID)?.plan,
-    get: async (productIntID) => (await plans.get(productIntID, () => read(productIntID))).plan,
+    peek: (productIntID) => cache.peek(productIntID)?.compiled,
+    get: async (productIntID) => (await cache.get(productIntID, () => read(productIntID))).compiled,
     forget: ({ entity, recordID, detail }) => {
-      if (entity === "product" || members.has(entity)) plans.touch(recordName(entity, recordID));
-      // A new member is in no plan yet; what makes it names its product.
+      if (entity === "product" || members.has(entity)) cache.touch(recordName(entity, recordID));
+      // A new member is in no compiled rules yet; what makes it names its product.
       const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
-      if (typeof product === "number") plans.touch(recordName("product", product));
+      if (typeof product === "number") cache.touch(recordName("product", product));
     },
   };
 }
@@ -116,15 +116,15 @@ const unlimited: ReadonlySet<number> = new Set([19, 24]);
 const coordinates: Readonly<Record<number, "longitude" | "latitude">> = { 1: "longitude", 2: "latitude" };
 
 /** In slices: a condition takes milliseconds to compile, and a product may have thousands of data points. */
-export async function planOf(
+export async function compileRules(
   points: readonly DataPoint[],
   resources: readonly { readonly codeValue: string; readonly dataPointIntID: number }[],
   rules: readonly AlertRule[],
   compile: CompileCondition,
 ): Promise<CompiledRules> {
   const ids = new Map(points.map((point) => [point.dataPointID, point.id]));
-  const watches = (await mapInSlices(rules, (rule) => compileRule(rule, ids, compile))).flat();
-  const rulesOf = byPoint(watches);
+  const compiledRules = (await mapInSlices(rules, (rule) => compileRule(rule, ids, compile))).flat();
+  const rulesOf = byPoint(compiledRules);
   const columnsOf = new Map<number, ReportedColumn[]>();
   for (const { codeValue, dataPointIntID } of resources)
     add(columnsOf, dataPointIntID, codeValue as ReportedColumn);
@@ -143,21 +143,20 @@ export async function planOf(
     };
   });
   const used = all.filter(isOfUse);
-  const causes = new Set([...used.flatMap(causesOf), ...watches.map((rule) => rule.cause)]);
+  const causes = new Set([...used.flatMap(causesOf), ...compiledRules.map((rule) => rule.cause)]);
   return {
     points: new Map(used.map((point) => [point.id, point])),
     causes,
     weight: Math.max(0, ...used.map(weightOf)),
-    moves: used.some(({ location: place }) => place !== null),
+    moves: used.some(({ location }) => location !== null),
   };
 }
 
 /** Rules by each data point that they name, once each. */
-function byPoint(watches: readonly CompiledRule[]): ReadonlyMap<number, readonly CompiledRule[]> {
+function byPoint(compiledRules: readonly CompiledRule[]): ReadonlyMap<number, readonly CompiledRule[]> {
   const rules = new Map<number, CompiledRule[]>();
-  for (const watch of watches) {
-    for (const id of new Set(watch.operands.map(({ point }) => point)))
-      if (id !== null) add(rules, id, watch);
+  for (const rule of compiledRules) {
+    for (const id of new Set(rule.operands.map(({ point }) => point))) if (id !== null) add(rules, id, rule);
   }
   return rules;
 }
@@ -187,13 +186,13 @@ function locationOf(point: DataPoint): PointRules["location"] {
   return coordinates[point.locationType ?? 0] ?? null;
 }
 
-function isOfUse({ fault, upper, lower, location: place, columns, rules }: PointRules): boolean {
-  return [fault, upper, lower, place].some((one) => one !== null) || columns.length + rules.length > 0;
+function isOfUse({ fault, upper, lower, location, columns, rules }: PointRules): boolean {
+  return [fault, upper, lower, location].some((one) => one !== null) || columns.length + rules.length > 0;
 }
 
 export const ruleCause = (id: number): string => `rule:${id}`;
 
-/** A condition that no longer compiles watches nothing. */
+/** A condition that no longer compiles has no effect. */
 function compileRule(
   rule: AlertRule,
   ids: ReadonlyMap<string, number>,

@@ -58,7 +58,7 @@ const stallMs = 1000;
 const readDelayMs = 10;
 
 export async function startAlertsConsumer(options: AlertsOptions): Promise<AlertsConsumer> {
-  const { journal, directory, db, node, plans } = options;
+  const { journal, directory, db, node, compiledRules } = options;
   await forgetDeleted(db);
   const from = await readCheckpoint(db, node, alertsConsumer);
   const diedAt = journal.appendedID;
@@ -154,7 +154,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     settle: states.settle,
     replay: records.replay,
     forget: (change) => {
-      plans.forget(change);
+      compiledRules.forget(change);
       envelopes.forget(change);
     },
     close: async () => {

@@ -35,13 +35,13 @@ const reportedCharactersMax = 255;
  * What one message changes, by the points that are not older than the last one used of the same data point. Answers
  * what of it is only counted.
  */
-export function evaluate(plan: CompiledRules, state: DeviceState, message: Observation): LeftOut {
+export function evaluate(compiled: CompiledRules, state: DeviceState, message: Observation): LeftOut {
   let left = nothingLeft;
   try {
-    const points = begin(plan, state, message);
+    const points = begin(compiled, state, message);
     const run = begunAnew(inOneTurn);
     for (let at = points === message.points ? message.from : 0; at < points.length; )
-      at = evaluateInstant(plan, state, message, points, at, run);
+      at = evaluateInstant(compiled, state, message, points, at, run);
   } finally {
     left = endMessage(state);
   }
@@ -53,18 +53,18 @@ export function evaluate(plan: CompiledRules, state: DeviceState, message: Obser
  * be true first; half of it has been applied then.
  */
 export async function evaluateInSlices(
-  plan: CompiledRules,
+  compiled: CompiledRules,
   state: DeviceState,
   message: Observation,
   isStopped: () => boolean,
 ): Promise<LeftOut | null> {
   let left = nothingLeft;
   try {
-    const points = begin(plan, state, message);
+    const points = begin(compiled, state, message);
     const run = newRun();
     const slice = createSlice();
     for (let at = points === message.points ? message.from : 0; at < points.length; ) {
-      at = evaluateInstant(plan, state, message, points, at, run);
+      at = evaluateInstant(compiled, state, message, points, at, run);
       if (slice.isOver()) await slice.next();
       if (isStopped()) return null;
     }
@@ -80,19 +80,19 @@ const heavyFrom = 20_000;
 const messageWeightMax = 10_000_000;
 
 /** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
-export function isHeavy(plan: CompiledRules, scopes: readonly unknown[], points: number): boolean {
-  const each = plan.moves ? plan.weight + weightOfScopes(scopesOf(scopes)) : plan.weight;
+export function isHeavy(compiled: CompiledRules, scopes: readonly unknown[], points: number): boolean {
+  const each = compiled.moves ? compiled.weight + weightOfScopes(scopesOf(scopes)) : compiled.weight;
   return points * each > heavyFrom;
 }
 
 /** The points in the order of their times; none where there is nothing to look at. */
-function begin(plan: CompiledRules, state: DeviceState, message: Observation): readonly DecodedPoint[] {
+function begin(compiled: CompiledRules, state: DeviceState, message: Observation): readonly DecodedPoint[] {
   const { points, from } = message;
   const first = points[from];
   if (first === undefined) return [];
-  if (state.plan !== plan) forgetCauses(plan, state, first.time);
+  if (state.compiled !== compiled) forgetCauses(compiled, state, first.time);
   if (state.scopes !== message.scopes) forgetScopes(state, message.scopes, first.time);
-  if (plan.points.size === 0) return [];
+  if (compiled.points.size === 0) return [];
   for (let at = from + 1; at < points.length; at++) {
     if ((points[at] as DecodedPoint).time !== first.time)
       return points.slice(from).sort((a, b) => a.time - b.time);
@@ -126,13 +126,14 @@ function begunAnew(run: Run): Run {
 }
 
 /** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
-function forgetCauses(plan: CompiledRules, state: DeviceState, time: number): void {
-  state.plan = plan;
-  for (const point of state.values.keys()) if (!plan.points.has(point)) ownMap(state.values).delete(point);
+function forgetCauses(compiled: CompiledRules, state: DeviceState, time: number): void {
+  state.compiled = compiled;
+  for (const point of state.values.keys())
+    if (!compiled.points.has(point)) ownMap(state.values).delete(point);
   for (const rule of state.since.keys())
-    if (!plan.causes.has(ruleCause(rule))) ownMap(state.since).delete(rule);
+    if (!compiled.causes.has(ruleCause(rule))) ownMap(state.since).delete(rule);
   for (const cause of [...state.active]) {
-    if (watched.test(cause) && !plan.causes.has(cause)) recover(state, cause, time);
+    if (watched.test(cause) && !compiled.causes.has(cause)) recover(state, cause, time);
   }
 }
 
@@ -140,7 +141,7 @@ const watched = /^(fault|upper|lower|rule):/;
 
 /** Points of one time, from `from` on: all values are set before rules and fences look at them. Answers where it ends. */
 function evaluateInstant(
-  plan: CompiledRules,
+  compiled: CompiledRules,
   state: DeviceState,
   message: Observation,
   points: readonly DecodedPoint[],
@@ -152,15 +153,15 @@ function evaluateInstant(
   for (; at < points.length; at++) {
     const point = points[at] as DecodedPoint;
     if (point.time !== time) break;
-    const watch = plan.points.get(point.series.dataPointIntID);
-    if (watch === undefined || (message.isDiscarded && watch.fault === null)) continue;
-    if (!use(state, watch, point, message.receivedAt)) continue;
-    checkFault(state, message, watch, point);
+    const rules = compiled.points.get(point.series.dataPointIntID);
+    if (rules === undefined || (message.isDiscarded && rules.fault === null)) continue;
+    if (!use(state, rules, point, message.receivedAt)) continue;
+    checkFault(state, message, rules, point);
     if (message.isDiscarded) continue;
-    checkLimits(state, message, watch, point);
-    if (watch.location !== null && move(state, watch.location, point)) run.moved = true;
-    for (const column of watch.columns) report(state, column, String(point.value));
-    for (const rule of watch.rules) touch(run, rule);
+    checkLimits(state, message, rules, point);
+    if (rules.location !== null && move(state, rules.location, point)) run.moved = true;
+    for (const column of rules.columns) report(state, column, String(point.value));
+    for (const rule of rules.rules) touch(run, rule);
   }
   // One that has taken too long is looked at once more, as its last point leaves it.
   if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
@@ -193,14 +194,14 @@ const isOfWrongClock = (time: number, receivedAt: number): boolean => time > rec
 /** Makes it the newest value used; false when there is a newer one. */
 function use(
   state: DeviceState,
-  watch: PointRules,
+  rules: PointRules,
   { time, value }: DecodedPoint,
   receivedAt: number,
 ): boolean {
   const number = typeof value === "string" ? Number.NaN : Number(value);
-  const last: PointState | undefined = state.values.get(watch.id);
+  const last: PointState | undefined = state.values.get(rules.id);
   if (last === undefined) {
-    state.values = ownMap(state.values).set(watch.id, { time, value: number, previous: Number.NaN });
+    state.values = ownMap(state.values).set(rules.id, { time, value: number, previous: Number.NaN });
     return true;
   }
   if (time < last.time && !isOfWrongClock(last.time, receivedAt)) return false;
@@ -211,26 +212,26 @@ function use(
   return true;
 }
 
-function checkFault(state: DeviceState, message: Observation, watch: PointRules, point: DecodedPoint): void {
-  if (watch.fault === null) return;
-  const cause = watch.causes.fault;
-  if (point.value !== watch.fault) {
+function checkFault(state: DeviceState, message: Observation, rules: PointRules, point: DecodedPoint): void {
+  if (rules.fault === null) return;
+  const cause = rules.causes.fault;
+  if (point.value !== rules.fault) {
     recover(state, cause, point.time);
     return;
   }
   if (countOn(state, cause, message)) return;
-  const alertName = `${watch.name}故障`;
+  const alertName = `${rules.name}故障`;
   const alertContent = `${alertName}：${point.value}`;
   const startTime = toMillis(point.time);
   raise(state, { cause, alertName, alertContent, alertSeverity: severities.fault, startTime }, message);
 }
 
-function checkLimits(state: DeviceState, message: Observation, watch: PointRules, point: DecodedPoint): void {
-  const { upper, lower, causes } = watch;
+function checkLimits(state: DeviceState, message: Observation, rules: PointRules, point: DecodedPoint): void {
+  const { upper, lower, causes } = rules;
   const value = point.value as number;
-  if (upper !== null && value > upper) exceed(state, message, watch, point, "upper");
+  if (upper !== null && value > upper) exceed(state, message, rules, point, "upper");
   else recover(state, causes.upper, point.time);
-  if (lower !== null && value < lower) exceed(state, message, watch, point, "lower");
+  if (lower !== null && value < lower) exceed(state, message, rules, point, "lower");
   else recover(state, causes.lower, point.time);
 }
 
@@ -239,14 +240,14 @@ const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于
 function exceed(
   state: DeviceState,
   message: Observation,
-  watch: PointRules,
+  rules: PointRules,
   { time, value }: DecodedPoint,
   limit: "upper" | "lower",
 ): void {
-  const cause = watch.causes[limit];
+  const cause = rules.causes[limit];
   if (countOn(state, cause, message)) return;
-  const alertName = watch.name + limits[limit].word;
-  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${watch[limit]}`;
+  const alertName = rules.name + limits[limit].word;
+  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${rules[limit]}`;
   const startTime = toMillis(time);
   raise(state, { cause, alertName, alertContent, alertSeverity: severities.limit, startTime }, message);
 }
@@ -305,30 +306,30 @@ const operandsMax = 200;
 const operands = new Float64Array(operandsMax);
 
 /** A condition that is null says nothing: neither trouble nor its end. */
-function checkRule(state: DeviceState, message: Observation, watch: CompiledRule, time: number): void {
-  for (let at = 0; at < watch.operands.length; at++) {
-    const { point, isPrevious } = watch.operands[at] as CompiledRule["operands"][number];
+function checkRule(state: DeviceState, message: Observation, rule: CompiledRule, time: number): void {
+  for (let at = 0; at < rule.operands.length; at++) {
+    const { point, isPrevious } = rule.operands[at] as CompiledRule["operands"][number];
     const known = point === null ? undefined : state.values.get(point);
     operands[at] = known === undefined ? Number.NaN : isPrevious ? known.previous : known.value;
   }
-  const result = watch.evaluate(operands);
+  const result = rule.evaluate(operands);
   if (Number.isNaN(result)) return;
   if (result === 0) {
-    if (state.since.size > 0) ownMap(state.since).delete(watch.id);
-    recover(state, watch.cause, time);
+    if (state.since.size > 0) ownMap(state.since).delete(rule.id);
+    recover(state, rule.cause, time);
     return;
   }
-  if (watch.durationMicros > 0) {
-    const before = state.since.get(watch.id);
-    const goesOn = before?.version === watch.version && !isOfWrongClock(before.time, message.receivedAt);
-    const since = goesOn ? before : { time, version: watch.version };
-    if (since !== before) state.since = ownMap(state.since).set(watch.id, since);
-    if (time - since.time < watch.durationMicros) return;
+  if (rule.durationMicros > 0) {
+    const before = state.since.get(rule.id);
+    const goesOn = before?.version === rule.version && !isOfWrongClock(before.time, message.receivedAt);
+    const since = goesOn ? before : { time, version: rule.version };
+    if (since !== before) state.since = ownMap(state.since).set(rule.id, since);
+    if (time - since.time < rule.durationMicros) return;
   }
-  if (countOn(state, watch.cause, message)) return;
-  const { alertName, alertContent, alertSeverity } = watch.rule;
+  if (countOn(state, rule.cause, message)) return;
+  const { alertName, alertContent, alertSeverity } = rule.rule;
   const startTime = toMillis(time);
-  raise(state, { cause: watch.cause, alertName, alertContent, alertSeverity, startTime }, message);
+  raise(state, { cause: rule.cause, alertName, alertContent, alertSeverity, startTime }, message);
 }
 
 const toMillis = (micros: number): number => Math.floor(micros / 1000);

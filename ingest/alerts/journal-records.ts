@@ -4,7 +4,7 @@ import { peekRecord } from "../../store/journal/frame.js";
 import type { JournalBatch } from "../../store/journal/reader.js";
 import { isMessage, type JournalRecord } from "../../store/journal/record.js";
 import { orAborted } from "../../store/lib/abortable.js";
-import { StoreError } from "../../store/lib/errors.js";
+import { isUnavailable, StoreError } from "../../store/lib/errors.js";
 import { retry } from "../../store/lib/retry.js";
 import type { Lock } from "../../store/lib/turns.js";
 import type { DecodeRules } from "../decode/points.js";
@@ -21,7 +21,7 @@ import type { DeviceState } from "./rule-state.js";
 
 export interface JournalRecordsOptions {
   readonly directory: Directory;
-  readonly plans: CompiledRulesCache;
+  readonly compiledRules: CompiledRulesCache;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   readonly onTrouble: (error: Error | null) => void;
 }
@@ -46,7 +46,7 @@ interface JournalRecords {
 const lookupDelayMs = { first: 1000, longest: 1000 } as const;
 
 export function createJournalRecords(
-  { directory, plans, rules, onTrouble }: JournalRecordsOptions,
+  { directory, compiledRules, rules, onTrouble }: JournalRecordsOptions,
   { states, effects, envelopes, slices }: JournalRecordsDeps,
   signal: AbortSignal,
 ): JournalRecords {
@@ -78,7 +78,7 @@ export function createJournalRecords(
       if (applied === "applied") return;
       if (applied === "missing") {
         await patiently(() => states.load(device.device));
-        read = await patiently(() => plans.get(device.product.id));
+        read = await patiently(() => compiledRules.get(device.product.id));
       } else if (applied === "full") {
         await orAborted(states.drain(), signal);
       } else if (applied === "busy") {
@@ -143,6 +143,3 @@ export function createJournalRecords(
     },
   };
 }
-
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof StoreError && error.code === "UNAVAILABLE";

@@ -18,7 +18,7 @@ import type { DeviceState, LeftOut } from "./rule-state.js";
 
 export interface RecordEffectsOptions {
   readonly meter: Meter;
-  readonly plans: CompiledRulesCache;
+  readonly compiledRules: CompiledRulesCache;
   readonly onFailed: OnFailed;
 }
 
@@ -57,7 +57,7 @@ export const concernsDevice = (kind: number): boolean => deviceKinds.has(kind);
 
 /** `diedAt`: connections up to this journal id ended with an earlier run. */
 export function createRecordEffects(
-  { meter, plans, onFailed }: RecordEffectsOptions,
+  { meter, compiledRules, onFailed }: RecordEffectsOptions,
   states: DeviceStates,
   offline: Offline,
   diedAt: number,
@@ -90,7 +90,7 @@ export function createRecordEffects(
       if (state === undefined) return "missing";
       if (state.isBusy) return "busy";
       if (record.id <= state.journalID) return "applied";
-      const rules = isMessage(record) ? (read ?? plans.peek(device.product.id)) : null;
+      const rules = isMessage(record) ? (read ?? compiledRules.peek(device.product.id)) : null;
       if (rules === undefined) return "missing";
       if (states.isFull(state)) return "full";
       if (rules !== null && decoded !== null && isHeavy(rules, device.device.scopes, pointsIn(decoded)))
@@ -111,7 +111,7 @@ export function createRecordEffects(
       return "applied";
     },
     applyInSlices: async (record, device, decoded, note) => {
-      const rules = await plans.get(device.product.id);
+      const rules = await compiledRules.get(device.product.id);
       const state = await states.hold(device.device);
       if (state === null) return;
       try {

@@ -86,7 +86,7 @@ export interface DeviceState {
   /** What the columns held when they were last set from here. */
   reported: ReadonlyMap<ReportedColumn, number | string>;
   /** What it was last evaluated by. */
-  plan: unknown;
+  compiled: unknown;
   /** The fences that it was last evaluated by. */
   scopes: unknown;
   isDirty: boolean;
@@ -145,7 +145,7 @@ export function newState(
     ofMessage: { alertEvents: 0, heldBack: 0, length: 0, details: 0 },
     columns: emptyMap,
     reported: emptyMap,
-    plan: null,
+    compiled: null,
     scopes: null,
     isDirty: false,
     isBusy: false,

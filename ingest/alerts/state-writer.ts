@@ -1,6 +1,6 @@
 /** Writes the states of devices to the metadata soon after they have changed, many in a transaction. */
 
-import { asError, StoreError } from "../../store/lib/errors.js";
+import { asError, isUnavailable } from "../../store/lib/errors.js";
 import { retry } from "../../store/lib/retry.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { saveCheckpoint } from "../../store/metadata/checkpoints.js";
@@ -143,8 +143,12 @@ export function createStateWriter(
   /** Tries the same statements until they are in: a device whose write has succeeded unheard is left alone. */
   async function write(statements: readonly Statement[]): Promise<void> {
     const { onTrouble } = options;
-    const isTransient = (error: unknown) => error instanceof StoreError && error.code === "UNAVAILABLE";
-    await retry(() => db.write(statements), { signal, delayMs: retryDelayMs, isTransient, onTrouble });
+    await retry(() => db.write(statements), {
+      signal,
+      delayMs: retryDelayMs,
+      isTransient: isUnavailable,
+      onTrouble,
+    });
     onTrouble(null);
   }
 

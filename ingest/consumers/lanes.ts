@@ -42,7 +42,7 @@ const queuedWritesMax = 2;
 
 export function createLanes(options: LanesOptions, signal: AbortSignal): Lanes {
   const lanes = Array.from({ length: options.lanes }, () => ({ tail: Promise.resolve(), queued: 0 }));
-  /** The follower and a resettle may both wait. */
+  /** The follower and a replay may both wait. */
   const waiting = new Set<() => void>();
   /** Settling follows the order of writes, whichever lane ends first. */
   let settling: Promise<void> = Promise.resolve();

@@ -51,12 +51,12 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   const { events, series, device, start, stop, signal } = options;
   let messages = 0;
   let stored = 0;
-  let gathered: Point[] = [];
+  let waiting: Point[] = [];
   let payloads = 0;
 
   async function flush(): Promise<void> {
-    const points = gathered;
-    gathered = [];
+    const points = waiting;
+    waiting = [];
     payloads = 0;
     await options.guarded(points, async (some) => {
       const missing = await notStored(series, newestOfEach(some));
@@ -86,9 +86,9 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
       continue;
     }
     // Within a message the last one of a time wins, as over all.
-    for (const point of own.reverse()) gathered.push(point);
+    for (const point of own.reverse()) waiting.push(point);
     payloads += record.payload.length;
-    if (gathered.length >= pointsPerWrite || payloads >= payloadsPerWrite) {
+    if (waiting.length >= pointsPerWrite || payloads >= payloadsPerWrite) {
       await flush();
       await options.reached(record.receivedAt, { messages, points: stored });
     }

@@ -16,7 +16,7 @@ export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   /** Points wait so long for company. */
   readonly lingerMs: number;
   readonly listener?: DecodedListener;
-  /** Told of points once they can be read; not of those that `resettle` writes anew. */
+  /** Told of points once they can be read; not of those that `replay` writes anew. */
   readonly onStored?: (points: readonly Point[]) => void;
   readonly narrow: Narrow;
   /** A record that has been set aside has no points. */
@@ -32,10 +32,10 @@ export interface SeriesConsumer {
    * Decodes the kept messages after `afterID` once more, as the product was when they came; new ones wait
    * meanwhile, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
    */
-  resettle(afterID: number): Promise<Replayed>;
+  replay(afterID: number): Promise<Replayed>;
   /**
    * Decodes the kept messages in (afterID, endID] once more and writes those points that the gap covers and the store
-   * does not hold: nothing is overwritten. Returns how many. @throws StoreError as `resettle` does
+   * does not hold: nothing is overwritten. Returns how many. @throws StoreError as `replay` does
    */
   refill(gap: LostPoints, afterID: number, endID: number): Promise<number>;
   close(): Promise<void>;
@@ -139,7 +139,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     get settledID() {
       return settledID;
     },
-    resettle: (afterID) =>
+    replay: (afterID) =>
       replayPaused(
         () => ({ afterID, endID: settledID }),
         async (points) => points,

@@ -1,5 +1,5 @@
 import type { Follower } from "../../store/journal/set-aside.js";
-import { StoreError } from "../../store/lib/errors.js";
+import { isUnavailable, StoreError } from "../../store/lib/errors.js";
 
 /** A record that could not be worked on: it alone is passed over. */
 export interface FailedRecord {
@@ -17,6 +17,6 @@ export type OnFailed = (failed: FailedRecord) => void;
  * would come for every other too. Errors of the metadata's engine that are not known by name keep theirs.
  */
 export function liesInRecord(error: unknown): boolean {
-  if (error instanceof StoreError) return error.code !== "UNAVAILABLE";
+  if (error instanceof StoreError) return !isUnavailable(error);
   return !(error instanceof Error && error.name === "LibsqlError");
 }

@@ -69,10 +69,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           refused,
           ip: origin.ip,
           topic: uplink.topic,
-          details:
-            uplink.properties === null
-              ? null
-              : encodeUplinkDetails({ properties: uplink.properties, isWill: false }),
+          details: encodeUplinkDetails({ properties: uplink.properties, isWill: false }),
           payload: uplink.payload,
         },
         done,

@@ -1,5 +1,6 @@
 /** One pass over the schedules: those that were missed are skipped, those that are due run, a portion at a time. */
 import type { Zone } from "../../query/zone.js";
+import { orAborted } from "../../store/lib/abortable.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import {
   claimDeviceRuns,
@@ -52,9 +53,6 @@ const sharedLateMs = 5000;
 export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns {
   const { db, node, commands, tasks, now } = deps;
   const nextRunOf = createNextRuns(deps.zone);
-  const closed = new Promise<void>((resolve) => {
-    closing.addEventListener("abort", () => resolve(), { once: true });
-  });
 
   return {
     skipMissed: async () => {
@@ -85,7 +83,7 @@ export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns 
         if (logID === null || route === null) return;
         await commands.send(route, { logID, groupLogIntID: null }, sent[i] as Command);
       });
-      await Promise.race([commands.untilKept(sending), closed]);
+      await orAborted(commands.untilKept(sending), closing);
       return true;
     },
     toGroups: async () => {

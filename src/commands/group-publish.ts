@@ -1,4 +1,5 @@
 import { groupInbox } from "../../ingest/messages/topics.js";
+import { orAborted } from "../../store/lib/abortable.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import type { Actor } from "../../store/metadata/db/changes.js";
@@ -130,7 +131,8 @@ async function sendWithReceipts(
     sending.push(sent);
     if (slice.isOver()) await slice.next();
   }
-  await unlessAborted(commands.untilKept(sending), signal);
+  await orAborted(commands.untilKept(sending), signal);
+  signal.throwIfAborted();
   return sum(group, batch);
 }
 
@@ -151,16 +153,6 @@ async function sendWithoutReceipts(
     if (slice.isOver()) await slice.next();
   }
   return sum(group, batch);
-}
-
-function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    // An abort that came earlier fires no event.
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 function batchOf(

@@ -51,32 +51,22 @@ const embeddedWrites = { lanes: 1, lingerMs: 5 } as const;
 export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const { config, metadata, journal, presence, status, aside, rules, onFailed, clock, fatal } = deps;
   const { db, directory, meter } = metadata;
+  const shared = { journal, directory, db, meter, rules, onFailed, onFailure: fatal };
   const alerts = await startAlertsConsumer({
-    journal,
-    directory,
-    db,
-    meter,
-    rules,
-    onFailed,
+    ...shared,
     ...clock,
     node: config.nodeNumber,
     narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
-    plans: createCompiledRulesCache(db, createConditions()),
+    compiledRules: createCompiledRulesCache(db, createConditions()),
     onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
-    onFailure: fatal,
   });
   metadata.follow(alerts.forget);
   aside.replaysBy("alerts", alerts.replay);
   aside.replaysBy("series", (record) => writeLate(deps, record));
   const series = await startSeriesConsumer({
-    journal,
-    directory,
-    db,
-    meter,
-    rules,
-    onFailed,
+    ...shared,
     now: clock.now,
     listener: alerts,
     ...(config.influx === null ? embeddedWrites : influxWrites),
@@ -88,7 +78,6 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
       status.note("series", error?.message ?? null);
       if (error !== null) aside.letOthersOn();
     },
-    onFailure: fatal,
   });
   return {
     series,
@@ -137,5 +126,5 @@ export async function replaySince(
   if (consumer === undefined) return { messages: 0, points: 0 };
   // The last segment begun before that time holds its first record.
   const from = journal.segments.findLast((segment) => segment.createdAt <= sinceMs) ?? journal.segments[0];
-  return consumer.resettle(from === undefined ? 0 : from.firstID - 1);
+  return consumer.replay(from === undefined ? 0 : from.firstID - 1);
 }

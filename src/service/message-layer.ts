@@ -99,10 +99,10 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
     },
   });
   started = wills;
-  const sessions = createConnections({ registry, now });
-  directory.onDevice((id, entry) => sessions.check(id, entry));
+  const connections = createConnections({ registry, now });
+  directory.onDevice((id, entry) => connections.check(id, entry));
   directory.onSubscriptions((entry) =>
-    sessions.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
+    connections.subscribeByPlatform(entry.id, directory.platformSubscriptions(entry)),
   );
   const receipts = createReceipts({ db, log, now });
   const save = (): Promise<void> => saved.save(receipts.stored);
@@ -114,7 +114,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
     saved,
     records,
     work,
-    connections: sessions,
+    connections,
     receipts,
     wills,
     earlier,
@@ -125,7 +125,7 @@ export async function openMessageLayer(deps: MessageLayerDeps): Promise<MessageL
     committed: async () => {
       const target = journal.appendedID;
       while (journal.committedID < target && journal.stopped === null) {
-        await journal.waitFor(journal.committedID);
+        if (!(await journal.waitFor(journal.committedID))) return;
       }
     },
     endExpired: async () => {

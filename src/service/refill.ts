@@ -1,9 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { LostPoints } from "../../ingest/consumers/replay.js";
 import type { SeriesConsumer } from "../../ingest/consumers/series.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
-import { StoreError } from "../../store/lib/errors.js";
+import { isUnavailable } from "../../store/lib/errors.js";
+import { retry } from "../../store/lib/retry.js";
 import type { Logger } from "../observability/log.js";
 
 /** Writes lost points again from the messages that the journal still holds. */
@@ -22,7 +22,7 @@ interface Source {
 
 /** How far a message's times may be ahead of its receipt, by a clock that may have been set. */
 const aheadMicros = 3_600e6;
-const againMs = 1000;
+const retryDelayMs = { first: 1000, longest: 1000 };
 
 /**
  * One segment at a time, so that new messages never wait for more; the newest first, because the latest value
@@ -51,20 +51,17 @@ export function createRefill(log: Logger): Refill {
     });
   }
 
-  async function fillFrom({ journal, consumer }: Source, segment: Segment, gap: LostPoints): Promise<number> {
-    for (;;) {
-      stopping.signal.throwIfAborted();
+  function fillFrom({ journal, consumer }: Source, segment: Segment, gap: LostPoints): Promise<number> {
+    const { signal } = stopping;
+    const fillOnce = async (): Promise<number> => {
+      signal.throwIfAborted();
       const at = journal.segments.indexOf(segment);
       // Retention has unlinked the segment meanwhile.
       if (at < 0) return 0;
       const end = (journal.segments[at + 1]?.firstID ?? journal.committedID + 1) - 1;
-      try {
-        return await consumer.refill(gap, segment.firstID - 1, end);
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.code !== "UNAVAILABLE") throw error;
-        await pause(againMs, undefined, { signal: stopping.signal });
-      }
-    }
+      return await consumer.refill(gap, segment.firstID - 1, end);
+    };
+    return retry(fillOnce, { signal, delayMs: retryDelayMs, isTransient: isUnavailable });
   }
 
   return {

@@ -1,9 +1,7 @@
-import { StoreError } from "../../store/lib/errors.js";
+import { isUnavailable } from "../../store/lib/errors.js";
 import { retry } from "../../store/lib/retry.js";
 
 const longestMs = 10_000;
-
-const isAway = (error: unknown): boolean => error instanceof StoreError && error.code === "UNAVAILABLE";
 
 /**
  * Retries until the store is available, the first time after `firstMs`; the work must be safe to repeat.
@@ -18,10 +16,10 @@ export async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>
     return await retry(attempt, {
       signal,
       delayMs: { first: firstMs, longest: longestMs },
-      isTransient: isAway,
+      isTransient: isUnavailable,
     });
   } catch (error) {
-    if (isAway(error)) signal.throwIfAborted();
+    if (isUnavailable(error)) signal.throwIfAborted();
     throw error;
   }
 }

@@ -1,13 +1,22 @@
 /** Waits that an AbortSignal ends. */
+import { setMaxListeners } from "node:events";
+
+/** Calls `leave` once the signal is aborted, until what is returned is called. One signal may end any number of waits. */
+export function onAbort(signal: AbortSignal, leave: () => void): () => void {
+  // Node warns of a leak beyond ten listeners; these are removed when their wait ends.
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", leave, { once: true });
+  return () => signal.removeEventListener("abort", leave);
+}
 
 /** Resolves once `start`'s argument is called or the signal is aborted, whichever comes first. */
 export function waitUntil(signal: AbortSignal, start: (wake: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const wake = (): void => {
-      signal.removeEventListener("abort", wake);
+      stopListening();
       resolve();
     };
-    signal.addEventListener("abort", wake, { once: true });
+    const stopListening = onAbort(signal, wake);
     start(wake);
     if (signal.aborted) wake();
   });
@@ -26,8 +35,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const leave = (): void => resolve(undefined);
-    signal.addEventListener("abort", leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    work.then(resolve, reject).finally(onAbort(signal, leave));
     if (signal.aborted) leave();
   });
 }

@@ -22,6 +22,11 @@ export class StoreError extends Error {
   }
 }
 
+/** Whether the same call may succeed later. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "UNAVAILABLE";
+}
+
 /** For `catch` where a record may be absent: `value` then; every other error goes on. */
 export function ifNotFound<T>(value: T): (error: unknown) => T {
   return (error) => {

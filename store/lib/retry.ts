@@ -30,7 +30,7 @@ interface RetryOptions {
  */
 export async function retry<T>(action: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { signal, delayMs, retriesMax = Number.POSITIVE_INFINITY, isTransient, onTrouble } = options;
-  let ms = delayMs.first;
+  const delays = retryDelays(delayMs.first, delayMs.longest);
   for (let retries = 0; ; retries++) {
     try {
       return await action();
@@ -38,7 +38,7 @@ export async function retry<T>(action: () => Promise<T>, options: RetryOptions):
       if (signal?.aborted === true || retries === retriesMax || !isTransient(error)) throw error;
       onTrouble?.(asError(error));
     }
+    const { value: ms } = delays.next();
     await (signal === null ? pause(ms) : sleep(ms, signal));
-    ms = Math.min(ms * 2, delayMs.longest);
   }
 }

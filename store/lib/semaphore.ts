@@ -1,4 +1,5 @@
 /** A counting semaphore whose holders share its bound (shares.ts), with those who wait for their part of it. */
+import { onAbort } from "./abortable.js";
 import { createRoundRobin } from "./round-robin.js";
 import { createShares } from "./shares.js";
 
@@ -43,8 +44,9 @@ export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
     left: () => Error,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
+      let stopListening = (): void => undefined;
       const begin = (): void => {
-        signal?.removeEventListener("abort", leave);
+        stopListening();
         resolve();
       };
       const one = { amount, begin };
@@ -55,7 +57,7 @@ export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
         pump();
       };
       waiting.push(holder, one);
-      signal?.addEventListener("abort", leave, { once: true });
+      if (signal !== null) stopListening = onAbort(signal, leave);
     });
   }
 

@@ -220,7 +220,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/server/http-server": [3, "limit: connectionsMax"],
   "src/server/http-connection": [1, "yields"],
   "src/service/message-layer": [2, "awaits"],
-  "src/service/refill": [2, "awaits"],
+  "src/service/refill": [1, "awaits"],
   "src/service/trial/session-context": [2, "awaits"],
   "src/service/trial/trial.worker": [1, "worker"],
   "src/tasks/run-task": [1, "awaits"],

@@ -129,7 +129,7 @@ const trials = {
         node: start.node,
         offlineGraceMs: 60_000,
         onCarried: () => undefined,
-        plans: createCompiledRulesCache(db, createConditions()),
+        compiledRules: createCompiledRulesCache(db, createConditions()),
       }),
     ),
   sessions: async () => void (await openSessions(store, journal, meter, common)),

@@ -1,5 +1,5 @@
 import type { ResultSet } from "@libsql/client";
-import { StoreError } from "../../lib/errors.js";
+import { isUnavailable } from "../../lib/errors.js";
 import { nextTurn } from "../../lib/turns.js";
 import type { Statement } from "./sql.js";
 
@@ -50,7 +50,7 @@ export function createWriteQueue(run: Run): WriteQueue {
       }
     } catch (error) {
       // Trying each alone helps only where the fault of one has refused its neighbours.
-      const ofAll = error instanceof StoreError && error.code === "UNAVAILABLE";
+      const ofAll = isUnavailable(error);
       if (together.length === 1 || ofAll) for (const one of together) one.reject(error);
       else for (const one of together) await runJoined([one]);
     }

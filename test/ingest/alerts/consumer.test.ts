@@ -85,7 +85,7 @@ suite("the alerts consumer", (test) => {
       offlineGraceMs,
       ...systemClock,
       meter: createMeter(),
-      plans: createCompiledRulesCache(store.db, compile),
+      compiledRules: createCompiledRulesCache(store.db, compile),
       rules: () => rules,
       onCarried: () => undefined,
       onTrouble: () => undefined,

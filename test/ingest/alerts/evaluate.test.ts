@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import fc from "fast-check";
-import { planOf } from "../../../ingest/alerts/compiled-rules.js";
+import { compileRules } from "../../../ingest/alerts/compiled-rules.js";
 import { detailOf, evaluate, evaluateInSlices, isHeavy } from "../../../ingest/alerts/evaluate.js";
 import { type Scope, scopesOf } from "../../../ingest/alerts/fences.js";
 import {
@@ -36,7 +36,7 @@ const compile = (text: string) => {
   const formula = compileFormula(text, new Set(), asStored);
   return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
 };
-const plan = await planOf(
+const plan = await compileRules(
   [point(1, "a", { upperLimit: upper }), point(2, "b")],
   [],
   [{ ...rule, condition: "dataPoint > b" } as AlertRule],
@@ -206,7 +206,7 @@ suite("evaluation of messages", (test) => {
 
   test("many causes that swing in one message are bounded together; each is left as its last point says", async () => {
     const limits = 300;
-    const by = await planOf(
+    const by = await compileRules(
       Array.from({ length: limits }, (_, i) => point(i + 1, `p${i}`, { upperLimit: upper })),
       [],
       [],
@@ -244,7 +244,7 @@ suite("evaluation of messages", (test) => {
     assert.equal({ ...state.ofMessage }, { alertEvents: 0, heldBack: 0, length: 0, details: 0 });
   });
 
-  test("the plan of a product with many data points, rules and columns is made in slices, and linear", async () => {
+  test("the rules of a product with many data points, rules and columns are compiled in slices, and linear", async () => {
     const size = 20_000;
     const points = Array.from({ length: size }, (_, i) => point(i + 1, `p${i}`, { upperLimit: upper }));
     const resources = points.map(({ id }) => ({ codeValue: "serialNumber", dataPointIntID: id }));
@@ -256,7 +256,7 @@ suite("evaluation of messages", (test) => {
     })) as AlertRule[];
     const delays = monitorEventLoopDelay({ resolution: 1 });
     delays.enable();
-    const made = await planOf(points, resources, rules, compile);
+    const made = await compileRules(points, resources, rules, compile);
     delays.disable();
     assert.ok(delays.max < 200e6, `${delays.max / 1e6} ms`);
     assert.equal(
@@ -268,7 +268,7 @@ suite("evaluation of messages", (test) => {
   });
 
   const slow = (rules: number, condition: string) =>
-    planOf(
+    compileRules(
       [point(1, "a"), point(2, "b")],
       [],
       Array.from({ length: rules }, (_, i) => ({ ...rule, id: i + 1, condition })) as AlertRule[],
@@ -313,7 +313,7 @@ suite("evaluation of messages", (test) => {
 
   test("rules that have taken too long of one message are looked at once more, at its last time", async () => {
     let evaluated = 0;
-    const by = await planOf(
+    const by = await compileRules(
       [point(1, "a")],
       [],
       [{ ...rule, condition: "dataPoint > 5" } as AlertRule],
@@ -360,7 +360,7 @@ suite("evaluation of messages", (test) => {
 
   test("the duration of a condition counts from when that condition became true, also after a restart", async () => {
     const over = (limit: number, id = 9, duration = 10) =>
-      planOf(
+      compileRules(
         [point(1, "a")],
         [],
         [{ ...rule, id, duration, condition: `dataPoint > ${limit}` } as AlertRule],
@@ -393,7 +393,7 @@ suite("evaluation of messages", (test) => {
       { id: 1, time: 1, value: 1 },
       { id: 2, time: 1, value: 0 },
     ] as const;
-    const long = await planOf(
+    const long = await compileRules(
       [point(1, "a"), point(2, "b")],
       [],
       [{ ...rule, duration: 60, condition: "dataPoint > b" } as AlertRule],
@@ -401,14 +401,14 @@ suite("evaluation of messages", (test) => {
     );
     run(state, 1, both, { by: long });
     assert.equal([state.values.size, state.since.size], [2, 1]);
-    run(state, 2, both, { by: await planOf([point(1, "a", { upperLimit: 5 })], [], [], compile) });
+    run(state, 2, both, { by: await compileRules([point(1, "a", { upperLimit: 5 })], [], [], compile) });
     assert.equal([[...state.values.keys()], state.since.size], [[1], 0]);
-    run(state, 3, both, { by: await planOf([], [], [], compile) });
+    run(state, 3, both, { by: await compileRules([], [], [], compile) });
     assert.is(state.values.size, 0);
   });
 
   test("a fence that is taken away ends its alert with the next message, place or not, and no other's", async () => {
-    const places = await planOf(
+    const places = await compileRules(
       [
         point(1, "a", { isLocationType: 1, locationType: 1 }),
         point(2, "b", { isLocationType: 1, locationType: 2 }),

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { orAborted, sleep, waitUntil } from "../../../store/lib/abortable.js";
 import { assert, suite } from "../../suite.js";
 
@@ -27,5 +28,25 @@ suite("waits that a signal ends", (test) => {
     stop.abort();
     assert.is(await waiting, undefined);
     assert.is(await orAborted(never, stop.signal), undefined);
+  });
+
+  test("one signal ends any number of waits, without a warning of a leak, and keeps none that has ended", async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", onWarning);
+    const stop = new AbortController();
+    const many = Array.from({ length: 50 });
+    try {
+      await Promise.all(many.map(() => sleep(1, stop.signal)));
+      await Promise.all(many.map(() => orAborted(Promise.resolve(), stop.signal)));
+      assert.is(getEventListeners(stop.signal, "abort").length, 0);
+      const waits = many.flatMap(() => [sleep(3_600_000, stop.signal), orAborted(never, stop.signal)]);
+      assert.is(getEventListeners(stop.signal, "abort").length, 100);
+      stop.abort();
+      await Promise.all(waits);
+    } finally {
+      process.off("warning", onWarning);
+    }
+    assert.equal(warnings, []);
   });
 });

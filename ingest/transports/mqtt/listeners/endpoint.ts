@@ -7,7 +7,6 @@ import { MqttConnection } from "../connection/connection.js";
 import type { Attended, MqttContext } from "../connection/context.js";
 import { AdmittedSocket, type IncomingSocket } from "../connection/incoming-socket.js";
 import { createReadingTurns } from "../connection/reading.js";
-import { createAwakeClock } from "./awake-clock.js";
 
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
@@ -36,7 +35,6 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
   const dirty = new Set<Attended>();
   const paused = new Set<Attended>();
   const turns = createReadingTurns();
-  const clock = createAwakeClock(base.monotonic, sweepMs);
   let flushPlanned = false;
 
   function flushDirty(): void {
@@ -47,7 +45,6 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
 
   const context: MqttContext = {
     ...base,
-    monotonic: clock.monotonic,
     turns,
     markDirty: (connection) => {
       dirty.add(connection);
@@ -77,13 +74,12 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
   }
 
   function checkSilence(): void {
-    const [wall, monotonic] = [base.now(), clock.monotonic()];
+    const [wall, monotonic] = [base.now(), base.monotonic()];
     for (const connection of open) connection.checkSilence(wall, monotonic);
   }
 
   const sweep = setInterval(() => {
-    clock.beat();
-    // After what has arrived is read: a timer that is late runs before it.
+    // A timer that is late, because the process stood still, runs before what has arrived meanwhile is read.
     setImmediate(checkSilence);
     resumePaused();
   }, sweepMs);

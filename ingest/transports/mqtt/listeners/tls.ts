@@ -81,7 +81,7 @@ export function createTlsLayer(
   const handshakes = new Set<Handshake>();
   const byEnds = new Map<string, Handshake>();
   const server = createServer({ ...contextOf(identity, mutual, suites), ...demands(mutual) });
-  const turnstile = createHandshakeSemaphore<Handshake>(atOnce, (handshake) => {
+  const semaphore = createHandshakeSemaphore<Handshake>(atOnce, (handshake) => {
     handshake.since = monotonic();
     handshake.begun = true;
     handshake.socket.off("readable", handshake.watch);
@@ -99,7 +99,7 @@ export function createTlsLayer(
     if (byEnds.get(handshake.ends) === handshake) byEnds.delete(handshake.ends);
     handshake.socket.off("close", handshake.ended);
     meter.handshakesPending--;
-    turnstile.leave(handshake);
+    semaphore.leave(handshake);
   }
 
   function fail(handshake: Handshake, failure: HandshakeFailure): void {
@@ -158,17 +158,17 @@ export function createTlsLayer(
         return hello === "more" ? null : 0;
       };
       lookAtFirstBytes(socket, look, () => {
-        if (!turnstile.enter(handshake, address)) socket.on("readable", watch);
+        if (!semaphore.enter(handshake, address)) socket.on("readable", watch);
       });
     },
     renew: (renewed) => server.setSecureContext(contextOf(renewed, mutual, suites)),
     sweep: () => {
       const now = monotonic();
-      const { leastHeld } = turnstile;
+      const { leastHeld } = semaphore;
       for (const handshake of handshakes) {
         const { address, since, begun } = handshake;
         // Slow ones stay as long as no address with fewer waits: NATs and far networks are no attack.
-        const isPressed = begun && turnstile.held(address) > leastHeld;
+        const isPressed = begun && semaphore.held(address) > leastHeld;
         if (now - since >= (isPressed ? pressedTimeoutMs : handshakeTimeoutMs)) fail(handshake, "timeout");
       }
     },

@@ -21,41 +21,41 @@ import { helloOf, makeAuthority, makeCertificate } from "./support.js";
 suite("handshake semaphore", (test) => {
   function open(insideMax: number) {
     const begun: string[] = [];
-    const turnstile = createHandshakeSemaphore<string>(insideMax, (one) => begun.push(one));
-    const enter = (...all: readonly string[]) => all.map((one) => turnstile.enter(one, one.charAt(0)));
-    return { begun, turnstile, enter };
+    const semaphore = createHandshakeSemaphore<string>(insideMax, (one) => begun.push(one));
+    const enter = (...all: readonly string[]) => all.map((one) => semaphore.enter(one, one.charAt(0)));
+    return { begun, semaphore, enter };
   }
 
   test("one address has seven eighths at most; another gets in at once", () => {
-    const { begun, turnstile, enter } = open(8);
+    const { begun, semaphore, enter } = open(8);
     assert.is(enter("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9").filter(Boolean).length, 7);
     assert.equal(
-      [turnstile.inside, turnstile.waiting, turnstile.held("a"), turnstile.leastHeld],
+      [semaphore.inside, semaphore.waiting, semaphore.held("a"), semaphore.leastHeld],
       [7, 2, 7, 7],
     );
     assert.equal(enter("b1"), [true]);
-    turnstile.leave("a3");
+    semaphore.leave("a3");
     assert.is(begun.at(-1), "b1", "a is beyond its share, now that b is there");
-    turnstile.leave("b1");
+    semaphore.leave("b1");
     assert.is(begun.at(-1), "a8");
   });
 
   test("those that wait are let in address by address, each in its order; whoever is gone is passed over", () => {
-    const { begun, turnstile, enter } = open(8);
+    const { begun, semaphore, enter } = open(8);
     enter("a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1");
     enter("a2", "a3", "a4", "b2", "b3", "x1", "a5");
-    turnstile.leave("a3");
-    turnstile.leave("never came");
+    semaphore.leave("a3");
+    semaphore.leave("never came");
     const order: string[] = [];
-    for (let i = 0; turnstile.inside > 0; i++) {
-      turnstile.leave(begun[i] ?? "");
+    for (let i = 0; semaphore.inside > 0; i++) {
+      semaphore.leave(begun[i] ?? "");
       order.push(...begun.slice(8 + order.length));
     }
     assert.equal(order.sort(), ["a2", "a4", "a5", "b2", "b3", "x1"]);
     assert.ok(begun.indexOf("a2") < begun.indexOf("a4") && begun.indexOf("a4") < begun.indexOf("a5"));
     assert.ok(begun.indexOf("x1") < begun.indexOf("a5"));
-    assert.is(turnstile.inside + turnstile.waiting, 0);
-    assert.is(turnstile.leastHeld, Number.POSITIVE_INFINITY);
+    assert.is(semaphore.inside + semaphore.waiting, 0);
+    assert.is(semaphore.leastHeld, Number.POSITIVE_INFINITY);
   });
 });
 

@@ -1,4 +1,4 @@
-import { planOf } from "../../ingest/alerts/compiled-rules.js";
+import { compileRules } from "../../ingest/alerts/compiled-rules.js";
 import { detailOf, evaluate } from "../../ingest/alerts/evaluate.js";
 import { newState } from "../../ingest/alerts/rule-state.js";
 import type { DecodedPoint } from "../../ingest/decode/points.js";
@@ -19,7 +19,7 @@ const conditions = { "never hold": "dataPoint > 1e6 + ", "always hold": "dataPoi
  * What alert rules cost on the way up: the same load on a product without any and on one with ten; and the evaluation
  * alone, in this process, beside the CPU that a message takes without rules.
  */
-export async function benchWatch(options: BenchOptions): Promise<Figure[]> {
+export async function benchAlerts(options: BenchOptions): Promise<Figure[]> {
   const plain = "stored, no rules";
   const rules = Object.entries(conditions);
   const loaded = await compareAll(
@@ -72,8 +72,8 @@ async function evaluation(condition: string, seconds: number): Promise<number> {
     alertName: "rule",
     alertContent: "rule",
     alertSeverity: 2,
-  })) as Partial<Parameters<typeof planOf>[2][number]>[] as Parameters<typeof planOf>[2];
-  const plan = await planOf(points, [], rules, (text) => {
+  })) as Partial<Parameters<typeof compileRules>[2][number]>[] as Parameters<typeof compileRules>[2];
+  const compiled = await compileRules(points, [], rules, (text) => {
     const formula = compileFormula(text, new Set(), asStored);
     return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
   });
@@ -105,7 +105,7 @@ async function evaluation(condition: string, seconds: number): Promise<number> {
       );
       const message = { id, receivedAt: id * 1000, points: own, from: 0, detail: detailOf(own, 0) };
       const state = states[id % devices] as (typeof states)[number];
-      evaluate(plan, state, { ...message, isDiscarded: false, scopes: [] });
+      evaluate(compiled, state, { ...message, isDiscarded: false, scopes: [] });
     }
   };
   for (let i = 0; i < 20; i++) run();
