@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Client, createClient } from "@libsql/client";
+import type { Client } from "@libsql/client";
+import { connect } from "../../store/files/connection.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import { ConfigError } from "../config/config.js";
 
@@ -84,7 +85,7 @@ function watch(client: Client, path: string, held: string, options: LockOptions)
 
 /** Takes the lock by a transaction that changes nothing. */
 async function hold(path: string): Promise<Client> {
-  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  const client = connect(path);
   try {
     await client.execute("pragma locking_mode = exclusive");
     await client.batch(["select count(*) from sqlite_schema"], "write");

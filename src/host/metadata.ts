@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { isDamage } from "../../store/files/database-faults.js";
 import { findFault } from "../../store/files/database-file.js";
 import { asError } from "../../store/lib/errors.js";
@@ -8,7 +9,7 @@ import { type Config, ConfigError } from "../config/config.js";
 
 /** Where a deployment's metadata are: in a remote or shared libSQL, or in a file of the data folder. */
 export function metadataAddress(config: Config): { readonly url: string; readonly authToken?: string } {
-  if (config.libsql === null) return { url: `file:${join(config.dataDir, "metadata.db")}` };
+  if (config.libsql === null) return { url: pathToFileURL(join(config.dataDir, "metadata.db")).href };
   const { url, authToken } = config.libsql;
   return { url, ...(authToken === null ? {} : { authToken }) };
 }

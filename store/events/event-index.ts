@@ -1,4 +1,5 @@
-import { type Client, createClient } from "@libsql/client";
+import type { Client } from "@libsql/client";
+import { connect } from "../files/connection.js";
 import type { Segment } from "../journal/segment.js";
 import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
 
@@ -21,7 +22,7 @@ const rowsPerInsert = 200;
 
 /** Opens the index file. Used by the main thread to read and by the index worker to write. */
 export async function openEventIndexFile(path: string): Promise<Client> {
-  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  const client = connect(path);
   try {
     await client.execute("pragma journal_mode = wal");
     await client.execute("pragma synchronous = normal");

@@ -1,7 +1,7 @@
 import { setPriority } from "node:os";
-import { createClient } from "@libsql/client";
 import { asError } from "../lib/errors.js";
 import { pause } from "../lib/turns.js";
+import { connect } from "./connection.js";
 import { faultOf, isDamage } from "./database-faults.js";
 
 /** Goes over databases table by table, at the lowest priority, resting as long as three times what each takes. */
@@ -17,7 +17,7 @@ setPriority(19);
 process.once("disconnect", () => process.exit());
 
 async function check(path: string): Promise<string | null> {
-  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  const client = connect(path);
   try {
     await client.execute("pragma query_only = 1");
     const { rows } = await client.execute("select name from sqlite_schema where type = 'table'");

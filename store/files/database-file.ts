@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { open, rename, stat } from "node:fs/promises";
-import { createClient } from "@libsql/client";
 import { systemClock } from "../lib/clock.js";
 import { asError } from "../lib/errors.js";
+import { connect } from "./connection.js";
 import { faultOf, isDamage } from "./database-faults.js";
 
 const magic = "SQLite format 3\0";
@@ -58,7 +58,7 @@ export async function headFault(path: string): Promise<string | null> {
 
 /** SQLite's own check of every page, without the indexes' contents; it occupies the thread. */
 async function quickFault(path: string): Promise<string | null> {
-  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  const client = connect(path);
   try {
     return faultOf((await client.execute("pragma quick_check(1)")).rows[0]?.[0]);
   } catch (error) {

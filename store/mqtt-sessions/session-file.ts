@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import type { Client } from "@libsql/client";
 import { openClient } from "../metadata/db/db.js";
 import { closeAtOnce } from "../series/embedded/open-files.js";
@@ -28,7 +29,7 @@ const schema = [
 
 /** A connection to the saved form of the sessions; the file and its tables are made if missing. */
 export async function openSessionFile(path: string): Promise<Client> {
-  const client = await openClient({ url: `file:${path}`, shared: false });
+  const client = await openClient({ url: pathToFileURL(path).href, shared: false });
   try {
     await client.batch(schema, "write");
     await addReceipts(client);

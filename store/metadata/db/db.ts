@@ -1,4 +1,4 @@
-import { type Client, createClient, type InStatement, LibsqlError } from "@libsql/client";
+import { type Client, createClient, type InStatement, LibsqlError } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
@@ -62,14 +62,14 @@ export async function openClient({
   authToken,
   shared,
 }: Pick<DbOptions, "url" | "authToken" | "shared">): Promise<Client> {
-  const local = url.startsWith("file:");
-  const client = createClient({
-    url,
-    ...(authToken === undefined ? {} : { authToken }),
-    // Pragmas reach one pooled connection only.
-    ...(local ? { concurrency: 1 } : {}),
-  });
-  if (local) await setPragmas(client, shared);
+  if (!url.startsWith("file:")) {
+    // Takes longer to load than all else of a start, and most have no remote store.
+    const remote = await import("@libsql/client");
+    return remote.createClient({ url, ...(authToken === undefined ? {} : { authToken }) });
+  }
+  // Pragmas reach one pooled connection only.
+  const client = createClient({ url, concurrency: 1 });
+  await setPragmas(client, shared);
   return client;
 }
 
