@@ -167,7 +167,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
         disconnect: nothing,
         subscribeByPlatform: nothing,
       },
-      sessions: { open: () => true, close: nothing },
+      connections: { open: () => true, close: nothing },
       topics: { bytesMax: 1024, levelsMax: 32 },
       packetBytesMax: 300_000,
       presence: { connected: nothing, disconnected: nothing },
