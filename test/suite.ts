@@ -127,6 +127,24 @@ export function cpuTime(): () => number {
   return () => process.cpuUsage(begun).user / 1000;
 }
 
+/** Turns of the loop since, and the CPU time that the longest one took of this process, milliseconds. */
+export function watchTurns(): { stop(): { readonly count: number; readonly longestMs: number } } {
+  let [count, longestMs, taken] = [0, 0, cpuTime()];
+  const look = (): void => {
+    count++;
+    longestMs = Math.max(longestMs, taken());
+    taken = cpuTime();
+    next = setImmediate(look);
+  };
+  let next = setImmediate(look);
+  return {
+    stop: () => {
+      clearImmediate(next);
+      return { count, longestMs: Math.max(longestMs, taken()) };
+    },
+  };
+}
+
 /** A new folder under the system's temporary one, for `before` hooks; `close` removes it with what is in it. */
 export async function openTempDir(): Promise<{ readonly path: string; close(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "tidemark-"));

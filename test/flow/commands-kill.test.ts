@@ -137,7 +137,9 @@ suite("commands through kill -9", (test) => {
             }
           };
           const sending = [send(), send(), send()];
-          await pause(200 + Math.random() * 300);
+          const before = listener.fresh.length;
+          await until(() => listener.fresh.length >= before + 8, { what: "commands that have arrived" });
+          await pause(Math.random() * 300);
           await service.kill();
           killed = true;
           await Promise.all(sending);
