@@ -1,4 +1,4 @@
-/** What the runner knows of files before it runs them: which take long, and which `--fast` leaves out. */
+/** What the runner knows of files before it runs them: which take long, need a process of their own, or are not fast. */
 
 /** Seconds that a file takes, of those above 20, longest first; all others are taken to be short. */
 export const knownSeconds: Readonly<Record<string, number>> = {
@@ -61,6 +61,30 @@ const slowRooms = [
   "published",
 ];
 
+/** They measure the time or the memory of their process, its signals or what it has open. */
+const aloneFiles = [
+  "api/devices-import",
+  "api/http-connections",
+  "commands/scheduler",
+  "import-export/devices/files",
+  "import-export/points/read-history",
+  "ingest/access/proxies",
+  "ingest/alerts/evaluate",
+  "ingest/alerts/geofence",
+  "ingest/decode/binary",
+  "ingest/decode/cbor",
+  "ingest/decode/points",
+  "ingest/decode/values",
+  "ingest/transports/mqtt/clients",
+  "ingest/transports/mqtt/mutation",
+  "query/formula/formula",
+  "regular-expressions",
+  "store/lib/abortable",
+  "store/mqtt-sessions/session-store",
+  "store/series/influx/csv",
+  "suite",
+];
+
 /** `test/store/series/embedded/damage.test.js` is `store/series/embedded/damage`. */
 const nameOf = (file: string): string =>
   file
@@ -70,8 +94,17 @@ const nameOf = (file: string): string =>
 
 export const secondsOfFile = (file: string): number => knownSeconds[nameOf(file)] ?? 0;
 
+const isOfSlowRoom = (name: string): boolean =>
+  slowRooms.some((room) => name === room || name.startsWith(`${room}/`));
+
+/** Whether it needs a process of its own; others share one. */
+export function isAlone(file: string): boolean {
+  const name = nameOf(file);
+  return secondsOfFile(file) > 0 || aloneFiles.includes(name) || isOfSlowRoom(name);
+}
+
 /** Whether `--fast` runs it: units and the embedded API, of which no file takes long. */
 export function isFast(file: string): boolean {
   const name = nameOf(file);
-  return secondsOfFile(file) === 0 && !slowRooms.some((room) => name === room || name.startsWith(`${room}/`));
+  return secondsOfFile(file) === 0 && !isOfSlowRoom(name);
 }

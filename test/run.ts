@@ -1,6 +1,7 @@
 /**
- * The test runner: every **\/test/**\/*.test.js beside the compiled tree, each file in a process of its own, one more
- * at a time than there are cores (`--files N`: so many), those known to be long first. One of these lanes takes the
+ * The test runner: every **\/test/**\/*.test.js beside the compiled tree, one process more
+ * at a time than there are cores (`--files N`: so many). Files known to be long, or to measure their process, have one
+ * of their own and come first; the others share one by eights, which saves loading the service for each. One of these lanes takes the
  * files under test/flow/, so that two of them never run at once. Words in argv keep the files whose path contains one
  * of them, `--fast` the units and the embedded API. Closes with the line "N passed, N failed, N skipped"; exit code 0
  * only if tests ran and all of them passed.
@@ -12,8 +13,8 @@ import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { findInfluxd } from "./influxd/influxd.js";
-import { isFast, secondsOfFile } from "./known-files.js";
-import type { Report } from "./suite.js";
+import { isAlone, isFast, secondsOfFile } from "./known-files.js";
+import type { Report, Reports } from "./suite.js";
 
 const { values: flags, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -29,6 +30,8 @@ const fileTimeMs = Number(flags["file-time-ms"]);
 /** Files spend time waiting: as many files as there are cores would leave some of the cores idle. */
 const lanes = Number(flags.files);
 const slowestShown = 10;
+const filesPerProcess = 8;
+const group = fileURLToPath(new URL("./group.js", import.meta.url));
 const began = performance.now();
 const work = mkdtempSync(join(tmpdir(), "tidemark-test-"));
 const running = new Set<number>();
@@ -72,31 +75,54 @@ async function childEnvironment(): Promise<NodeJS.ProcessEnv> {
 async function runAll(): Promise<void> {
   const ofFlow = files.filter((file) => `${sep}${file}`.includes(`${sep}test${sep}flow${sep}`));
   const others = files.filter((file) => !ofFlow.includes(file));
+  const alone = others.filter(isAlone);
+  const together = others.filter((file) => !isAlone(file));
+  const shared = [...alone.map((file) => [file]), ...inGroups(together)];
+  const flow = ofFlow.map((file) => [file]);
   // They kill and time processes of their own: one at a time, and that lane helps the others when it has done.
   await Promise.all([
-    lane(ofFlow).then(() => lane(others)),
-    ...Array.from({ length: lanes - 1 }, () => lane(others)),
+    lane(flow).then(() => lane(shared)),
+    ...Array.from({ length: lanes - 1 }, () => lane(shared)),
   ]);
 }
 
-/** Runs the files at the head of `queue`, which lanes may share, until none is left. */
-async function lane(queue: string[]): Promise<void> {
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file);
+function inGroups(all: readonly string[]): string[][] {
+  const groups = Math.ceil(all.length / filesPerProcess);
+  // Neighbours in the alphabet are alike: dealt out, long ones do not meet in one group.
+  return Array.from({ length: groups }, (_, n) => all.filter((_, i) => i % groups === n));
 }
 
-async function runFile(file: string): Promise<void> {
+/** Runs what is at the head of `queue`, which lanes may share, until nothing is left. */
+async function lane(queue: string[][]): Promise<void> {
+  for (let some = queue.shift(); some !== undefined; some = queue.shift()) await runProcess(some);
+}
+
+/** Runs the files in one process, in order. */
+async function runProcess(some: readonly string[]): Promise<void> {
   const dir = mkdtempSync(join(work, "f"));
   const reportPath = join(dir, "report.json");
   const logPath = join(dir, "output.log");
   const temp = join(dir, "tmp");
   mkdirSync(temp);
-  const fileBegan = performance.now();
-  const end = await runChild(file, logPath, { TIDEMARK_TEST_REPORT: reportPath, TMPDIR: temp });
-  const seconds = (performance.now() - fileBegan) / 1000;
-  times.push({ file, seconds });
+  const processBegan = performance.now();
+  const end = await runChild(some, logPath, { TIDEMARK_TEST_REPORT: reportPath, TMPDIR: temp });
+  const seconds = (performance.now() - processBegan) / 1000;
 
-  const report = readReport(reportPath);
-  const verdict = judge(report, end);
+  const reports = readReports(reportPath);
+  // Of several files the one that failed ends their process badly; it is no fault of the others.
+  const isExplained = some.length > 1 && reports.some((report) => judge(report, undefined) !== undefined);
+  const verdicts = some.map((_, i) => judge(reports[i], isExplained ? undefined : end));
+  for (const [i, file] of some.entries()) {
+    tell(file, some.length === 1 ? seconds : (reports[i]?.seconds ?? 0), reports[i], verdicts[i]);
+  }
+  if (verdicts.some((verdict) => verdict !== undefined)) {
+    process.stdout.write(`${readFileSync(logPath, "utf8")}\n`);
+  }
+  rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function tell(file: string, seconds: number, report: Report | undefined, verdict: string | undefined): void {
+  times.push({ file, seconds });
   totals.passed += report?.passed ?? 0;
   totals.skipped += report?.skipped ?? 0;
   totals.failed += Math.max(report?.failed ?? 0, verdict === undefined ? 0 : 1);
@@ -107,8 +133,6 @@ async function runFile(file: string): Promise<void> {
   console.log(
     `${verdict === undefined ? "ok  " : "FAIL"} ${file} (${seconds.toFixed(1)} s) ${verdict ?? counts}`,
   );
-  if (verdict !== undefined) process.stdout.write(`${readFileSync(logPath, "utf8")}\n`);
-  rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** What is wrong with a file's run, or undefined. The report alone is not believed: the process must end well too. */
@@ -120,10 +144,16 @@ function judge(report: Report | undefined, end: string | undefined): string | un
 }
 
 /** Undefined if the child ended with code 0; output of all its descendants goes to the log in the order written. */
-async function runChild(file: string, logPath: string, extra: object): Promise<string | undefined> {
+async function runChild(
+  some: readonly string[],
+  logPath: string,
+  extra: object,
+): Promise<string | undefined> {
   const log = openSync(logPath, "a");
   // Leads a process group, so that servers which a crashed test leaves behind can be ended with it.
-  const child = spawn(process.execPath, ["--enable-source-maps", join(root, file)], {
+  const paths = some.map((file) => join(root, file));
+  const program = paths.length > 1 ? [group, ...paths] : paths;
+  const child = spawn(process.execPath, ["--enable-source-maps", ...program], {
     stdio: ["ignore", log, log],
     detached: true,
     env: { ...environment, ...extra },
@@ -132,10 +162,11 @@ async function runChild(file: string, logPath: string, extra: object): Promise<s
   const { pid } = child;
   if (pid !== undefined) running.add(pid);
   let late = false;
+  const timeMs = fileTimeMs * some.length;
   const timer = setTimeout(() => {
     late = true;
     if (pid !== undefined) killGroup(pid);
-  }, fileTimeMs);
+  }, timeMs);
   const end = await new Promise<string | undefined>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? code}`));
@@ -145,7 +176,7 @@ async function runChild(file: string, logPath: string, extra: object): Promise<s
     running.delete(pid);
     killGroup(pid);
   }
-  return late ? `took longer than ${fileTimeMs} ms` : end;
+  return late ? `took longer than ${timeMs} ms` : end;
 }
 
 function killGroup(pid: number): void {
@@ -156,11 +187,12 @@ function killGroup(pid: number): void {
   }
 }
 
-function readReport(path: string): Report | undefined {
+/** One a file; none where the process left nothing. */
+function readReports(path: string): Reports {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Report;
+    return JSON.parse(readFileSync(path, "utf8")) as Reports;
   } catch {
-    return undefined;
+    return [];
   }
 }
 

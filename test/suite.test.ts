@@ -198,6 +198,47 @@ suite("test runner: traps", (test) => {
       { code: 1, last: "2 passed, 1 failed, 0 skipped" },
     ));
 
+  const togetherWith = (source: string) => ({
+    "test/a.test.js": inSuite(oneGood),
+    "test/b.test.js": source,
+    "test/c.test.js": `import { existsSync } from "node:fs"; ${inSuite(oneGood)}`,
+  });
+
+  test("files that share a process are judged one by one: a test that fails", () =>
+    expectRun(togetherWith(inSuite(`test("bad", () => assert.ok(false));`)), {
+      code: 1,
+      last: "2 passed, 1 failed, 0 skipped",
+      says: /ok {3}test\/a\.test\.js .*\nFAIL test\/b\.test\.js .* 1 failed\nok {3}test\/c\.test\.js/,
+    }));
+
+  test("files that share a process are judged one by one: a file that cannot be loaded", () =>
+    expectRun(togetherWith("throw new Error('no such thing');"), {
+      code: 1,
+      last: "2 passed, 1 failed, 0 skipped",
+      says: /failed: test\/b\.test\.js: cannot be loaded: Error: no such thing/,
+    }));
+
+  test("files that share a process are judged one by one: no suites", () =>
+    expectRun(togetherWith("export {};"), {
+      code: 1,
+      last: "2 passed, 1 failed, 0 skipped",
+      says: /FAIL test\/b\.test\.js .* no tests/,
+    }));
+
+  test("what ends a process that files share fails each of them", () =>
+    expectRun(togetherWith(inSuite(`test("kills", () => process.kill(process.pid, "SIGKILL"));`)), {
+      code: 1,
+      last: "0 passed, 3 failed, 0 skipped",
+      says: /failed: test\/c\.test\.js: ended with SIGKILL, and left no report/,
+    }));
+
+  test("an exit in a process that files share fails what has not run", () =>
+    expectRun(togetherWith(inSuite(`test("leaves", () => process.exit(0));`)), {
+      code: 1,
+      last: "1 passed, 2 failed, 0 skipped",
+      says: /failed: test\/c\.test\.js: s › good: did not run/,
+    }));
+
   test("no files", () =>
     expectRun({}, { code: 1, last: "0 passed, 0 failed, 0 skipped", says: /no test file/ }));
 

@@ -28,8 +28,12 @@ export interface Test {
   readonly after: Hook;
 }
 
-/** What one test file leaves for the runner, as JSON in the file named by TIDEMARK_TEST_REPORT. */
+/** What a process leaves for the runner, as JSON in the file named by TIDEMARK_TEST_REPORT: a report a test file. */
+export type Reports = readonly Report[];
+
 export interface Report {
+  /** From the first hook of its suites to the last, beside what it took to load. */
+  readonly seconds: number;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
@@ -47,6 +51,8 @@ interface Case {
 }
 
 interface Plan {
+  /** Which of the process's test files it stands in. */
+  readonly file: number;
   readonly name: string;
   readonly influx: boolean;
   readonly cases: Case[];
@@ -54,6 +60,9 @@ interface Plan {
   readonly beforeEach: Body[];
   readonly afterEach: Body[];
   readonly after: Body[];
+  /** When its first hook began, and its last had ended. */
+  began: number;
+  ended: number;
 }
 
 const bodyTimeMs = 120_000;
@@ -67,9 +76,27 @@ const reportPath = process.env.TIDEMARK_TEST_REPORT;
 delete process.env.TIDEMARK_TEST_REPORT; // programs that a test starts must not write over our report
 
 const plans: Plan[] = [];
-const problems: string[] = [];
+const problems: { readonly file: number; readonly text: string }[] = [];
+/** Of a process that runs several files, the one that is being loaded. */
+let file = 0;
+let filesBegun = 0;
 let waiting: Plan[] = [];
 let draining = false;
+
+/** Loads several test files into this process, then runs their suites in order. */
+export function runFiles(urls: readonly URL[]): void {
+  start(async () => {
+    for (const url of urls) {
+      file = filesBegun++;
+      await import(url.href).catch((error) => problem(`cannot be loaded: ${asError(error).stack}`));
+    }
+    await drain();
+  });
+}
+
+function problem(text: string, of = file): void {
+  problems.push({ file: of, text });
+}
 
 /** Declares a suite; it runs once the file has loaded. `define` must be synchronous. */
 export function suite(name: string, define: (test: Test) => void): void {
@@ -174,7 +201,8 @@ export async function rejects(action: () => Promise<unknown>, message?: RegExp):
 }
 
 function collect(name: string, influx: boolean, define: (test: Test) => void): Plan {
-  const plan: Plan = { name, influx, cases: [], before: [], beforeEach: [], afterEach: [], after: [] };
+  const hooks = { before: [], beforeEach: [], afterEach: [], after: [] };
+  const plan: Plan = { file, name, influx, cases: [], ...hooks, began: 0, ended: 0 };
   let open = true;
   const add = (entry: Omit<Case, "outcome" | "reason">, reason = "") => {
     if (!open) throw new Error(`cannot add "${entry.name}" to suite "${name}": it is already defined`);
@@ -188,7 +216,7 @@ function collect(name: string, influx: boolean, define: (test: Test) => void): P
     {
       only: (title: string, body: Body) => add({ name: title, body, only: true, timeoutMs: bodyTimeMs }),
       skip: (title: string, reason: string) => {
-        if (!reason) problems.push(`${name} › ${title}: skipped without a reason`);
+        if (!reason) problem(`${name} › ${title}: skipped without a reason`);
         add({ name: title, body: undefined, only: false, timeoutMs: 0 }, reason);
       },
       before: hook(plan.before, plan.beforeEach),
@@ -204,11 +232,15 @@ function collect(name: string, influx: boolean, define: (test: Test) => void): P
 function enlist(plan: Plan): void {
   plans.push(plan);
   waiting.push(plan);
-  if (plan.cases.length === 0) problems.push(`${plan.name}: no tests`);
-  if (plan.cases.some((entry) => entry.only)) problems.push(`${plan.name}: .only left behind`);
+  if (plan.cases.length === 0) problem(`${plan.name}: no tests`);
+  if (plan.cases.some((entry) => entry.only)) problem(`${plan.name}: .only left behind`);
   if (draining) return;
+  start(drain);
+}
+
+function start(work: () => Promise<void>): void {
   draining = true;
-  setTimeout(() => void drain().catch((error) => problems.push(`runner: ${asError(error).stack}`)));
+  setTimeout(() => void work().catch((error) => problem(`runner: ${asError(error).stack}`)));
 }
 
 async function drain(): Promise<void> {
@@ -222,7 +254,7 @@ async function drain(): Promise<void> {
   draining = false;
   setTimeout(() => {
     if (draining) return;
-    problems.push(`still alive ${lingerTimeMs} ms after the last test: ${process.getActiveResourcesInfo()}`);
+    problem(`still alive ${lingerTimeMs} ms after the last test: ${process.getActiveResourcesInfo()}`);
     process.exit(1);
   }, lingerTimeMs).unref();
 }
@@ -237,6 +269,7 @@ async function load(plan: Plan): Promise<void> {
   const group = uvu.suite(plan.name);
   const broken: Error[] = [];
   group.before(async () => {
+    plan.began = performance.now();
     broken.push(...(await failuresOf(plan.before, bodyTimeMs)));
   });
   for (const entry of runnable) {
@@ -247,9 +280,10 @@ async function load(plan: Plan): Promise<void> {
   group.after(async () => {
     for (const body of plan.after) {
       for (const error of await failuresOf([body], bodyTimeMs)) {
-        problems.push(`${plan.name}, after hook: ${error.stack ?? error.message}`);
+        problem(`${plan.name}, after hook: ${error.stack ?? error.message}`, plan.file);
       }
     }
+    plan.ended = performance.now();
   });
   group.run();
 }
@@ -300,8 +334,11 @@ function asError(thrown: unknown): Error {
 
 const openEnds = { waiting: "did not run", running: "did not finish" } as const;
 
-function report(): Report {
-  const entries = plans.flatMap((plan) => plan.cases.map((entry) => ({ plan, entry })));
+function reportOf(one: number): Report {
+  const own = plans.filter((plan) => plan.file === one);
+  const seconds = own.reduce((sum, { began, ended }) => sum + Math.max(0, ended - began), 0) / 1000;
+  const entries = own.flatMap((plan) => plan.cases.map((entry) => ({ plan, entry })));
+  const faults = problems.filter((fault) => fault.file === one).map(({ text }) => text);
   const failures = entries.flatMap(({ plan, entry: { name, outcome, reason } }) => {
     if (outcome === "passed" || outcome === "skipped") return [];
     return [`${plan.name} › ${name}: ${outcome === "failed" ? reason : openEnds[outcome]}`];
@@ -310,13 +347,14 @@ function report(): Report {
     outcome === "skipped" ? [{ name: `${plan.name} › ${name}`, reason, influx: plan.influx }] : [],
   );
   const passed = entries.length - failures.length - skips.length;
-  const failed = failures.length + problems.length;
-  return { passed, failed, skipped: skips.length, failures: [...failures, ...problems], skips };
+  const failed = failures.length + faults.length;
+  return { seconds, passed, failed, skipped: skips.length, failures: [...failures, ...faults], skips };
 }
 
 process.on("exit", (code) => {
-  const final = report();
-  if (reportPath) writeFileSync(reportPath, JSON.stringify(final));
-  for (const problem of problems) console.error(problem);
-  if (final.failed > 0 || final.passed + final.skipped === 0) process.exitCode = code || 1;
+  const reports: Reports = Array.from({ length: Math.max(1, filesBegun) }, (_, one) => reportOf(one));
+  if (reportPath) writeFileSync(reportPath, JSON.stringify(reports));
+  for (const { text } of problems) console.error(text);
+  const isGood = ({ passed, failed, skipped }: Report): boolean => failed === 0 && passed + skipped > 0;
+  if (!reports.every(isGood)) process.exitCode = code || 1;
 });
