@@ -35,12 +35,6 @@ export interface Times {
   readonly high: number;
 }
 
-/** A part that takes a time, and from there all before `until`. */
-export interface Standing {
-  readonly part: StoredPart;
-  readonly until: number;
-}
-
 /** The file of a part is damaged: what can be read of it must move before anything is written. */
 export class DamagedPart extends StoreError {
   constructor(
@@ -71,35 +65,6 @@ export const unknownPart = ({ start, stop, path }: Part): StoredPart => ({
 export function both(a: Times | null, b: Times | null): Times | null {
   if (a === null || b === null) return a ?? b;
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
-}
-
-/**
- * Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one.
- */
-export function partAt(parts: readonly StoredPart[], time: number): number {
-  let low = 0;
-  let high = parts.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((parts[middle] as StoredPart).stop <= time) low = middle + 1;
-    else high = middle;
-  }
-  const found = parts[low];
-  return found !== undefined && found.start <= time ? low : -1 - low;
-}
-
-/**
- * How far the part takes points from `time` on, a time in its span: all while it is small, else those of the
- * months that it holds something of. Null where it must be cut before, or looked at.
- */
-export function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {
-  if (part.bytes < partBytesMin) return { part, until: part.stop };
-  if (part.stored === undefined) return null;
-  const times = both(part.stored, part.coming);
-  if (times === null) return { part, until: Math.min(part.stop, monthOf(time).stop) };
-  const after = monthOf(times.high).stop;
-  if (time >= after || time < monthOf(times.low).start) return null;
-  return { part, until: Math.min(part.stop, after) };
 }
 
 /** What is lost with the part: as far as it is known, the months of what was flushed into it or is about to be. */

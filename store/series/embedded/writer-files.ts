@@ -4,9 +4,12 @@ import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
+import { isDamage } from "../../files/database-faults.js";
+import { asError } from "../../lib/errors.js";
 import { monthOf } from "./months.js";
 import { createOpenFiles, writerFilesMax } from "./open-files.js";
 import { isBlank, openPartFile } from "./part-file.js";
+import { DamagedPart, type StoredPart } from "./stored-part.js";
 
 /** Paths are those of the catalog, within the folder. */
 export interface WriterFiles {
@@ -87,6 +90,22 @@ export function createWriterFiles(dir: string): WriterFiles {
       }
     },
   };
+}
+
+/** Works on a part's file. @throws DamagedPart when that is damaged or has gone */
+export async function useFile<T>(
+  files: Pick<WriterFiles, "open" | "missing">,
+  part: StoredPart,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const gone = files.missing(part.path);
+  if (gone !== null) throw new DamagedPart(part, gone);
+  try {
+    return await work(await files.open(part.path));
+  } catch (error) {
+    if (error instanceof DamagedPart || !isDamage(error)) throw error;
+    throw new DamagedPart(part, asError(error).message);
+  }
 }
 
 /** Which file a path names; null where there is none. */
