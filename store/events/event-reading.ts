@@ -45,6 +45,22 @@ export async function* readAt(
   }
 }
 
+/** The same without records of others: a damaged index must not show one tenant's records to another. */
+export async function* readOwn(
+  segment: Segment,
+  offsets: readonly number[],
+  isOwn: (record: JournalRecord) => boolean,
+  { onDamage, onForeign }: { onDamage: () => void; onForeign: () => void },
+): AsyncGenerator<JournalRecord[], void> {
+  let foreign = false;
+  for await (const records of readAt(segment, offsets, onDamage)) {
+    const own = records.filter(isOwn);
+    foreign ||= own.length < records.length;
+    yield own;
+  }
+  if (foreign) onForeign();
+}
+
 /** Bytes from the oldest record to the end of the newest; most records are small, so guess and read on. */
 async function readSpan(file: FileHandle, segment: Segment, oldest: number, newest: number): Promise<Buffer> {
   const guess = newest - oldest + 4096;

@@ -9,7 +9,7 @@ import { indexedSegments, openEventIndexFile } from "./event-index.js";
 import type { IndexRequest } from "./event-index.worker.js";
 import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
 
-interface RepairedIndex {
+export interface RepairedIndex {
   /**
    * Asks the file. One that turns out damaged is made again, and the caller asks again later.
    * @throws StoreError UNAVAILABLE while it is made again
