@@ -10,7 +10,7 @@ import type { Parts } from "./parts.js";
 import type { FindAnswer, LastPoint, PartOfSome, WriterCalls } from "./protocol.js";
 import type { Registry, SeriesEntry } from "./registry.js";
 
-interface Lookup {
+export interface Lookup {
   find(args: WriterCalls["find"]["args"]): Promise<FindAnswer>;
   findLast(handles: Int32Array): Promise<WriterCalls["findLast"]["answer"]>;
   /** Indexes of the devices that may have points. */

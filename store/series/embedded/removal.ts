@@ -1,4 +1,7 @@
+/** Removed series: hidden at once, then deleted chunk by chunk, as is what is older than a time in a part. */
+
 import type { Row, Transaction } from "@libsql/client/sqlite3";
+import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import {
   type ChunkFault,
@@ -9,8 +12,13 @@ import {
   type StoredChunk,
 } from "./chunk-rows.js";
 import { clipRun, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import type { Flusher } from "./flusher.js";
+import type { Intake } from "./intake.js";
+import type { Lookup } from "./lookup.js";
 import type { Mender } from "./mender.js";
+import type { RemovedScope } from "./names.js";
 import type { Parts } from "./parts.js";
+import type { Registry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 
@@ -26,7 +34,32 @@ type FourNumbers = [number, number, number, number];
 const CHUNKS_A_STEP_MAX = 64;
 const SCANNED_A_STEP_MAX = 512;
 
-/** The slow half of removals: what was removed is never answered again; here its space is freed. */
+/**
+ * The quick half of removals: nothing of the scopes is answered from now on. Where points of them are still in memory,
+ * these go to disk first: the checkpoint then covers them, and no replay of the journal brings them back.
+ */
+export function hideRemoved(
+  scopes: readonly RemovedScope[],
+  deps: {
+    registry: Pick<Registry, "matching" | "remove">;
+    catalog: Pick<Catalog, "markRemoved">;
+    intake: Pick<Intake, "held">;
+    lookup: Pick<Lookup, "isInMemory">;
+    flusher: Pick<Flusher, "flush">;
+    lock: Lock;
+  },
+): Promise<void> {
+  const { registry, catalog, intake, lookup, flusher, lock } = deps;
+  return intake.held(async () => {
+    if (registry.matching(scopes).some(lookup.isInMemory)) await flusher.flush();
+    await lock(async () => {
+      await catalog.markRemoved(scopes);
+      registry.remove(registry.matching(scopes));
+    });
+  });
+}
+
+/** The slow half: what was removed is never answered again; here its space is freed. */
 export function createRemoval({
   catalog,
   parts,

@@ -16,12 +16,11 @@ import { startHousekeeping } from "./housekeeping.js";
 import { createIntake } from "./intake.js";
 import { createLookup } from "./lookup.js";
 import { createMender, gapOf, type Mender } from "./mender.js";
-import type { RemovedScope } from "./names.js";
 import { openParts, type Parts } from "./parts.js";
 import { createProgress } from "./progress.js";
 import type { Definitions, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry } from "./registry.js";
-import { createRemoval } from "./removal.js";
+import { createRemoval, hideRemoved } from "./removal.js";
 import { createRetention } from "./retention.js";
 import { createSeriesSurvey } from "./series-survey.js";
 import { DamagedPart } from "./stored-part.js";
@@ -44,13 +43,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const registry = createRegistry();
   const lock = createLock();
   const closing = new AbortController();
-  const { dir, partBytesMin } = options;
-  const { onParts, onDamage, onGap } = listeners;
-  const catalog = await openCatalog(dir, listeners);
-  const parts = await openParts({ dir, catalog, partBytesMin, onChange: onParts });
-  const mender = createMender({ dir, catalog, parts, onDamage, onGap });
-  await tellGaps(catalog, onGap);
-  await moveUnusable(dir, parts, mender);
+  const { catalog, parts, mender } = await openStorage(options, listeners);
   const progress = createProgress((await catalog.number("checkpoint")) ?? 0);
   const savedFloor = (await catalog.number("floor")) ?? NO_TIME_BELOW;
   const floor = (): number => retention.floor();
@@ -68,13 +61,13 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     trimStep: removal.trimStep,
   });
   const lookup = createLookup({ registry, catalog, parts, flusher, floor });
-  const looking = createSeriesSurvey(parts);
+  const survey = createSeriesSurvey(parts);
   const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
   const housekeeping = startHousekeeping({
     lock,
     closing: closing.signal,
     resume: retention.resume,
-    steps: [mender.step, removal.sweepStep, looking.step, compaction.step],
+    steps: [mender.step, removal.sweepStep, survey.step, compaction.step],
     // Of a damaged file the sound part moves.
     repair: async (error) => {
       if (!(error instanceof DamagedPart)) return false;
@@ -86,22 +79,6 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     intake.pump();
     housekeeping.wake();
   });
-
-  /**
-   * With points of the series still in memory, these go to disk first: the checkpoint then covers them, and no
-   * replay of the journal brings them back.
-   */
-  async function remove(scopes: readonly RemovedScope[]): Promise<null> {
-    await intake.held(async () => {
-      if (registry.matching(scopes).some(lookup.isInMemory)) await flusher.flush();
-      await lock(async () => {
-        await catalog.markRemoved(scopes);
-        registry.remove(registry.matching(scopes));
-      });
-    });
-    housekeeping.wake();
-    return null;
-  }
 
   async function close(): Promise<null> {
     try {
@@ -133,7 +110,11 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
       find: lookup.find,
       findLast: lookup.findLast,
       havePoints: lookup.havePoints,
-      remove,
+      remove: async (scopes) => {
+        await hideRemoved(scopes, { registry, catalog, intake, lookup, flusher, lock });
+        housekeeping.wake();
+        return null;
+      },
       retire: retention.retire,
       dropOld: retention.dropOld,
       suspect: ({ path, chunk, fault }) => {
@@ -151,7 +132,21 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   };
 }
 
-/** Before the first answer: parts whose files have gone, or are no databases, are told of at once. */
+/** What is on disk, and what takes care of its damage; what is known to be missing is told before the first answer. */
+async function openStorage(
+  { dir, partBytesMin }: WriterOptions,
+  listeners: WriterListeners,
+): Promise<{ catalog: Catalog; parts: Parts; mender: Mender }> {
+  const { onParts, onDamage, onGap } = listeners;
+  const catalog = await openCatalog(dir, listeners);
+  const parts = await openParts({ dir, catalog, partBytesMin, onChange: onParts });
+  const mender = createMender({ dir, catalog, parts, onDamage, onGap });
+  await tellGaps(catalog, onGap);
+  await moveUnusable(dir, parts, mender);
+  return { catalog, parts, mender };
+}
+
+/** Parts whose files have gone, or are no databases. */
 async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<void> {
   for (const part of parts.list()) {
     const fault = parts.missing(part) ?? (await headFault(join(dir, part.path)));
