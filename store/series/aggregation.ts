@@ -43,7 +43,7 @@ const extreme =
     state.high[w] = best;
   };
 
-const FOLDS: Readonly<Record<Aggregate, Fold>> = {
+const folds: Readonly<Record<Aggregate, Fold>> = {
   count: () => undefined,
   sum,
   mean: sum,
@@ -74,7 +74,7 @@ const total = (state: State, w: number): number => {
   return Number.isFinite(high) ? high + (state.low[w] ?? 0) : high;
 };
 
-const FINISH: Readonly<Record<Aggregate, (state: State, w: number) => number>> = {
+const finish: Readonly<Record<Aggregate, (state: State, w: number) => number>> = {
   count: (state, w) => state.n[w] ?? 0,
   sum: total,
   mean: (state, w) => total(state, w) / (state.n[w] ?? 1),
@@ -111,7 +111,7 @@ export function createAggregation(edges: ArrayLike<number>, aggregate: Aggregate
     low: new Float64Array(windows),
     previous: undefined,
   };
-  const fold = FOLDS[aggregate];
+  const fold = folds[aggregate];
   let w = 0;
 
   function add(times: Float64Array, values: Float64Array): void {
@@ -133,6 +133,6 @@ export function createAggregation(edges: ArrayLike<number>, aggregate: Aggregate
       state.previous = value;
     },
     add,
-    result: () => Array.from(state.n, (n, i) => (n === 0 ? null : FINISH[aggregate](state, i))),
+    result: () => Array.from(state.n, (n, i) => (n === 0 ? null : finish[aggregate](state, i))),
   };
 }

@@ -19,7 +19,7 @@ export interface CatalogListeners {
 
 export type CatalogClient = Pick<Client, "execute" | "batch" | "transaction" | "close">;
 
-export const CATALOG_PRAGMAS: Pragmas = { journal_mode: "wal", synchronous: 2, cache_size: -4096 };
+export const catalogPragmas: Pragmas = { journal_mode: "wal", synchronous: 2, cache_size: -4096 };
 
 const pathOf = (dir: string): string => join(dir, "catalog.db");
 /** Left where a running store has met damage that the look at a start may not find. */
@@ -32,7 +32,7 @@ export async function whyUnusable(dir: string): Promise<string | null> {
   const fault = await findFault(path);
   if (fault !== null || partFiles(dir).length === 0) return fault;
   if (!existsSync(path) || statSync(path).size === 0) return "it is missing or empty";
-  const client = await openFile(path, CATALOG_PRAGMAS);
+  const client = await openFile(path, catalogPragmas);
   try {
     return (await formatOf(client)) === 0 ? "it is empty" : null;
   } finally {
@@ -48,7 +48,7 @@ export async function remakeCatalog(
 ): Promise<void> {
   const path = pathOf(dir);
   const aside = existsSync(path) ? `; put aside as ${await putAside(path)}` : "";
-  const client = await openFile(path, CATALOG_PRAGMAS);
+  const client = await openFile(path, catalogPragmas);
   try {
     const made = await fillCatalog(client, dir, join(dir, "names.log"));
     const lost = `, ${made.nameless} series have lost their names: their points are left out`;
@@ -74,7 +74,7 @@ export function markSuspect(dir: string, fault: string, onDamage: (damage: Damag
   onDamage({ part: "series", file: pathOf(dir), what, lostBytes: 0 });
 }
 
-const NAMED_AT_ONCE_MAX = 1000;
+const namedAtOnceMax = 1000;
 
 /** Opens names.log and brings it up to the catalog; one without an end that can be read is written anew. */
 export async function openLog(path: string, client: Client): Promise<NamesLog> {
@@ -88,7 +88,7 @@ export async function openLog(path: string, client: Client): Promise<NamesLog> {
     const { rows } = await client.execute({
       sql: `select tenant, product, device, field, kind, id, removed from series
         where id > ? order by id limit ?`,
-      args: [BigInt(after), BigInt(NAMED_AT_ONCE_MAX)],
+      args: [BigInt(after), BigInt(namedAtOnceMax)],
     });
     const last = rows.at(-1);
     if (last === undefined) break;

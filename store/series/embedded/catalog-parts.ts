@@ -2,7 +2,7 @@
 
 import type { InValue } from "@libsql/client/sqlite3";
 import type { CatalogClient } from "./catalog-file.js";
-import { edge, newerFormat, PART_FORMAT, type Part } from "./catalog-schema.js";
+import { edge, newerFormat, type Part, partFormat } from "./catalog-schema.js";
 import type { Times } from "./stored-part.js";
 
 interface PartState extends Part {
@@ -34,7 +34,7 @@ export interface CatalogParts {
 /** In place of one that is on its way out, should it begin at the same time. */
 const insertPart = ({ start, stop, path }: Part) => ({
   sql: "insert or replace into part(start, stop, path, format) values (?, ?, ?, ?)",
-  args: [BigInt(start), BigInt(stop), path, BigInt(PART_FORMAT)],
+  args: [BigInt(start), BigInt(stop), path, BigInt(partFormat)],
 });
 
 export function createCatalogParts(client: CatalogClient): CatalogParts {
@@ -48,8 +48,8 @@ export function createCatalogParts(client: CatalogClient): CatalogParts {
         `select ${edge("start")}, ${edge("stop")}, path, format, loose, dropped, held, file, low, high
           from part order by start`,
       );
-      const newer = rows.find((row) => Number(row[3]) > PART_FORMAT);
-      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), PART_FORMAT);
+      const newer = rows.find((row) => Number(row[3]) > partFormat);
+      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), partFormat);
       return rows.map((row) => ({
         start: Number(row[0]),
         stop: Number(row[1]),
@@ -76,7 +76,7 @@ export function createCatalogParts(client: CatalogClient): CatalogParts {
       run("update part set path = ?2, format = ?3 where start = ?1", [
         BigInt(start),
         path,
-        BigInt(PART_FORMAT),
+        BigInt(partFormat),
       ]),
     removePart: ({ start, path }) =>
       run("delete from part where start = ? and path = ?", [BigInt(start), path]),

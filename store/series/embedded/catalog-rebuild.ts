@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
-import { CATALOG_FORMAT, CATALOG_SCHEMA, PART_FORMAT, removalsOf } from "./catalog-schema.js";
+import { catalogFormat, catalogSchema, partFormat, removalsOf } from "./catalog-schema.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
@@ -35,7 +35,7 @@ interface Made {
   readonly nameless: number;
 }
 
-const ROWS_AT_ONCE_MAX = 200;
+const rowsAtOnceMax = 200;
 
 /** Fills a new catalog from names.log and the files of points, in one transaction with its schema. */
 export async function fillCatalog(client: Client, dir: string, log: string): Promise<Made> {
@@ -51,7 +51,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   const { placed: parts, unplaced } = placeFiles(found);
   return inTransaction(client, async (tx) => {
     // Its first transaction stamps the format: a file without it holds nothing yet.
-    for (const sql of [...CATALOG_SCHEMA, `pragma user_version = ${CATALOG_FORMAT}`]) await tx.execute(sql);
+    for (const sql of [...catalogSchema, `pragma user_version = ${catalogFormat}`]) await tx.execute(sql);
     const named = await takeLog(tx, log);
     for (const { start, stop, path, held } of parts) {
       // Formats are looked at as the files are opened.
@@ -61,7 +61,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
           BigInt(start),
           BigInt(stop),
           path,
-          BigInt(PART_FORMAT - 1),
+          BigInt(partFormat - 1),
           ...(held === null ? [null, null] : [BigInt(held.low), BigInt(held.high)]),
         ],
       });
@@ -119,7 +119,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
       await insert();
       for (const statement of removalsOf([entry.scope])) await tx.execute(statement);
     }
-    if (rows.length >= ROWS_AT_ONCE_MAX) await insert();
+    if (rows.length >= rowsAtOnceMax) await insert();
   }
   await insert();
   if (named.size > 0) {

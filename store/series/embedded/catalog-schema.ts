@@ -3,11 +3,11 @@ import { StoreError } from "../../lib/errors.js";
 import type { RemovedScope } from "./names.js";
 
 /** Of catalog.db. */
-export const CATALOG_FORMAT = 2;
+export const catalogFormat = 2;
 /** Of the files of points: since 2 chunks have checksums. */
-export const PART_FORMAT = 2;
+export const partFormat = 2;
 
-export const CATALOG_SCHEMA = [
+export const catalogSchema = [
   "create table if not exists meta(key text primary key, value integer not null) strict, without rowid",
   // removed: 0 while it lives, then its own id, so that the same name can begin anew
   `create table if not exists series(
@@ -29,7 +29,7 @@ export const CATALOG_SCHEMA = [
 ];
 
 /** In format 1 a part was a calendar month, and nothing told what it held. */
-export const CATALOG_TO_FORMAT_2 = [
+export const catalogToFormat2 = [
   "alter table part add column held blob",
   "alter table part add column file text",
   "alter table part add column low integer",

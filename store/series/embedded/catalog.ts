@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import type { Client, InValue } from "@libsql/client/sqlite3";
 import {
-  CATALOG_PRAGMAS,
   type CatalogClient,
   type CatalogListeners,
+  catalogPragmas,
   formatOf,
   guarded,
   markSuspect,
@@ -15,7 +15,7 @@ import {
 } from "./catalog-file.js";
 import { type CatalogNames, createCatalogNames } from "./catalog-names.js";
 import { type CatalogParts, createCatalogParts } from "./catalog-parts.js";
-import { CATALOG_FORMAT, CATALOG_SCHEMA, CATALOG_TO_FORMAT_2, edge, newerFormat } from "./catalog-schema.js";
+import { catalogFormat, catalogSchema, catalogToFormat2, edge, newerFormat } from "./catalog-schema.js";
 import type { NamesLog } from "./names-log.js";
 import { inTransaction, openFile } from "./sqlite.js";
 import type { Times } from "./stored-part.js";
@@ -57,7 +57,7 @@ export async function openCatalog(dir: string, listeners: CatalogListeners): Pro
   const path = join(dir, "catalog.db");
   const fault = await whyUnusable(dir);
   if (fault !== null) await remakeCatalog(dir, fault, listeners.onDamage);
-  const client = await openFile(path, CATALOG_PRAGMAS);
+  const client = await openFile(path, catalogPragmas);
   try {
     await checkFormat(client);
     const log = await openLog(join(dir, "names.log"), client);
@@ -72,9 +72,9 @@ export async function openCatalog(dir: string, listeners: CatalogListeners): Pro
 
 async function checkFormat(client: Client): Promise<void> {
   const version = await formatOf(client);
-  if (version > CATALOG_FORMAT) throw newerFormat("catalog.db", version, CATALOG_FORMAT);
-  const steps = version === 1 ? CATALOG_TO_FORMAT_2 : [];
-  await client.batch([...CATALOG_SCHEMA, ...steps, `pragma user_version = ${CATALOG_FORMAT}`], "write");
+  if (version > catalogFormat) throw newerFormat("catalog.db", version, catalogFormat);
+  const steps = version === 1 ? catalogToFormat2 : [];
+  await client.batch([...catalogSchema, ...steps, `pragma user_version = ${catalogFormat}`], "write");
 }
 
 function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: string) => void): Catalog {

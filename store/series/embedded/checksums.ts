@@ -58,8 +58,8 @@ export interface Verified {
   add(id: number, sum: number): void;
 }
 
-const TRUSTED_MS = 60_000;
-const TRUSTED_MAX = 100_000;
+const trustedMs = 60_000;
+const trustedMax = 100_000;
 
 /** Whoever asks the same chunks again and again has them verified once a minute. */
 export function createVerified(monotonic: () => number): Verified {
@@ -67,14 +67,14 @@ export function createVerified(monotonic: () => number): Verified {
   let since = monotonic();
   return {
     has: (id, sum) => {
-      if (monotonic() - since > TRUSTED_MS) {
+      if (monotonic() - since > trustedMs) {
         sums.clear();
         since = monotonic();
       }
       return sums.get(id) === sum;
     },
     add: (id, sum) => {
-      if (sums.size >= TRUSTED_MAX) sums.clear();
+      if (sums.size >= trustedMax) sums.clear();
       sums.set(id, sum);
     },
   };

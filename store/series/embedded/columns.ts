@@ -15,8 +15,8 @@ export interface Limits {
   readonly bytesMax?: number | undefined;
 }
 
-export const NO_TIME_BELOW = Number.MIN_SAFE_INTEGER;
-export const NO_TIME_ABOVE = Number.MAX_SAFE_INTEGER;
+export const noTimeBelow = Number.MIN_SAFE_INTEGER;
+export const noTimeAbove = Number.MAX_SAFE_INTEGER;
 
 /** The first index whose time is not below `time`; `times.length` where there is no such time. */
 export function lowerBound(times: Float64Array, time: number): number {
@@ -35,11 +35,11 @@ export function emptyRun(text: boolean): Run {
 }
 
 export function firstTime(run: Run): number {
-  return run.times[0] ?? NO_TIME_ABOVE;
+  return run.times[0] ?? noTimeAbove;
 }
 
 export function lastTime(run: Run): number {
-  return run.times[run.times.length - 1] ?? NO_TIME_BELOW;
+  return run.times[run.times.length - 1] ?? noTimeBelow;
 }
 
 /** Points `from` (taken) to `to` (not taken); number columns are views of the same memory. */
@@ -87,8 +87,8 @@ const whole = (run: Run): Run => (run.cut ? { times: run.times, values: run.valu
 export function mergeKnown(older: Run, newer: Run, newestFirst: boolean): Run {
   const ends = [older, newer].filter((run) => run.cut);
   if (ends.length === 0) return mergeRuns(older, newer);
-  const start = newestFirst ? Math.max(...ends.map(firstTime)) : NO_TIME_BELOW;
-  const stop = newestFirst ? NO_TIME_ABOVE : Math.min(...ends.map(lastTime)) + 1;
+  const start = newestFirst ? Math.max(...ends.map(firstTime)) : noTimeBelow;
+  const stop = newestFirst ? noTimeAbove : Math.min(...ends.map(lastTime)) + 1;
   return { ...mergeRuns(clipRun(older, start, stop), clipRun(newer, start, stop)), cut: true };
 }
 

@@ -11,16 +11,16 @@ import {
   newChunk,
 } from "./chunk-rows.js";
 import { chunksToCompact, cutIntoChunks } from "./chunks.js";
-import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { mergeAll, noTimeAbove, noTimeBelow } from "./columns.js";
 import type { Mender } from "./mender.js";
 import type { Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 
-const LOOSE_FLUSHES_MAX = 32;
-const IDLE_MS = 10 * 60_000;
-const MICROSECONDS = 1000;
-const ALL_TIME = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+const looseFlushesMax = 32;
+const idleMs = 10 * 60_000;
+const microsecondsPerMs = 1000;
+const allTime = { start: noTimeBelow, stop: noTimeAbove };
 
 interface Compaction {
   /** Looks at one series of one part and rewrites at most 8 chunks' worth of points. False when all is in order. */
@@ -41,10 +41,10 @@ export function createCompaction(deps: {
   let walk: { part: StoredPart; looseAtStart: number; settled: boolean; series: number } | undefined;
 
   const isClosed = (part: StoredPart): boolean =>
-    part.stop <= clock.now() * MICROSECONDS && clock.monotonic() - part.writtenAt >= IDLE_MS;
+    part.stop <= clock.now() * microsecondsPerMs && clock.monotonic() - part.writtenAt >= idleMs;
 
   function choose(): StoredPart | undefined {
-    return parts.list().find((part) => part.loose >= LOOSE_FLUSHES_MAX || (part.loose > 0 && isClosed(part)));
+    return parts.list().find((part) => part.loose >= looseFlushesMax || (part.loose > 0 && isClosed(part)));
   }
 
   async function step(): Promise<boolean> {
@@ -90,7 +90,7 @@ export async function compactSeries(
   onFault: (fault: ChunkFault) => void,
 ): Promise<boolean> {
   const list = text ? listTexts : listChunks;
-  const chunks = (await list(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
+  const chunks = (await list(client, series, allTime)).sort((a, b) => a.id - b.id);
   const chosen = chunksToCompact(chunks, settled);
   if (chosen.length === 0) return false;
   const loaded = await loadChunks(client, series, chosen, text, { onFault });

@@ -17,8 +17,8 @@ import {
   mergeAll,
   mergeKnown,
   mergeRuns,
-  NO_TIME_ABOVE,
-  NO_TIME_BELOW,
+  noTimeAbove,
+  noTimeBelow,
   ownRun,
   type Run,
 } from "./columns.js";
@@ -41,12 +41,12 @@ interface FileRange {
 /** The range [start, stop) without the points that are being removed. */
 export const rangeInFiles = (
   { id, text, parts, left, floor }: SeriesInFiles,
-  start = NO_TIME_BELOW,
-  stop = NO_TIME_ABOVE,
+  start = noTimeBelow,
+  stop = noTimeAbove,
 ): FileRange => ({ id, text, parts, left, start: Math.max(start, floor), stop });
 
 /** Chunks with so many points together are fetched by one statement. */
-const FETCH_POINTS_MAX = 64 << 10;
+const fetchPointsMax = 64 << 10;
 
 /**
  * A series' points in files as runs that share no time, ascending, or from the newest run back; each run
@@ -115,7 +115,7 @@ function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> 
     yield batch;
     batch = [];
     points = 0;
-    pointsMax = FETCH_POINTS_MAX;
+    pointsMax = fetchPointsMax;
   }
   if (batch.length > 0) yield batch;
 }

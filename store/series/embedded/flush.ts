@@ -16,9 +16,9 @@ export interface Flush {
   run(): Promise<void>;
 }
 
-const NAMED_AT_ONCE_MAX = 500;
+const namedAtOnceMax = 500;
 /** Up to so many series a flush fills their last chunks up; with more, compaction does it, which costs less. */
-const TOP_UP_SERIES_MAX = 2000;
+const topUpSeriesMax = 2000;
 
 /**
  * Series go in the order of their ids. Commits of a part may come in several transactions and before the checkpoint:
@@ -38,7 +38,7 @@ export function createFlush(deps: {
   const { memtable, registry, catalog, parts, mender, checkpoint, floor } = deps;
   const breathe = createBreather();
   const entries = memtable.slots().map((slot) => registry.bySlot(slot));
-  const buffers = createPartBuffers({ parts, mender, topUp: entries.length <= TOP_UP_SERIES_MAX });
+  const buffers = createPartBuffers({ parts, mender, topUp: entries.length <= topUpSeriesMax });
   let queue: SeriesEntry[] | undefined;
   let next = 0;
 
@@ -102,8 +102,8 @@ export function createFlush(deps: {
 async function nameSeries(entries: readonly SeriesEntry[], catalog: Pick<Catalog, "ids">): Promise<void> {
   const breathe = createBreather();
   const unnamed = entries.filter((entry) => entry.id === 0);
-  for (let i = 0; i < unnamed.length; i += NAMED_AT_ONCE_MAX) {
-    const some = unnamed.slice(i, i + NAMED_AT_ONCE_MAX);
+  for (let i = 0; i < unnamed.length; i += namedAtOnceMax) {
+    const some = unnamed.slice(i, i + namedAtOnceMax);
     const ids = await catalog.ids(some.map((entry) => keyOf(entry.name)));
     for (const [j, entry] of some.entries()) entry.id = ids[j] ?? 0;
     await breathe();

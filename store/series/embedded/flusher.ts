@@ -27,8 +27,8 @@ export interface Flusher {
   stop(): void;
 }
 
-const RETRY_FIRST_MS = 500;
-const RETRY_MAX_MS = 30_000;
+const retryFirstMs = 500;
+const retryMaxMs = 30_000;
 
 interface Running {
   readonly table: Memtable;
@@ -74,7 +74,7 @@ export function createFlusher(deps: {
       checkpoint,
       attempt: Promise.resolve(),
       trying: false,
-      delays: retryDelays(RETRY_FIRST_MS, RETRY_MAX_MS),
+      delays: retryDelays(retryFirstMs, retryMaxMs),
     };
     attempt(running);
   }

@@ -3,7 +3,7 @@
 import type { DeviceKey, ReadRange } from "../series.js";
 import type { Catalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { limitRun, mergeKnown, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { limitRun, mergeKnown, noTimeAbove, noTimeBelow, type Run } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import { keyOf } from "./names.js";
 import type { Parts } from "./parts.js";
@@ -29,7 +29,7 @@ export function createLookup(deps: {
   const { registry, catalog, parts, flusher, floor } = deps;
 
   function memoryOf(entry: SeriesEntry, range: ReadRange): Run | null {
-    const clipped = { ...range, start: Math.max(range.start ?? NO_TIME_BELOW, floor()) };
+    const clipped = { ...range, start: Math.max(range.start ?? noTimeBelow, floor()) };
     const found = flusher.tables().map((table) => table.read(entry.slot, clipped));
     const runs = found.filter((run) => run !== null);
     const [older, newer] = runs;
@@ -61,13 +61,13 @@ export function createLookup(deps: {
       const id = await idOf(entry);
       const { start, stop } = range;
       const oldest = floor();
-      const from = before ? oldest : Math.max(start ?? NO_TIME_BELOW, oldest);
+      const from = before ? oldest : Math.max(start ?? noTimeBelow, oldest);
       return {
         id,
         memory: memoryOf(entry, range),
         before: before && start !== undefined ? lastOf(entry, start) : null,
         floor: oldest,
-        parts: id === 0 ? [] : parts.holding(id, from, stop ?? NO_TIME_ABOVE).map(plain),
+        parts: id === 0 ? [] : parts.holding(id, from, stop ?? noTimeAbove).map(plain),
       };
     },
     findLast: async (handles) => {

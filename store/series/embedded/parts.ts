@@ -5,7 +5,7 @@ import type { Client } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { headFault } from "../../files/database-file.js";
 import type { Catalog } from "./catalog.js";
-import { PART_FORMAT, type Part } from "./catalog-schema.js";
+import { type Part, partFormat } from "./catalog-schema.js";
 import { createHeldSeries } from "./held-series.js";
 import { createPartList } from "./part-list.js";
 import { createPlacement, type Standing } from "./placement.js";
@@ -121,12 +121,12 @@ async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Pro
     };
     parts.push(part);
     // A killed process leaves a log to recover: done here, so that no reader meets the lock that takes.
-    if (bytes === null || (format >= PART_FORMAT && !files.needsRecovery(path))) continue;
+    if (bytes === null || (format >= partFormat && !files.needsRecovery(path))) continue;
     // What is wrong with it is told, and mended, once the store is open.
     if ((await headFault(join(dir, path))) !== null) continue;
     try {
       await files.open(path);
-      if (format < PART_FORMAT) await catalog.replacePart(part);
+      if (format < partFormat) await catalog.replacePart(part);
     } catch (error) {
       if (!isDamage(error)) throw error;
     }

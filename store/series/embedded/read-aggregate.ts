@@ -3,7 +3,7 @@
 import { createAggregation } from "../aggregation.js";
 import { computeColumn, computeOne } from "../arithmetic.js";
 import type { ArithmeticAnswer } from "../series.js";
-import { NO_TIME_BELOW } from "./columns.js";
+import { noTimeBelow } from "./columns.js";
 import { fetchMerged, fetchOverlaid, rangeInFiles } from "./fetch.js";
 import type { ReaderCalls } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
@@ -45,7 +45,7 @@ async function valueBefore(
   args: AggregateArgs,
   start: number,
 ): Promise<number | undefined> {
-  const range = { ...rangeInFiles(args, NO_TIME_BELOW, start), parts: args.earlier };
+  const range = { ...rangeInFiles(args, noTimeBelow, start), parts: args.earlier };
   const stored = await fetchMerged(files, range, null, { newest: 1 });
   const { before } = args;
   const inFiles = stored.times[0];

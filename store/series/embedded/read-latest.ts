@@ -5,7 +5,7 @@ import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
 import type { Part } from "./catalog-schema.js";
 import { openLast } from "./checksums.js";
-import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { noTimeAbove, noTimeBelow } from "./columns.js";
 import { fetchMerged } from "./fetch.js";
 import { checkLeft } from "./leaving.js";
 import type { LastPoint, PartOfSome, ReaderCalls } from "./protocol.js";
@@ -85,7 +85,7 @@ async function lastPoint(
   id: number,
   text: boolean,
 ): Promise<LastPoint | null> {
-  const range = { id, text, parts: [part], start: NO_TIME_BELOW, stop: NO_TIME_ABOVE, left: null };
+  const range = { id, text, parts: [part], start: noTimeBelow, stop: noTimeAbove, left: null };
   const { times, values } = await fetchMerged(files, range, null, { newest: 1 });
   const time = times[0];
   const value = values[0];

@@ -19,7 +19,7 @@ interface Reader {
   readonly worker: Worker;
 }
 
-const RESTART_PAUSE_MS = 1000;
+const restartPauseMs = 1000;
 
 /** Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. */
 export function createReaders({
@@ -45,7 +45,7 @@ export function createReaders({
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
-      if (closing === undefined) setTimeout(start, RESTART_PAUSE_MS, index).unref();
+      if (closing === undefined) setTimeout(start, restartPauseMs, index).unref();
     });
     readers[index] = { worker, caller };
   }

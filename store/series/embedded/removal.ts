@@ -11,7 +11,7 @@ import {
   newChunk,
   type StoredChunk,
 } from "./chunk-rows.js";
-import { clipRun, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { clipRun, noTimeAbove, noTimeBelow } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import type { Intake } from "./intake.js";
 import type { Lookup } from "./lookup.js";
@@ -31,8 +31,8 @@ interface Removal {
 
 type FourNumbers = [number, number, number, number];
 
-const CHUNKS_A_STEP_MAX = 64;
-const SCANNED_A_STEP_MAX = 512;
+const chunksPerStepMax = 64;
+const scannedPerStepMax = 512;
 
 /**
  * The quick half of removals: nothing of the scopes is answered from now on. Where points of them are still in memory,
@@ -74,12 +74,12 @@ export function createRemoval({
   async function sweepStep(): Promise<boolean> {
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
-    for (const part of parts.holding(series, NO_TIME_BELOW, NO_TIME_ABOVE)) {
+    for (const part of parts.holding(series, noTimeBelow, noTimeAbove)) {
       // What was put aside of it goes as well.
       const { rowsAffected } = await parts.use(part, (client) =>
         client.execute({
           sql: "delete from chunk where id in (select id from chunk where series in (?1, -?1) limit ?2)",
-          args: [BigInt(series), BigInt(CHUNKS_A_STEP_MAX)],
+          args: [BigInt(series), BigInt(chunksPerStepMax)],
         }),
       );
       if (rowsAffected > 0) return true;
@@ -106,11 +106,11 @@ export function createRemoval({
     return parts.use(part, async (client) => {
       const { rows } = await client.execute({
         sql: `select id, series, start, stop, n from (select * from chunk where id > ? order by id limit ?)`,
-        args: [BigInt(after), BigInt(SCANNED_A_STEP_MAX)],
+        args: [BigInt(after), BigInt(scannedPerStepMax)],
       });
-      const old = rows.filter((row) => Number(row[2]) < time).slice(0, CHUNKS_A_STEP_MAX);
+      const old = rows.filter((row) => Number(row[2]) < time).slice(0, chunksPerStepMax);
       if (old.length > 0) await inTransaction(client, (tx) => trimAll(tx, old, time, onFault));
-      const cut = old.length === CHUNKS_A_STEP_MAX ? old.at(-1) : rows.at(-1);
+      const cut = old.length === chunksPerStepMax ? old.at(-1) : rows.at(-1);
       return cut === undefined ? undefined : Number(cut[0]);
     });
   }

@@ -4,7 +4,7 @@ import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { NO_TIME_BELOW } from "./columns.js";
+import { noTimeBelow } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import { stepThenRest } from "./housekeeping.js";
 import type { Intake } from "./intake.js";
@@ -45,7 +45,7 @@ export function createRetention(deps: {
     await lock(async () => {
       if (floor !== time) return;
       await catalog.clearFloor();
-      floor = NO_TIME_BELOW;
+      floor = noTimeBelow;
     });
     return null;
   }
@@ -67,7 +67,7 @@ export function createRetention(deps: {
     },
     dropOld,
     resume: async () => {
-      if (floor !== NO_TIME_BELOW) await dropOld({ time: floor, retired: [] });
+      if (floor !== noTimeBelow) await dropOld({ time: floor, retired: [] });
     },
   };
 }

@@ -16,8 +16,8 @@ interface Salvaged {
   readonly bytes: number;
 }
 
-const CHUNKS_AT_ONCE_MAX = 32;
-const ID_MAX = 2 ** 50;
+const chunksAtOnceMax = 32;
+const idMax = 2 ** 50;
 
 /**
  * Copies the sound chunks of a file of points into a new one, which takes its place once it is whole.
@@ -77,7 +77,7 @@ async function salvage(
     let step = 1;
     while ((await read(unread + step, 1)) === null) {
       step *= 2;
-      if (unread + step > ID_MAX) return undefined;
+      if (unread + step > idMax) return undefined;
     }
     let low = unread + Math.floor(step / 2);
     let high = unread + step;
@@ -90,7 +90,7 @@ async function salvage(
   }
 
   for (;;) {
-    const rows = (await read(after, CHUNKS_AT_ONCE_MAX)) ?? (await read(after, 1));
+    const rows = (await read(after, chunksAtOnceMax)) ?? (await read(after, 1));
     if (rows === null) {
       const next = await jump(after);
       if (next === undefined) break;

@@ -1,7 +1,7 @@
 /** The texts of a part, by bytes: a chunk of them may be long however few they are. */
 
 import type { StoredTexts } from "./chunk-rows.js";
-import { clipRun, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { clipRun, mergeAll, noTimeAbove, noTimeBelow, type Run } from "./columns.js";
 
 interface Loaded {
   readonly id: number;
@@ -31,10 +31,10 @@ export async function* textRuns(
     // What lies beyond the first chunk to come is not said again.
     const [from, to] =
       next === undefined
-        ? [NO_TIME_BELOW, NO_TIME_ABOVE]
+        ? [noTimeBelow, noTimeAbove]
         : newestFirst
-          ? [next.stop + 1, NO_TIME_ABOVE]
-          : [NO_TIME_BELOW, next.start];
+          ? [next.stop + 1, noTimeAbove]
+          : [noTimeBelow, next.start];
     const run = mergeAll(
       open.map((one) => clipRun(one.run, from, to)),
       true,
@@ -42,7 +42,7 @@ export async function* textRuns(
     open = open
       .map(({ id, run: all }) => ({
         id,
-        run: newestFirst ? clipRun(all, NO_TIME_BELOW, from) : clipRun(all, to, NO_TIME_ABOVE),
+        run: newestFirst ? clipRun(all, noTimeBelow, from) : clipRun(all, to, noTimeAbove),
       }))
       .filter((one) => one.run.times.length > 0);
     if (run.times.length > 0) yield run;

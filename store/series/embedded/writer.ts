@@ -8,7 +8,7 @@ import { createLock } from "../../lib/turns.js";
 import type { Handlers } from "./calls.js";
 import { type Catalog, catalogName, openCatalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { NO_TIME_BELOW } from "./columns.js";
+import { noTimeBelow } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
 import type { Gap } from "./gaps.js";
@@ -45,7 +45,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const closing = new AbortController();
   const { catalog, parts, mender } = await openStorage(options, listeners);
   const progress = createProgress((await catalog.number("checkpoint")) ?? 0);
-  const savedFloor = (await catalog.number("floor")) ?? NO_TIME_BELOW;
+  const savedFloor = (await catalog.number("floor")) ?? noTimeBelow;
   const floor = (): number => retention.floor();
   const flusher = createFlusher({ options, registry, catalog, parts, mender, lock, progress, floor });
   const intake = createIntake({ registry, flusher, progress });
