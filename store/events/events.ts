@@ -13,9 +13,9 @@ import { createSegmentIndexing } from "./segment-indexing.js";
 /** The log over the journal's segments: what came up, and who came and went, newest first. */
 export interface EventLog {
   list(query: EventQuery): Promise<EventPage>;
-  /** The newest records of a device of every log, newest first. */
+  /** The newest messages and connections of a device, newest first. */
   history(device: number, recordsMax: number): AsyncIterable<JournalRecord>;
-  /** The messages of a device received in [start, stop), microseconds; newest first, read as they are wanted. */
+  /** The messages of a device received in [start, stop), microseconds; newest first, read as they are taken. */
   kept(device: number, start: number, stop: number): AsyncIterable<JournalRecord>;
   /** The journal reports here: records as they become durable, segments as they close. */
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
@@ -25,7 +25,7 @@ export interface EventLog {
   /** Binds the journal and indexes what earlier runs left. */
   attach(journal: Journal): Promise<void>;
   forget(segment: Segment): void;
-  /** Puts the index file aside, which a check has found damaged, and makes it again from the segments. */
+  /** Puts aside the index file, which a check has found damaged, and makes it again from the segments. */
   remake(fault: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,6 @@
-/** Keeps the journal's segments indexed, the newest in memory, closed ones in the file, and reports what they have lost. */
+/**
+ * Indexes the journal's segments, the newest in memory and closed ones in the file, and reports what they have lost.
+ */
 
 import { dirname } from "node:path";
 import type { Damage } from "../files/damage.js";
@@ -11,7 +13,7 @@ import { createSegmentIndex, type SegmentIndex } from "./event-postings.js";
 import type { RepairedIndex } from "./repaired-index.js";
 
 interface SegmentIndexing {
-  /** Of the journal that is attached, ascending. */
+  /** The segments of the attached journal, ascending. */
   segments(): readonly Segment[];
   /** Indexes of segments that the file does not cover yet: the newest, and those being written. */
   readonly live: ReadonlyMap<Segment, SegmentIndex>;
@@ -21,7 +23,7 @@ interface SegmentIndexing {
   indexClosed(): Promise<void>;
   onRecord(segment: Segment, position: number, record: RecordPeek): void;
   onSegmentClosed(segment: Segment): void;
-  /** Reports what a segment has lost, once; the reader that found it goes on. */
+  /** Has the damage of a segment reported, once; the reader that met it goes on. */
   lookAt(segment: Segment): void;
   forget(segment: Segment): void;
 }
@@ -32,7 +34,7 @@ export function createSegmentIndexing(
 ): SegmentIndexing {
   const live = new Map<Segment, SegmentIndex>();
   let journal: Journal | null = null;
-  /** First ids of the segments whose damage has been told. */
+  /** First ids of the segments whose damage has been looked for. */
   const looked = new Set<number>();
 
   async function indexClosed(): Promise<void> {
@@ -100,7 +102,7 @@ export function createSegmentIndexing(
     },
     onSegmentClosed: (segment) => {
       indexSegment(segment).catch((error: unknown) => {
-        // One that retention has unlinked meanwhile needs no index.
+        // A segment that retention has unlinked meanwhile needs no index.
         if (journal?.segments.includes(segment) !== false) index.onFailure(error);
       });
     },
@@ -124,7 +126,7 @@ const shortened = (segments: readonly Segment[], indexed: Indexed): Segment[] =>
 function* lostSegments(segments: readonly Segment[], indexed: Indexed): Generator<Damage> {
   const [oldest] = segments;
   for (const [firstID, bytes] of indexed) {
-    // Retention takes them from the front. A segment of today's format knows by itself who was before it.
+    // Retention takes segments from the front. A segment of the present format itself knows the one before it.
     const next = segments.find((segment) => segment.firstID >= firstID);
     if (oldest === undefined || firstID < oldest.firstID || next?.firstID === firstID) continue;
     if (next === undefined || next.previousID !== null) continue;

@@ -60,7 +60,7 @@ export function packBatch(points: readonly Point[], through: number, handles: Ha
   return { args, refused };
 }
 
-/** Columns of points as they are, but for the handles in place of the places of their series. */
+/** The same columns, with handles in place of the indexes of their series. */
 export function packColumns(batch: PointBatch, handles: Handles): { args: WriteArgs; refused: RefusedAt[] } {
   const { series, seriesAt, times, values } = batch;
   const refused: RefusedAt[] = [];

@@ -13,25 +13,25 @@ interface PartState extends Part {
   /** The series that it may hold (series-set.ts) as of the version `file` of its file; null: not known. */
   readonly held: ArrayBuffer | null;
   readonly file: string | null;
-  /** First and last time that flushes have brought to their end; null: not known. */
+  /** First and last time that completed flushes have written; null: not known. */
   readonly flushed: Times | null;
 }
 
 export interface CatalogParts {
   parts(): Promise<PartState[]>;
   addPart(part: Part): Promise<void>;
-  /** The part stands for what is left of its span, and a new one for the rest, in one step. */
+  /** In one step, the part keeps what is left of its span and a new part takes the rest. */
   cutPart(part: Part, left: Pick<Part, "start" | "stop">, made: Part): Promise<void>;
   /** The series that a part may hold, as of a version of its file. */
   setHeld(part: Part, held: Uint8Array, file: string): Promise<void>;
   /** The part now lies in another file, or in one that has been brought to this format. */
   replacePart(part: Part): Promise<void>;
   removePart(part: Pick<Part, "start" | "path">): Promise<void>;
-  /** Takes back the flushes that a compaction has dealt with. */
+  /** Subtracts the flushes that a compaction has tidied up. */
   tighten(start: number, flushes: number): Promise<void>;
 }
 
-/** In place of one that is on its way out, should it begin at the same time. */
+/** Replaces a dropped part that begins at the same time, should there be one. */
 const insertPart = ({ start, stop, path }: Part) => ({
   sql: "insert or replace into part(start, stop, path, format) values (?, ?, ?, ?)",
   args: [BigInt(start), BigInt(stop), path, BigInt(partFormat)],

@@ -1,4 +1,4 @@
-/** What the store knows of its files, in catalog.db: series, parts, gaps, and how far it has come. */
+/** What the store knows of its files, in catalog.db: series, parts, gaps, and the checkpoint. */
 
 import { join } from "node:path";
 import type { Client, InValue } from "@libsql/client/sqlite3";
@@ -35,7 +35,7 @@ export interface Catalog extends CatalogNames, CatalogParts {
   addGap(gap: Omit<GapRow, "id">): Promise<GapRow>;
   gaps(): Promise<GapRow[]>;
   removeGap(id: number): Promise<void>;
-  /** The last step of a flush: its parts count one flush more, and the checkpoint moves. */
+  /** The last step of a flush: each of its parts counts one more flush, and the checkpoint moves. */
   finishFlush(
     parts: readonly { readonly start: number; readonly flushed: Times | null }[],
     checkpoint: number,
@@ -44,7 +44,7 @@ export interface Catalog extends CatalogNames, CatalogParts {
   dropBefore(time: number): Promise<void>;
   number(key: "checkpoint" | "floor"): Promise<number | undefined>;
   clearFloor(): Promise<void>;
-  /** A check has found its file damaged: the next start makes it again. */
+  /** A check has found the catalog's file damaged: the next start makes it again. */
   suspect(fault: string): void;
   close(): void;
 }

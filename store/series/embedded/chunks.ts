@@ -59,7 +59,7 @@ export function decodeChunk(data: ArrayBuffer, points: number, text: boolean): R
   return { times, values };
 }
 
-/** Cuts a run into chunks of even size, so that no short rest remains. */
+/** Cuts a run into chunks of even size, so that no short one remains. */
 export function cutIntoChunks(run: Run): Run[] {
   const total = run.times.length;
   const chunks = Math.ceil(total / chunkPointsMax);
@@ -107,15 +107,15 @@ export function overlapGroups<T extends ChunkSpan>(chunks: readonly T[]): T[][] 
 const tinyPoints = 256;
 const smallPoints = chunkPointsMax / 2;
 const compactedPointsMax = chunkPointsMax * 8;
-/** Text chunks are full at a third of their bytes where every character is one. */
+/** Where every character takes one byte, text chunks are full at a third of their bytes. */
 const smallTextBytes = chunkTextBytesMax / 6;
 const compactedTextBytesMax = chunkTextBytesMax * 2;
 
 /**
- * The chunks, neighbours in id order, that are worth rewriting as fewer; empty when none are. While a part is
+ * The chunks, neighbours in id order, that are worth rewriting as fewer; empty where no chunks are. While a part is
  * still written (`settled` false) only many of one size are, so that a point is rewritten a few times at most.
- * The result may take the ids of what it replaces: nothing of the series lies between them, so the order in
- * which chunks win over one another stays. Of texts the bytes count as well: a full chunk may hold a few points.
+ * The result may take the ids of what it replaces: nothing of the series lies between them, so the order in which
+ * chunks win over one another stays. For texts the bytes count as well: a full chunk may hold only a few points.
  */
 export function chunksToCompact<T extends { readonly points: number; readonly bytes?: number }>(
   byID: readonly T[],

@@ -4,11 +4,11 @@ import { textsWithin } from "../../lib/text-bytes.js";
 export interface Run {
   readonly times: Float64Array;
   readonly values: Float64Array | string[];
-  /** It has ended by its bytes before it had as many points as were asked for. */
+  /** Its bytes ended it before it had as many points as were asked for. */
   readonly cut?: boolean;
 }
 
-/** What a read asks for: of texts no more than so many bytes of the newest or the oldest. */
+/** What a read asks for: the newest or the oldest points, of texts no more than so many bytes. */
 export interface Limits {
   readonly newest?: number | undefined;
   readonly oldest?: number | undefined;
@@ -52,7 +52,7 @@ export function sliceRun(run: Run, from: number, to: number): Run {
   };
 }
 
-/** The same points in memory of their own, where they would keep much more than themselves. */
+/** The same points, copied where their views would keep much more memory alive than they need. */
 export function ownRun(run: Run): Run {
   const own = (column: Float64Array) =>
     column.buffer.byteLength > 2 * column.byteLength ? column.slice() : column;
@@ -83,7 +83,7 @@ export function limitRun(run: Run, limits: Limits): Run {
 /** It has as many points as were asked for. */
 const whole = (run: Run): Run => (run.cut ? { times: run.times, values: run.values } : run);
 
-/** Both runs as `mergeRuns`, as far as both are known: one that is cut says nothing of what lies beyond its end. */
+/** `mergeRuns` as far as both runs are known: one that is cut says nothing of what lies beyond its end. */
 export function mergeKnown(older: Run, newer: Run, newestFirst: boolean): Run {
   const ends = [older, newer].filter((run) => run.cut);
   if (ends.length === 0) return mergeRuns(older, newer);
@@ -124,7 +124,7 @@ export function mergeRuns(older: Run, newer: Run): Run {
   return { times, values: gather(picks, older.values, newer.values) };
 }
 
-/** Merges runs given in the order they were written: later ones win. Halving keeps it at n log k. */
+/** Merges runs given in the order they were written: later ones win. Merging by halves takes n log k steps. */
 export function mergeAll(runs: readonly Run[], text: boolean): Run {
   if (runs.length <= 1) return runs[0] ?? emptyRun(text);
   const half = runs.length >>> 1;

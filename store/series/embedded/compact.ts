@@ -23,13 +23,13 @@ const microsecondsPerMs = 1000;
 const allTime = { start: noTimeBelow, stop: noTimeAbove };
 
 interface Compaction {
-  /** Looks at one series of one part and rewrites at most 8 chunks' worth of points. False when all is in order. */
+  /** Looks at one series of one part and rewrites at most 8 chunks' worth of points; false when all is in order. */
   step(): Promise<boolean>;
 }
 
 /**
- * Walks the series of parts that many flushes have left in pieces: the open one after 32 flushes, closed ones
- * once nothing has been written to them for ten minutes.
+ * Walks the series of parts that flushes have left in small chunks: any part after 32 flushes, one whose span has
+ * ended as soon as nothing has been written to it for ten minutes.
  */
 export function createCompaction(deps: {
   catalog: Catalog;
@@ -81,8 +81,8 @@ async function nextSeries(client: Client, after: number): Promise<number | undef
 }
 
 /**
- * One rewrite of a series; false when nothing is worth it, or a chunk is damaged: that must be put aside first.
- * Readers see the chunks before or after, never between.
+ * One rewrite of a series; false when nothing is worth it, or a chunk is damaged and must be put aside first.
+ * Readers see the chunks from before or from after, never a mix.
  */
 export async function compactSeries(
   client: Client,

@@ -12,17 +12,17 @@ import type { Registry, SeriesEntry } from "./registry.js";
 import { both, DamagedPart, type StoredPart } from "./stored-part.js";
 
 export interface Flush {
-  /** Writes what is left to write; after a failure call it again: what is committed is not written twice. */
+  /** Writes what is not written yet. After a failure call it again: what was committed is not written twice. */
   run(): Promise<void>;
 }
 
 const namedAtOnceMax = 500;
-/** Up to so many series a flush fills their last chunks up; with more, compaction does it, which costs less. */
+/** Of up to so many series a flush tops up the last chunks; with more, compaction does it, which costs less. */
 const topUpSeriesMax = 2000;
 
 /**
- * Series go in the order of their ids. Commits of a part may come in several transactions and before the checkpoint:
- * after a kill the journal brings the same points again, and equal times are one.
+ * Series are written in the order of their ids. A part may take several transactions, all before the checkpoint moves:
+ * after a kill the journal brings the same points again, and points of equal times are one.
  *
  * @param floor older points are being removed and are left out
  */

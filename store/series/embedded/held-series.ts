@@ -7,11 +7,11 @@ import type { WriterFiles } from "./writer-files.js";
 interface HeldSeries {
   /** The part is about to take chunks of these series. */
   add(part: StoredPart, series: readonly number[]): Promise<void>;
-  /** The look through a part has ended: nothing else is in it. */
+  /** The survey of a part has ended: it holds nothing else. */
   looked(part: StoredPart): Promise<void>;
-  /** Puts on record what the part may hold, as of its file as it is now. */
+  /** Puts on record what the part may hold, together with the present version of its file. */
   record(part: StoredPart): Promise<void>;
-  /** The same where the record is of an earlier version of the file. */
+  /** The same, where the record is of an earlier version of the file. */
   refresh(part: StoredPart): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function createHeldSeries(
     add: async (part, series) => {
       part.looking?.add(series);
       if (part.held?.add(series) === true) part.recorded = null;
-      // Also what a full disk has kept off the record before.
+      // Also what a full disk kept off the record before.
       if (part.recorded === null) await record(part);
     },
     looked: async (part) => {

@@ -1,4 +1,4 @@
-/** Where the points of a series are: in the memtables, whose points are answered at once, and in which parts. */
+/** Where the points of a series are: those in the memtables are answered at once, of the others the parts are named. */
 
 import type { DeviceKey, ReadRange } from "../series.js";
 import type { Catalog } from "./catalog.js";
@@ -47,7 +47,7 @@ export function createLookup(deps: {
   async function idOf(entry: SeriesEntry): Promise<number> {
     if (entry.id === 0) {
       const id = await catalog.find(keyOf(entry.name));
-      // A removal may have come in between: its series must not be found by the new name.
+      // The series may have been removed meanwhile: it must not be found again by its name.
       if (!entry.removed && entry.id === 0) entry.id = id;
     }
     return entry.id;
@@ -73,7 +73,7 @@ export function createLookup(deps: {
     findLast: async (handles) => {
       const entries = Array.from(handles, (handle) => registry.byHandle(handle));
       for (const entry of entries) await idOf(entry);
-      // A flush may have named a series in between: only now do id and memory belong together.
+      // A flush may have given a series its id meanwhile: id and memory must be of the same moment.
       const ids = entries.map((entry) => entry.id);
       const living = parts.list().filter((part) => part.stop > floor());
       return {
@@ -95,7 +95,7 @@ export function createLookup(deps: {
 
 const plain = ({ start, stop, path }: Part): Part => ({ start, stop, path });
 
-/** The part with a bit for each series that it may hold; empty where it holds none of them. */
+/** The part with a bit for each series that it may hold; empty where it can hold none of them. */
 function partOfSome(
   part: Part,
   held: { has(series: number): boolean } | null,

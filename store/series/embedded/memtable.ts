@@ -9,7 +9,7 @@ interface MemtableRange extends Limits {
 }
 
 export interface Memtable {
-  /** Points held, overwritten ones of slots that were written out of order included. */
+  /** Points held, with the overwritten ones of slots that were written out of order. */
   points(): number;
   /** True when a batch fits; an empty table takes a batch of any size. */
   hasRoom(points: number, textBytes: number): boolean;
@@ -18,7 +18,7 @@ export interface Memtable {
   /** The slot's points in the range, or null when it holds none there. */
   read(slot: number, range: MemtableRange): Run | null;
   has(slot: number): boolean;
-  /** The slots that hold points, in no order. */
+  /** The slots that hold points, in no particular order. */
   slots(): number[];
   clear(): void;
 }
@@ -27,8 +27,8 @@ const firstPoints = 1 << 12;
 const none = -1;
 
 /**
- * A bounded arena: every point is appended to common columns and linked to the slot's point before it. So a
- * slot costs 17 bytes however few points it has, and 300,000 series need no small arrays.
+ * A bounded arena: every point is appended to common columns and linked to the slot's point before it. A slot
+ * therefore costs 17 bytes however few points it has, and 300,000 series need no small arrays.
  */
 export function createMemtable(bounds: { pointsMax: number; textBytesMax: number }): Memtable {
   let times = new Float64Array(firstPoints);
@@ -163,7 +163,7 @@ function limited(indices: Int32Array, range: MemtableRange): Int32Array {
   return range.oldest === undefined ? indices : indices.subarray(0, range.oldest);
 }
 
-/** Of texts as many as the range's bytes allow. */
+/** As many of the texts as the range's bytes allow. */
 function withinBytes(
   indices: Int32Array,
   { newest, oldest, bytesMax }: MemtableRange,

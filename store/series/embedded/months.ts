@@ -1,4 +1,4 @@
-/** A calendar month in UTC: start taken, stop not, both in microseconds. */
+/** A calendar month in UTC, [start, stop) in microseconds. */
 export interface Month {
   /** YYYY-MM */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** The embedded series store: one thread that writes, some that read, and what they are asked. */
+/** The embedded series store: its threads, and how they are asked. */
 
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -17,12 +17,12 @@ import { startThreads } from "./threads.js";
 export interface LibsqlSeriesOptions {
   /** Made if missing; used by one process at a time. */
   readonly dir: string;
-  /** Points held in memory before a flush; while that runs, as many again. */
+  /** Points held in memory before a flush; as many again while it runs. */
   readonly memtablePointsMax?: number;
-  /** Text held likewise, in UTF-16 units. */
+  /** The same bound for text, in UTF-16 units. */
   readonly memtableTextBytesMax?: number;
   readonly flushIntervalMs?: number;
-  /** A span of time gets a file of its own only where the one before it holds about so many bytes. */
+  /** A span of time gets a file of its own only once the file before it holds about so many bytes. */
   readonly partBytesMin?: number;
   /** Reader threads. */
   readonly readers?: number;
@@ -31,18 +31,18 @@ export interface LibsqlSeriesOptions {
    * now on, and the process must open the store anew and read the journal again from the checkpoint.
    */
   readonly onFailure?: (error: StoreError) => void;
-  /** Told of damage on disk: damaged files and chunks are put aside, and the rest is answered. */
+  /** Called for damage on disk: damaged files and chunks are put aside, and the rest is answered. */
   readonly onDamage?: (damage: Damage) => void;
   /**
-   * Points of this stretch were lost. It resolves once they have been written again as far as something still holds
-   * them; until then the store remembers the gap, over restarts too.
+   * Points of this stretch were lost. The promise resolves once they have been written again as far as something still
+   * holds them; until then the store remembers the gap, across restarts too.
    */
   readonly onGap?: (gap: Gap) => Promise<void>;
 }
 
 const hourMs = 3_600_000;
 const textBytesMax = 64 << 20;
-/** Some million points. */
+/** About a million points. */
 const partBytesMin = 16 << 20;
 
 /** The embedded series store. @throws StoreError CORRUPT when its files are of a newer version, UNAVAILABLE. */

@@ -22,7 +22,7 @@ import { DamagedPart, type StoredPart } from "./stored-part.js";
 
 interface PartBuffers {
   add(part: StoredPart, series: number, points: Run): void;
-  /** Writes the buffers that are full; all of them once they are large together. */
+  /** Writes the buffers that are full; all of them once their sum is large. */
   writeFull(): Promise<void>;
   writeAll(): Promise<void>;
   /** The parts that points were added to. */
@@ -41,7 +41,7 @@ const insertBytesMax = 256 << 10;
 const insertRowsMax = 128;
 const pieceBytes = 512;
 
-/** @param topUp whether chunks of a series that come alone fill its last chunk up */
+/** @param topUp whether a series' chunk that comes alone is joined to the series' newest one in the file */
 export function createPartBuffers(deps: {
   parts: Pick<Parts, "hold" | "use">;
   mender: Pick<Mender, "move" | "note">;
@@ -62,7 +62,7 @@ export function createPartBuffers(deps: {
       await insertInto(target);
     } catch (error) {
       if (!(error instanceof DamagedPart)) throw error;
-      // What can be read of the part moves to a new file, and so do these.
+      // What can be read of the part moves to a new file, which then takes these pieces.
       await mender.move(error.part, error.fault);
       await insertInto(target);
     }
@@ -146,7 +146,7 @@ async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFau
   return { series: piece.series, run: mergeRuns(last.run, piece.run) };
 }
 
-/** What a piece holds on to in memory: with three points a series that is mostly the piece itself. */
+/** The memory that a piece takes: with three points a series that is mostly the piece itself. */
 function bytesOf(run: Run): number {
   const { values } = run;
   const text = Array.isArray(values) ? values.reduce((total, value) => total + value.length, 0) : 0;

@@ -8,14 +8,14 @@ import { newerFormat, partFormat } from "./catalog-schema.js";
 import { closeFile } from "./open-files.js";
 import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
 
-// sum: checksum, tail: of numbers the last value (checksums.ts); both null in chunks of before format 2
+// sum: checksum; tail: the last value of a number chunk (checksums.ts); both null in chunks from before format 2
 const schema = [
   `create table if not exists chunk(
     id integer primary key autoincrement, series integer not null, start integer not null, stop integer not null,
     n integer not null, sum integer, tail blob, data blob not null) strict`,
   "create index if not exists chunk_series on chunk(series, stop, start)",
 ];
-/** Rows stay as they are: they gain what they lack when they are next written. */
+/** Rows stay as they are, and get what they lack when they are next written. */
 const toFormat2 = ["alter table chunk add column sum integer", "alter table chunk add column tail blob"];
 
 /** 16 KiB pages: a million points in 33-point chunks take 17.8 MB, in full ones 16.6 MB; smaller pages write slower. */
@@ -48,7 +48,7 @@ export async function openPartFile(path: string, isNew: boolean): Promise<Client
   }
 }
 
-/** Whether a file that is there is a sound database without a chunk in it, or has nothing in it at all. */
+/** Whether a file that exists is a sound database without chunks, or is empty. */
 export async function isBlank(path: string): Promise<boolean> {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === 0 && !existsSync(`${path}-wal`)) return true;
@@ -70,9 +70,9 @@ export async function isBlank(path: string): Promise<boolean> {
   }
 }
 
-/** @throws StoreError CORRUPT when it is not there or damaged, UNAVAILABLE for a newer format. */
+/** @throws StoreError CORRUPT when the file is missing or damaged, UNAVAILABLE for a newer format. */
 export async function openPartFileToRead(path: string): Promise<Client> {
-  // Opening it would make an empty one.
+  // Opening a missing file would make an empty one.
   if (!existsSync(path)) throw new StoreError("CORRUPT", `cannot open ${path}: it is missing`);
   const client = await openFile(path, readerPragmas);
   try {
@@ -94,7 +94,7 @@ async function formatOf(client: Client, path: string): Promise<number> {
   return version;
 }
 
-/** First and last time that a file holds; null where it is empty. Looks through its index. */
+/** First and last time that a file holds; null where it is empty. Scans the index. */
 export async function storedTimes(db: Client): Promise<{ low: number; high: number } | null> {
   const { rows } = await db.execute("select min(start), max(stop) from chunk where series > 0");
   const [low = null, high = null] = [rows[0]?.[0], rows[0]?.[1]];
@@ -103,7 +103,7 @@ export async function storedTimes(db: Client): Promise<{ low: number; high: numb
 
 /**
  * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Series with nothing but chunks
- * put aside count: it goes with them when they are removed, and their ids are never given again.
+ * put aside count: those are deleted with the series, whose ids are never given again.
  */
 export async function storedSeries(db: Client, after: number, limit: number): Promise<number[]> {
   const { rows } = await db.execute({

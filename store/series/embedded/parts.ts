@@ -1,4 +1,4 @@
-/** The files of points as their only writer sees them: which there are, what span of time each stands for. */
+/** The files of points as their only writer sees them: the span of time that each stands for, and what it may hold. */
 
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
@@ -16,32 +16,32 @@ import { createWriterFiles, useFile, type WriterFiles } from "./writer-files.js"
 /** Spans of time that do not overlap, ascending. */
 export interface Parts {
   list(): readonly StoredPart[];
-  /** The part that stands for a time already; null where one must be made or cut off, or looked at. */
+  /** The part that stands for a time already; null where one must first be made, cut off or looked at. */
   standing(time: number): Standing | null;
-  /** The same, made or cut off where need be; readers hear of it before its first point leaves the memtable. */
+  /** The same, made or cut off where necessary; readers hear of it before its first point leaves the memtable. */
   ensure(time: number): Promise<Standing>;
   /** Points of [low, high] (both included) are on their way into the part. */
   expect(part: StoredPart, low: number, high: number): void;
-  /** On record before the first chunk of a series is in the part. */
+  /** Must be called before the first chunk of a series is written into the part. */
   hold(part: StoredPart, series: readonly number[]): Promise<void>;
-  /** The look through a part has ended: nothing else is in it. */
+  /** The survey of a part has ended: it holds nothing else. */
   looked(part: StoredPart): Promise<void>;
   /** The parts of [start, stop) that may hold the series, ascending. */
   holding(series: number, start: number, stop: number): StoredPart[];
-  /** Works on a part's file. @throws DamagedPart when that is damaged or has gone */
+  /** Works on a part's file. @throws DamagedPart when the file is damaged or gone */
   use<T>(part: StoredPart, work: (client: Client) => Promise<T>): Promise<T>;
-  /** For a file that takes the place of one of this name: neither a part's nor one that lies in the folder. */
+  /** The name for a file that replaces one of this name: neither a part nor another file in the folder has it. */
   nextName(old: string): string;
-  /** The connection that is open already, to a file that may no longer be there; undefined where no connection is. */
+  /** The connection that is already open, to a file that may be gone; undefined where there is none. */
   connected(part: StoredPart): Client | undefined;
-  /** The part lies in another file from now on; the old one is closed. */
+  /** From now on the part lies in another file; the old one is closed. */
   replace(part: StoredPart, path: string): Promise<void>;
-  /** Why the file of a part cannot be what was written, as far as a look at its folder tells; null when all is well. */
+  /** Why the file of a part cannot be what was written, as far as its folder shows; null when all is well. */
   missing(part: StoredPart): string | null;
   /** Takes every part that ends at or before `time` off the list. */
   retire(time: number): Part[];
   unlink(part: Part): Promise<void>;
-  /** Closes the files, after it has put on record what they are now. */
+  /** Closes the files, then puts their present versions on record. */
   close(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function openParts(deps: {
       await catalog.replacePart({ ...part, path });
       part.path = path;
       part.stored = undefined;
-      // What is in this one was in the other.
+      // The new file holds nothing that the old one did not.
       await held.record(part);
       onChange(list.all());
     },
@@ -100,7 +100,7 @@ async function unlink(part: Part, catalog: Pick<Catalog, "removePart">, files: W
   await catalog.removePart(part);
 }
 
-/** The parts that the catalog lists; what a retention has dropped and a kill has left is unlinked. */
+/** The parts that the catalog lists. Those that retention had dropped when it was killed are unlinked. */
 async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Promise<StoredPart[]> {
   const parts: StoredPart[] = [];
   for (const { dropped, format, start, stop, path, loose, held, file, flushed } of await catalog.parts()) {
@@ -109,7 +109,7 @@ async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Pro
       continue;
     }
     const bytes = files.bytes(path);
-    // A file that is not as it was left, after a kill or as a backup, may hold other series.
+    // A file that has changed since, by a kill or as a backup put back, may hold other series.
     const isSame = held !== null && file === files.version(path);
     const part: StoredPart = {
       ...unknownPart({ start, stop, path }),
@@ -120,9 +120,9 @@ async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Pro
       flushed: flushed ?? undefined,
     };
     parts.push(part);
-    // A killed process leaves a log to recover: done here, so that no reader meets the lock that takes.
+    // A killed process leaves a log to recover. That is done here, so that no reader meets the lock that it takes.
     if (bytes === null || (format >= partFormat && !files.needsRecovery(path))) continue;
-    // What is wrong with it is told, and mended, once the store is open.
+    // A damaged file is reported and mended once the store is open.
     if ((await headFault(join(dir, path))) !== null) continue;
     try {
       await files.open(path);

@@ -8,16 +8,16 @@ import { createSeriesSet } from "./series-set.js";
 import { both, type StoredPart, unknownPart } from "./stored-part.js";
 import { useFile, type WriterFiles } from "./writer-files.js";
 
-/** A part that takes a time, and from there all before `until`. */
+/** A part that takes a time, and all later times before `until`. */
 export interface Standing {
   readonly part: StoredPart;
   readonly until: number;
 }
 
 interface Placement {
-  /** The part that stands for a time already; null where one must be made or cut off, or looked at. */
+  /** The part that stands for a time already; null where one must first be made, cut off or looked at. */
   standing(time: number): Standing | null;
-  /** The same, made or cut off where need be; readers hear of it before its first point leaves the memtable. */
+  /** The same, made or cut off where necessary; readers hear of it before its first point leaves the memtable. */
   ensure(time: number): Promise<Standing>;
 }
 
@@ -39,7 +39,7 @@ export function createPlacement(deps: {
       stored: null,
       flushed: null,
     };
-    // Its tables first: a process killed in between must not leave a listed file that readers cannot use.
+    // Its tables first: a kill must not leave a listed file that readers cannot use.
     await files.open(path, true);
     return part;
   }
@@ -65,7 +65,7 @@ export function createPlacement(deps: {
     return found;
   }
 
-  /** A part for a stretch that none stands for. */
+  /** Makes a part for the stretch around a time for which none stands. */
   async function fill(time: number): Promise<void> {
     const { start, stop } = list.vacancy(time);
     const part = await make(time, start, stop);
@@ -74,8 +74,8 @@ export function createPlacement(deps: {
   }
 
   /**
-   * Cuts a part that holds nothing on the side of `at` where the time lies: no point moves. What the part then stands
-   * for, and the new one, are on record in one step.
+   * Cuts a part at `at`. It holds nothing on the side where the time lies, so no point moves. Its new span and the new
+   * part are put on record in one step.
    */
   async function cut(part: StoredPart, time: number, at: number): Promise<void> {
     const isBefore = time < at;
@@ -90,8 +90,8 @@ export function createPlacement(deps: {
 }
 
 /**
- * How far the part takes points from `time` on, a time in its span: all while it is small, else those of the
- * months that it holds something of. Null where it must be cut before, or looked at.
+ * How far the part takes points from `time` on, a time in its span: to its end while it is small, then only within
+ * the months that it holds points of. Null where it must first be cut or looked at.
  */
 function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {
   if (part.bytes < partBytesMin) return { part, until: part.stop };

@@ -26,21 +26,21 @@ interface QuestionsDeps {
     args: WriterCalls[N]["args"],
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Pick<Readers, "call">;
-  /** Turns at the readers, and at the writer before them. */
+  /** Admits questions to the writer and the readers. */
   readonly semaphore: QuerySemaphore;
 }
 
-/** Reads of one asker at once: others that ask do not wait for more. */
+/** Reads of one asker at once, so that others need not wait for more. */
 const readsAtOnce = 4;
 
-/** Questions that have a place at once, for each reader thread: one is worked on, another lies ready. */
+/** Questions admitted at once for each reader thread: one is worked on, another is ready. */
 export const questionsPerReader = 2;
 
 /**
- * A question takes its place before the writer names the files: those that it names are open to the reader as long as
- * what was asked before they were removed is answered first.
+ * A question is admitted before the writer names its files, so that it then goes to a reader at once: a reader answers
+ * in order, and lets go of a removed file only after the questions that were asked before.
  *
- * @param signal ends once nobody waits any more: no question begins then; null: the asker stays
+ * @param signal aborted once the asker has left, after which no question begins; null: the asker stays
  */
 export function createQuestions(
   { handles, ask, readers, semaphore }: QuestionsDeps,
@@ -51,7 +51,7 @@ export function createQuestions(
     work: (left: Left | null) => Promise<T>,
   ): Promise<T> => semaphore.run({ tenant, signal }, () => whileStaying(signal, work));
 
-  /** Answers in its turn, from what the writer has found of a series. */
+  /** Waits for admission, then answers from what the writer has found of a series. */
   const find = <T>(
     series: SeriesRef,
     args: WriterCalls["find"]["args"],
@@ -180,7 +180,7 @@ async function readSome(
   return answers;
 }
 
-/** By reads of the oldest points from where the piece before has ended. */
+/** Reads the oldest points again and again, each time from where the piece before ended. */
 async function* readInPieces(
   read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
   series: SeriesRef,
@@ -195,7 +195,7 @@ async function* readInPieces(
     });
     const last = piece.times.at(-1);
     if (last === undefined) return;
-    // Whoever takes a piece may move its memory to another thread.
+    // The taker of a piece may move its memory to another thread.
     const isLast = piece.times.length < pointsMax && !(piece.kind === "text" && piece.cut);
     yield piece;
     if (isLast) return;

@@ -1,4 +1,4 @@
-/** What a removal asks of the writer: which devices have points at all, and to remove those of devices, fields or old times. */
+/** What removals ask of the writer: which devices have points, and the removal itself, by device, field or age. */
 
 import type { DeviceKey, SeriesStore } from "../series.js";
 import { isStorable, nameOfDevice, type RemovedScope } from "./names.js";

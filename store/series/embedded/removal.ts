@@ -1,4 +1,4 @@
-/** Removed series: hidden at once, then deleted chunk by chunk, as is what is older than a time in a part. */
+/** Removed series are hidden at once, then deleted chunk by chunk; so are points older than a time in a part. */
 
 import type { Row, Transaction } from "@libsql/client/sqlite3";
 import type { Lock } from "../../lib/turns.js";
@@ -25,7 +25,7 @@ import type { StoredPart } from "./stored-part.js";
 interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */
   sweepStep(): Promise<boolean>;
-  /** Deletes or trims some chunks older than `time` in the part that reaches over it; false when done. */
+  /** Deletes or trims some chunks older than `time` in the part that spans it; false when done. */
   trimStep(time: number): Promise<boolean>;
 }
 
@@ -35,8 +35,8 @@ const chunksPerStepMax = 64;
 const scannedPerStepMax = 512;
 
 /**
- * The quick half of removals: nothing of the scopes is answered from now on. Where points of them are still in memory,
- * these go to disk first: the checkpoint then covers them, and no replay of the journal brings them back.
+ * The quick half of a removal: from now on nothing in the scopes is answered. Points that are still in memory are
+ * flushed first: the checkpoint then covers them, and no replay of the journal brings them back.
  */
 export function hideRemoved(
   scopes: readonly RemovedScope[],
@@ -59,7 +59,7 @@ export function hideRemoved(
   });
 }
 
-/** The slow half: what was removed is never answered again; here its space is freed. */
+/** The slow half: frees the space of what was removed. */
 export function createRemoval({
   catalog,
   parts,
@@ -75,7 +75,7 @@ export function createRemoval({
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
     for (const part of parts.holding(series, noTimeBelow, noTimeAbove)) {
-      // What was put aside of it goes as well.
+      // Its chunks that were put aside have the negated id.
       const { rowsAffected } = await parts.use(part, (client) =>
         client.execute({
           sql: "delete from chunk where id in (select id from chunk where series in (?1, -?1) limit ?2)",
@@ -100,7 +100,7 @@ export function createRemoval({
     return last !== undefined;
   }
 
-  /** One stretch of ids above `after`; the last id seen, undefined at the end. */
+  /** Goes over some chunks with ids above `after`. Returns the last id seen, undefined at the end. */
   function trimSome(part: StoredPart, after: number, time: number): Promise<number | undefined> {
     const onFault = (fault: ChunkFault): void => mender.note(part, fault);
     return parts.use(part, async (client) => {
@@ -124,7 +124,7 @@ export function createRemoval({
     for (const row of rows) {
       const series = Number(row[1]);
       const [id, start, stop, points] = [row[0], row[2], row[3], row[4]].map(Number) as FourNumbers;
-      // What was put aside cannot be cut; it goes once all of it is old.
+      // A chunk that was put aside cannot be cut; it is deleted once all of it is old.
       if (series < 0 && stop < time) await deleteChunks(tx, [id]);
       if (series < 0) continue;
       const chunk = { id, series, start, stop, points, text: await catalog.isText(series) };
@@ -136,8 +136,8 @@ export function createRemoval({
 }
 
 /**
- * Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. A damaged one stays
- * and is reported.
+ * Removes points older than `time` from one chunk: what is left keeps the chunk's id. A damaged chunk stays and is
+ * reported.
  */
 async function trimChunk(
   tx: Transaction,

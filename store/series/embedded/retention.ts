@@ -1,4 +1,4 @@
-/** Points older than a time are removed: hidden at once, then deleted file by file and chunk by chunk. */
+/** Points older than a time are hidden at once, then deleted file by file and chunk by chunk. */
 
 import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
@@ -12,13 +12,13 @@ import type { Parts } from "./parts.js";
 import type { WriterCalls } from "./protocol.js";
 
 interface Retention {
-  /** Older points are being removed: they are neither answered nor written to files. */
+  /** Points before this time are being removed: they are neither answered nor written to files. */
   floor(): number;
   /** Hides what is older than the time, and takes whole parts off the list. */
   retire(time: number): Promise<readonly Part[]>;
-  /** Deletes the parts that were retired, and what is older in the part that reaches over the time. */
+  /** Deletes the retired parts, and the older points of the part that spans the time. */
   dropOld(args: WriterCalls["dropOld"]["args"]): Promise<null>;
-  /** Ends what an earlier run has begun. */
+  /** Completes what an earlier run has begun. */
   resume(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function createRetention(deps: {
   return {
     floor: () => floor,
     retire: async (time) => {
-      // Most points in memory go to the files while others come in; the few that are left hold those up briefly.
+      // This flush lets new points in; the next one, which holds them up, has only few left to write.
       await flusher.flush();
       return intake.held(async () => {
         await flusher.flush();

@@ -13,11 +13,11 @@ export interface StoredPart extends Part {
   loose: number;
   /** When this process last wrote points into it (monotonic milliseconds); -Infinity when it has not. */
   writtenAt: number;
-  /** About the bytes of its file. */
+  /** The size of its file, roughly. */
   bytes: number;
-  /** The series that it may hold; null: not known yet, it may hold any. */
+  /** The series that it may hold; null where that is not known yet, so that it may hold any. */
   held: SeriesSet | null;
-  /** What a look through the file has found so far, and what was written meanwhile; null: no look is under way. */
+  /** What a survey of the file has found so far, and what was written meanwhile; null: no survey is under way. */
   looking: SeriesSet | null;
   /** First and last time in its file when that was looked at; null: it was empty, undefined: nobody has looked. */
   stored: Times | null | undefined;
@@ -25,7 +25,7 @@ export interface StoredPart extends Part {
   coming: Times | null;
   /** First and last time that completed flushes have written; null: nothing, undefined: not known. */
   flushed: Times | null | undefined;
-  /** Its file as the catalog's record of `held` knows it; null: something is not on record yet. */
+  /** The version of its file in the catalog's record of `held`; null: something is not on record yet. */
   recorded: string | null;
 }
 
@@ -61,13 +61,13 @@ export const unknownPart = ({ start, stop, path }: Part): StoredPart => ({
   recorded: "",
 });
 
-/** From the first of both to the last. */
+/** From the earlier first to the later last. */
 export function both(a: Times | null, b: Times | null): Times | null {
   if (a === null || b === null) return a ?? b;
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
 }
 
-/** What is lost with the part: as far as it is known, the months of what was flushed into it or is about to be. */
+/** What is lost with the part: as far as known, the months of what was flushed into it or is about to be. */
 export function lostWith({ start, stop, path, flushed, coming }: StoredPart): Part {
   if (flushed === null || flushed === undefined) return { start, stop, path };
   const times = both(flushed, coming) ?? flushed;

@@ -1,4 +1,4 @@
-/** The threads of a store: one that writes, some that read, and what each must know of the other. */
+/** The threads of a store, one that writes and some that read, and what each must know of the others. */
 
 import type { Transferable } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
@@ -11,7 +11,7 @@ import { createReaders, type Readers } from "./readers.js";
 import { startWriter } from "./writer-thread.js";
 
 export interface Threads {
-  /** A call of the writer, which first hears of the series that were numbered since the last one. */
+  /** A call to the writer, which first learns of the series that were numbered since the last call. */
   ask<N extends keyof WriterCalls & string>(
     name: N,
     args: WriterCalls[N]["args"],
@@ -20,11 +20,11 @@ export interface Threads {
   readonly readers: Readers;
   /** The files of points as the writer last named them. */
   parts(): readonly Part[];
-  /** Flushes, then ends all of them. */
+  /** Flushes, then ends every thread. */
   close(): Promise<void>;
 }
 
-/** Whom the store tells of what happens to it; what each means stands with its options (open.ts). */
+/** What happens beside the calls; the store's options (open.ts) say what each means. */
 interface ThreadListeners {
   readonly onFailure?: (error: StoreError) => void;
   readonly onDamage?: (damage: Damage) => void;
@@ -80,7 +80,7 @@ export async function startThreads(deps: {
 
   async function closeAll(): Promise<void> {
     await ask("flush", null).catch(() => undefined);
-    // Whoever closes a file last moves its log into it: then the writer can say what the files are from now on.
+    // The last to close a file moves its log into it. If that is the writer, it knows the final versions of the files.
     await readers.close();
     try {
       await ask("close", null);

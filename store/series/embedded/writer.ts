@@ -1,4 +1,4 @@
-/** The thread that holds the newest points and is alone in writing files: what it answers, put together. */
+/** The writer thread, which holds the newest points and is the only one to write files: what it answers. */
 
 import { join } from "node:path";
 import type { Damage } from "../../files/damage.js";
@@ -30,12 +30,12 @@ interface Writer {
   define(definitions: Definitions): void;
 }
 
-/** Whom the writer tells of what happens beside the calls. */
+/** What happens beside the calls. */
 interface WriterListeners {
   readonly onParts: (parts: readonly Part[]) => void;
   readonly onDamage: (damage: Damage) => void;
   readonly onGap: (gap: Gap) => void;
-  /** The catalog can no longer be read: nothing can go on, and the next start makes it again. */
+  /** The catalog can no longer be read: the thread must end, and the next start makes the catalog again. */
   readonly onCatalogLost: (error: Error) => void;
 }
 
@@ -68,7 +68,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     closing: closing.signal,
     resume: retention.resume,
     steps: [mender.step, removal.sweepStep, survey.step, compaction.step],
-    // Of a damaged file the sound part moves.
+    // What is sound in a damaged file moves to a new one.
     repair: async (error) => {
       if (!(error instanceof DamagedPart)) return false;
       await lock(() => mender.move(error.part, error.fault));
@@ -132,7 +132,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   };
 }
 
-/** What is on disk, and what takes care of its damage; what is known to be missing is told before the first answer. */
+/** Opens what is on disk. Damage that is already known is reported before the first answer. */
 async function openStorage(
   { dir, partBytesMin }: WriterOptions,
   listeners: WriterListeners,
@@ -146,7 +146,7 @@ async function openStorage(
   return { catalog, parts, mender };
 }
 
-/** Parts whose files have gone, or are no databases. */
+/** Moves parts whose files are gone or are no databases. */
 async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<void> {
   for (const part of parts.list()) {
     const fault = parts.missing(part) ?? (await headFault(join(dir, part.path)));
@@ -154,7 +154,7 @@ async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<
   }
 }
 
-/** Gaps that earlier runs have left; those of series that were removed since are forgotten. */
+/** Reports gaps that earlier runs have left, and forgets those of series that were removed since. */
 async function tellGaps(catalog: Catalog, onGap: (gap: Gap) => void): Promise<void> {
   for (const row of await catalog.gaps()) {
     const gap = await gapOf(catalog, row);
