@@ -1,5 +1,6 @@
 /** Makes the bucket where this is up to the service. */
 import { HttpError } from "@influxdata/influxdb-client";
+import { singleFlight } from "../../lib/single-flight.js";
 import { InfluxUnavailable } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
 
@@ -32,7 +33,7 @@ const shardSecondsDefault = 7 * 86_400;
 export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   const { org, bucket, ledger, request, onMade } = options;
   let shardSeconds = shardSecondsDefault;
-  let running: Promise<void> | null = null;
+  const making = singleFlight(ensure);
 
   /** False where the bucket is missing, or the token may not see it. */
   async function look(): Promise<boolean> {
@@ -86,12 +87,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
       await look();
     },
     // Writes and questions that find it missing at the same time make it only once.
-    ensure: () => {
-      running ??= ensure().finally(() => {
-        running = null;
-      });
-      return running;
-    },
+    ensure: making.run,
     get shardMicros() {
       return shardSeconds * 1e6;
     },
