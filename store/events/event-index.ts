@@ -4,8 +4,8 @@ import type { Segment } from "../journal/segment.js";
 import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
 
 /**
- * The index of closed segments, a libSQL file of its own: one row an owner (device or tenant) and segment, with
- * the offsets of its records. It can be lost: every row is rebuilt from the segments.
+ * The index of closed segments, a libSQL file of its own: one row for each owner (device or tenant) and segment, with
+ * the offsets of the owner's records. It may be lost: every row can be rebuilt from the segments.
  */
 const schema = [
   `create table if not exists segment (
@@ -36,7 +36,7 @@ export async function openEventIndexFile(path: string): Promise<Client> {
   }
 }
 
-/** Earlier files lack the columns on a segment itself. */
+/** Files of earlier versions lack the columns about the segment itself. */
 async function addSegmentColumns(client: Client): Promise<void> {
   const { rows } = await client.execute("select name from pragma_table_info('segment')");
   const present = rows.map(({ name }) => name);
@@ -49,7 +49,7 @@ async function addSegmentColumns(client: Client): Promise<void> {
   );
 }
 
-/** Stores a segment's postings whole; storing it again changes nothing. */
+/** Stores all of a segment's postings; storing them again changes nothing. */
 export async function storeSegmentIndex(
   client: Client,
   { firstID, bytes }: Pick<Segment, "firstID" | "bytes">,
@@ -89,7 +89,7 @@ export async function storeSegmentIndex(
   }
 }
 
-/** First ids of the segments that the index covers, and how long each was; null where that was not kept. */
+/** First ids of the segments that the index covers, with their bytes; null where those were not kept. */
 export async function indexedSegments(client: Client): Promise<Map<number, number | null>> {
   const { rows } = await client.execute("select firstID, bytes from segment");
   return new Map(rows.map((row) => [Number(row.firstID), row.bytes === null ? null : Number(row.bytes)]));
@@ -110,7 +110,7 @@ export async function forgetSegment(client: Client, firstID: number): Promise<vo
   }
 }
 
-/** Records of some owners: per segment, newest first; `received` null where the index does not say. */
+/** How many records of some owners each segment has, newest first; `received` is null where the index lacks it. */
 export async function countsBySegment(
   client: Client,
   scope: Scope,
@@ -131,7 +131,7 @@ export async function countsBySegment(
   }));
 }
 
-/** The newest `count` offsets of some owners in one segment after skipping `skip`, newest first. */
+/** The offsets of some owners' records in one segment, newest first: `count` of them after the first `skip`. */
 export async function offsetsIn(
   client: Client,
   scope: Scope,

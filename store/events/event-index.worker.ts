@@ -7,13 +7,13 @@ import type { Segment } from "../journal/segment.js";
 import { forgetSegment, indexedSegments, openEventIndexFile, storeSegmentIndex } from "./event-index.js";
 import { createSegmentIndex } from "./event-postings.js";
 
-/** Indexes closed segments off the main thread. Asked one thing at a time; answers each. */
+/** Indexes closed segments off the main thread. Takes one request at a time and answers each. */
 export type IndexRequest =
   | {
-      /** `look`: only whether it is what was written. */
+      /** `look`: only checks whether the segment is what was written. */
       readonly kind: "index" | "look";
       readonly segment: Segment;
-      /** First id of the next segment, and the last id before that one. */
+      /** First id of the next segment, and the last id before it. */
       readonly endID: number;
       readonly afterID: number;
     }
@@ -26,7 +26,7 @@ async function handle(request: IndexRequest): Promise<void> {
   if (request.kind === "forget") return forgetSegment(client, request.firstID);
   if (request.kind === "close") {
     client.close();
-    // The answer leaves first.
+    // The answer must leave first.
     setImmediate(() => parentPort?.close());
     return;
   }

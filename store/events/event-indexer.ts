@@ -11,8 +11,8 @@ export interface IndexWorker {
 }
 
 /**
- * One request at a time; a crash of the worker fails what it was asked and what follows. Damage in segments is told
- * of as it is found; a request that meets a damaged index file fails with StoreError CORRUPT.
+ * One request at a time; when the worker crashes, the request under way and all later ones fail. Damage in segments is
+ * reported as it is found; a request that meets a damaged index file fails with StoreError CORRUPT.
  */
 export function startIndexWorker(path: string, onDamage: (damage: Damage) => void): IndexWorker {
   const worker = new Worker(new URL("./event-index.worker.js", import.meta.url), {
@@ -57,7 +57,7 @@ export function startIndexWorker(path: string, onDamage: (damage: Damage) => voi
   return {
     ask,
     close: async () => {
-      // Nothing else may be left that keeps the process alive until the answer.
+      // Nothing else may keep the process alive until the answer.
       worker.ref();
       await ask({ kind: "close" }).catch(() => undefined);
       await worker.terminate();

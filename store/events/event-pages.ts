@@ -1,4 +1,4 @@
-/** A page of a list over the sources of its segments, newest first. */
+/** A page of a list of events, newest first, read from one source for each segment. */
 
 import type { JournalRecord } from "../journal/record.js";
 import { contentBytes, copyRecord } from "../journal/record-codecs.js";
@@ -15,9 +15,9 @@ export interface EventQuery {
   readonly devices: readonly number[] | null;
   readonly page: number;
   readonly limit: number;
-  /** Only what was received in [start, stop), microseconds, is looked for: `matches` must say so, too. */
+  /** Searches only what was received in [start, stop), microseconds: `matches` must check this as well. */
   readonly received?: ReceivedSpan;
-  /** Looked at record by record: such a list is bounded by `scanRowsMax`. */
+  /** Checked record by record, so that `scanRowsMax` bounds such a list. */
   readonly matches?: (record: JournalRecord) => boolean;
 }
 
@@ -27,7 +27,7 @@ export interface EventPage {
   readonly truncated: boolean;
 }
 
-/** Rows that a filter on topic or IP may look at before it says so. */
+/** Rows that a filter on topic or IP may look at before its list is truncated. */
 export const scanRowsMax = 100_000;
 
 /** Offsets fetched at once from the index. */
@@ -60,7 +60,7 @@ async function listPlain(sources: readonly Source[], query: EventQuery): Promise
   return { items, count, truncated: page.full };
 }
 
-/** Looks at rows newest first, at most `scanRowsMax`; the count is what was found up to there. */
+/** Looks at no more than `scanRowsMax` rows, newest first; the count is of the matches among them. */
 async function listMatching(
   sources: readonly Source[],
   query: EventQuery,
@@ -79,10 +79,10 @@ async function listMatching(
       looked += offsets.length;
       for await (const records of source.read(offsets)) {
         for (const record of records) {
-          // A payload may be long, and one page hold a hundred thousand of them.
+          // Payloads may be long, and a list may look at a hundred thousand of them.
           if (slice.isOver()) await slice.next();
           if (!matches(record)) continue;
-          // Counted on when the page is full.
+          // Matches are counted even when the page is full.
           if (count >= from && items.length < query.limit && page.fits(contentBytes(record))) {
             items.push(copyRecord(record));
           }

@@ -29,14 +29,14 @@ export interface Posting {
 const none = 0xffff_ffff;
 
 /**
- * Finds the records of a device or a tenant in one segment. Records of an owner are chained backwards through
+ * Finds the records of a device or a tenant in one segment. The records of an owner are chained backwards through
  * arrays, so that adding one costs a few stores and no allocation.
  */
 export interface SegmentIndex {
   add(offset: number, record: RecordPeek): void;
-  /** First and last time of receipt of its records of any log, microseconds; null before the first. */
+  /** First and last time of receipt of the segment's records in any log; null while there are none. */
   readonly received: Received | null;
-  /** The newest `count` offsets of an owner after skipping `skip`, newest first. */
+  /** The offsets of an owner's records, newest first: `count` of them after the first `skip`. */
   ofDevice(log: Log, device: number, skip: number, count: number): number[];
   ofTenant(log: Log, tenant: number, skip: number, count: number): number[];
   countOfDevice(log: Log, device: number): number;
@@ -46,7 +46,7 @@ export interface SegmentIndex {
   tenants(): Posting[];
 }
 
-/** Times of receipt, microseconds since 1970: a clock that was set may put them in any order. */
+/** Times of receipt, microseconds since 1970, in any order where the clock was set. */
 export interface Received {
   readonly oldest: number;
   readonly newest: number;

@@ -10,8 +10,9 @@ import { createTopicFinder } from "../journal/topics.js";
 const spanBytesMax = 256 * 1024;
 
 /**
- * The records at the offsets, in their order (newest first: descending), as many at once as lie close together: those
- * of a step share its bytes. Where none stands as it was written, `onDamage` is called and the list goes on without it.
+ * The records at the offsets, in the order of these (newest first, so descending). Each step yields records that lie
+ * close together and share its bytes. For a record that is not as it was written, `onDamage` is called, and the list
+ * goes on without it.
  */
 export async function* readAt(
   segment: Segment,
@@ -45,12 +46,28 @@ export async function* readAt(
   }
 }
 
-/** Bytes from the oldest record to the end of the newest; most records are small, so guess and read on. */
+/** The same without records of other owners: a damaged index must not show one tenant's records to another. */
+export async function* readOwn(
+  segment: Segment,
+  offsets: readonly number[],
+  isOwn: (record: JournalRecord) => boolean,
+  { onDamage, onForeign }: { onDamage: () => void; onForeign: () => void },
+): AsyncGenerator<JournalRecord[], void> {
+  let foreign = false;
+  for await (const records of readAt(segment, offsets, onDamage)) {
+    const own = records.filter(isOwn);
+    foreign ||= own.length < records.length;
+    yield own;
+  }
+  if (foreign) onForeign();
+}
+
+/** Bytes from the oldest record to the end of the newest. Most records are small, so the first read is a guess. */
 async function readSpan(file: FileHandle, segment: Segment, oldest: number, newest: number): Promise<Buffer> {
   const guess = newest - oldest + 4096;
   let span = Buffer.alloc(0);
   for (const size of [guess, newest - oldest + recordBytesLimit]) {
-    // A file that has lost its end is shorter than its index says.
+    // A file that has lost its end is shorter than the index says.
     const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(size, segment.bytes - oldest)));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, oldest);
     span = buffer.subarray(0, bytesRead);

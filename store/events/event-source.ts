@@ -1,5 +1,6 @@
 /**
- * The records of one log in one segment, newest first: found by the index in memory or the file, read from the segment.
+ * The records of some logs in one segment, newest first: found by the index, in memory or in the file, and read from
+ * the segment.
  */
 
 import type { JournalRecord } from "../journal/record.js";
@@ -18,11 +19,11 @@ export interface Source {
   /** Null where the index does not say. */
   readonly received: Received | null;
   offsets(skip: number, count: number): Promise<number[]> | number[];
-  /** The records there, without those that are damaged; some at once, which share their bytes. */
+  /** The records at the offsets, without damaged ones; those that come together share their bytes. */
   read(offsets: readonly number[]): AsyncGenerator<JournalRecord[], void>;
 }
 
-/** By the index of a segment that is still in memory. */
+/** For a segment whose index is still in memory. */
 export function liveSource(
   segment: Segment,
   index: SegmentIndex,
@@ -49,7 +50,7 @@ export function liveSource(
 /** Records asked for at once. */
 const rowsPerRead = 64;
 
-/** One log's records, newest first, read as they are wanted. */
+/** One log's records, newest first, read as they are taken. */
 export async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
   for (const source of await find()) {
     for (let skip = 0; skip < source.count; skip += rowsPerRead) {
@@ -58,7 +59,7 @@ export async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<J
   }
 }
 
-/** Of segments that hold the time, each asked for its offsets once: a device may have a million records in it. */
+/** Each segment is asked for its offsets only once: a device may have a million records in it. */
 export async function* keptBetween(
   find: () => Promise<Source[]>,
   start: number,
@@ -100,7 +101,7 @@ export async function* mergeNewest(
       heads[newest] = await list.next();
     }
   } finally {
-    // A list that is left holds a file open.
+    // A list that is not read to its end holds a file open.
     await Promise.all(lists.map((list) => list.return(undefined)));
   }
 }

@@ -1,4 +1,4 @@
-/** The index file with the thread that writes it; one that is damaged is put aside and made again from the segments. */
+/** The index file and the thread that writes it. A damaged file is put aside and made again from the segments. */
 
 import type { Client } from "@libsql/client";
 import type { Damage } from "../files/damage.js";
@@ -9,25 +9,25 @@ import { indexedSegments, openEventIndexFile } from "./event-index.js";
 import type { IndexRequest } from "./event-index.worker.js";
 import { type IndexWorker, startIndexWorker } from "./event-indexer.js";
 
-interface RepairedIndex {
+export interface RepairedIndex {
   /**
-   * Asks the file. One that turns out damaged is made again, and the caller asks again later.
+   * Asks the file. If it turns out damaged it is made again, and the caller must ask again later.
    * @throws StoreError UNAVAILABLE while it is made again
    */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T>;
-  /** A request of the thread that writes it. */
+  /** A request to the thread that writes the file. */
   request(request: IndexRequest): Promise<void>;
   /** First ids of the segments that the file covers, and their bytes. */
   readonly indexed: Map<number, number | null>;
-  /** The thread could not do something: a damaged file is made again, anything else is told. */
+  /** The thread has failed a request: a damaged file is made again, any other error is reported. */
   onFailure(error: unknown): void;
-  /** Puts the file aside, which is damaged, and makes it again. */
+  /** Puts the damaged file aside and makes it again. */
   remake(fault: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface EventIndexOptions {
-  /** Of the index file. */
+  /** The index file. */
   readonly path: string;
   readonly onTrouble: (error: Error) => void;
   readonly onDamage: (damage: Damage) => void;
@@ -41,7 +41,7 @@ interface OpenIndex {
 
 const beingMade = "cannot list events: their index is being made again";
 
-/** @param fill writes the segments into a file that was made again */
+/** @param fill indexes the segments in a file that was made again */
 export async function openRepairedIndex(
   { path, onTrouble, onDamage }: EventIndexOptions,
   fill: () => Promise<void>,

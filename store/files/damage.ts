@@ -7,17 +7,17 @@ export interface Damage {
   readonly part: DamagePart;
   /** Path of the file. */
   readonly file: string;
-  /** What is wrong, where in the file, and what becomes of it: a clause for the log. */
+  /** What is wrong, where in the file, and what is done about it: a clause for the log. */
   readonly what: string;
-  /** Bytes that cannot be answered any more; 0 where they are made again from elsewhere. */
+  /** Bytes that can no longer be answered; 0 where they are made again from elsewhere. */
   readonly lostBytes: number;
 }
 
-/** Where every part reports damage: nothing that is passed over is passed over silently. */
+/** Where every part reports damage, so that nothing is passed over silently. */
 export interface DamageLog {
-  /** Tells of it once: the same finding (file and what) again changes nothing. */
+  /** Reports a finding once: the same one (file and what) again changes nothing. */
   report(damage: Damage): void;
-  /** Findings and lost bytes by part, of parts that have any. */
+  /** Findings and lost bytes by part, for parts that have any. */
   readonly counts: ReadonlyMap<DamagePart, DamageCount>;
 }
 
@@ -26,7 +26,7 @@ interface DamageCount {
   lostBytes: number;
 }
 
-/** Findings that are told, each once; of what lies beyond, no more than that it is there. */
+/** Findings that are reported, each once; of any beyond only that there are more. */
 const findingsMax = 10_000;
 const beyond = "more damage has been found than is told of";
 

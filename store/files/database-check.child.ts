@@ -4,7 +4,7 @@ import { pause } from "../lib/turns.js";
 import { connect } from "./connection.js";
 import { faultOf, isDamage } from "./database-faults.js";
 
-/** Goes over databases table by table, at the lowest priority, resting as long as three times what each takes. */
+/** Checks databases table by table, at the lowest priority; rests three times as long as each table takes. */
 export interface CheckAnswer {
   readonly path: string;
   readonly fault: string;
@@ -13,7 +13,7 @@ export interface CheckAnswer {
 const restFactor = 3;
 
 setPriority(19);
-// Whoever asked has gone.
+// The process that asked is gone.
 process.once("disconnect", () => process.exit());
 
 async function check(path: string): Promise<string | null> {
@@ -30,7 +30,7 @@ async function check(path: string): Promise<string | null> {
     }
     return null;
   } catch (error) {
-    // Locked, unlinked or out of space: that says nothing about what is in it.
+    // Locked, unlinked or out of space: that says nothing about the contents.
     return isDamage(error) ? asError(error).message : null;
   } finally {
     client.close();

@@ -6,8 +6,8 @@ const program = fileURLToPath(new URL("./database-check.child.js", import.meta.u
 
 /**
  * Checks databases that are in use (`quick_check`), in a process of its own; `onFault` is told of each that is
- * damaged. Resolves at the end; `signal` ends it before, wherever it is: a thread could not be ended in the middle of
- * a file's gigabyte (see thread-gate.ts).
+ * damaged. Resolves at the end; `signal` ends it earlier, at any point: a thread could not be ended in the middle of
+ * a gigabyte of one file (see thread-gate.ts).
  */
 export function checkDatabases(
   paths: readonly string[],
@@ -16,7 +16,7 @@ export function checkDatabases(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve();
-    // Nothing of the environment is meant for it; what it prints would stand in the middle of our log.
+    // It needs nothing of the environment; what it prints would end up in the middle of our log.
     const child = fork(program, paths, {
       env: {},
       execArgv: [],

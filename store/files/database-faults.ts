@@ -1,10 +1,10 @@
 import { StoreError } from "../lib/errors.js";
 
 const damageCodes: ReadonlySet<string> = new Set(["SQLITE_CORRUPT", "SQLITE_NOTADB"]);
-/** Nobody asks for a table that was never made: its schema cannot be read any more. */
+/** Nobody asks for a table that was never made, so a missing one means that the schema can no longer be read. */
 const schemaLost = /\bno such (table|column)\b/;
 
-/** Whether an error tells that a database's file is damaged. */
+/** Whether an error says that a database's file is damaged. */
 export function isDamage(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === "CORRUPT";
   if (!(error instanceof Error) || !("code" in error)) return false;
@@ -12,7 +12,7 @@ export function isDamage(error: unknown): boolean {
   return damageCodes.has(code) || (code === "SQLITE_ERROR" && schemaLost.test(error.message));
 }
 
-/** What a row of `quick_check` says, null for a sound database. */
+/** The fault in a row of `quick_check`; null for a sound database. */
 export function faultOf(row: unknown): string | null {
   return row === undefined || row === "ok"
     ? null

@@ -12,12 +12,14 @@ const pagesAt = 28;
 const changesAt = 24;
 const pagesValidForAt = 92;
 
-/** Databases up to this size are checked whole at a start; larger ones by their head, the rest in the background. */
+/**
+ * Databases up to this size are checked whole at a start; larger ones by their head, and the rest in the background.
+ */
 const wholeCheckBytesMax = 16 * 2 ** 20;
 
 /**
- * What is wrong with a database file, null where nothing was found: its head, and at most `wholeCheckBytesMax`
- * bytes of pages. A file that is not there, or still empty, is a database yet to be made.
+ * What is wrong with a database file; null where nothing was found in its head nor, in a file of at most
+ * `wholeCheckBytesMax` bytes, in its pages. A file that is missing or empty is a database yet to be made.
  */
 export async function findFault(path: string): Promise<string | null> {
   const size = await stat(path).then(
@@ -31,7 +33,7 @@ export async function findFault(path: string): Promise<string | null> {
   return (await headFault(path)) ?? (size <= wholeCheckBytesMax ? quickFault(path) : null);
 }
 
-/** What the first bytes of a database that is there tell; null where nothing is wrong with them. */
+/** What is wrong with the first bytes of a database that exists; null where nothing is. */
 export async function headFault(path: string): Promise<string | null> {
   const file = await open(path, "r");
   try {
@@ -46,7 +48,7 @@ export async function headFault(path: string): Promise<string | null> {
     if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0) return "its page size is impossible";
     const isCounted = head.readUInt32BE(changesAt) === head.readUInt32BE(pagesValidForAt);
     const bytes = head.readUInt32BE(pagesAt) * pageSize;
-    // What the write-ahead log holds need not be in the file yet; the log goes once all of it is.
+    // What the write-ahead log holds may not be in the file yet; the log is removed once all of it is.
     const log = await stat(`${path}-wal`).catch(() => null);
     if (!isCounted || (log !== null && log.size > 0)) return null;
     const { size } = await file.stat();
@@ -56,14 +58,14 @@ export async function headFault(path: string): Promise<string | null> {
   }
 }
 
-/** SQLite's own check of every page, without the indexes' contents; it occupies the thread. */
+/** SQLite's own check of every page, but not of the contents of indexes; it occupies the thread. */
 async function quickFault(path: string): Promise<string | null> {
   const client = connect(path);
   try {
     return faultOf((await client.execute("pragma quick_check(1)")).rows[0]?.[0]);
   } catch (error) {
     if (isDamage(error)) return asError(error).message;
-    // Locked, or no room: that says nothing about what is in it.
+    // Locked, or out of space: that says nothing about the contents.
     return null;
   } finally {
     client.close();
@@ -82,8 +84,8 @@ export async function putAside(path: string): Promise<string> {
 }
 
 /**
- * Opens a database that can be made again from elsewhere: one that is damaged is put aside first, and `onDamage`
- * is told what was wrong and where it now lies.
+ * Opens a database that can be made again from elsewhere: a damaged one is put aside first, and `onDamage` is given
+ * what was wrong and where the file now lies.
  */
 export async function openOrRemake<T>(
   path: string,

@@ -3,9 +3,9 @@ import type { Aggregate } from "./series.js";
 interface Aggregation {
   /** The value of the point before the first edge: what `increase` counts from. */
   startFrom(value: number): void;
-  /** Adds points in time order, each call after the one before; those outside the edges are passed over. */
+  /** Adds points in time order, call after call; those outside the edges are passed over. */
   add(times: Float64Array, values: Float64Array): void;
-  /** One entry a window, null where it has no point. */
+  /** One entry a window; null where the window has no point. */
   result(): (number | null)[];
 }
 
@@ -20,7 +20,7 @@ interface State {
 /** Takes values[from] to values[to - 1] into window w. */
 type Fold = (state: State, w: number, values: Float64Array, from: number, to: number) => void;
 
-/** Neumaier's compensated sum: the order of the points hardly shows in the last digit. */
+/** Neumaier's compensated sum: the order of the points hardly shows, even in the last digit. */
 const sum: Fold = (state, w, values, from, to) => {
   // In local variables: millions of points go through here.
   let high = state.high[w] ?? 0;
@@ -43,7 +43,7 @@ const extreme =
     state.high[w] = best;
   };
 
-const FOLDS: Readonly<Record<Aggregate, Fold>> = {
+const folds: Readonly<Record<Aggregate, Fold>> = {
   count: () => undefined,
   sum,
   mean: sum,
@@ -70,11 +70,11 @@ const FOLDS: Readonly<Record<Aggregate, Fold>> = {
 
 const total = (state: State, w: number): number => {
   const high = state.high[w] ?? 0;
-  // beyond the largest double the correction is not a number, the sum is
+  // Beyond the largest double the sum is infinite and the correction NaN.
   return Number.isFinite(high) ? high + (state.low[w] ?? 0) : high;
 };
 
-const FINISH: Readonly<Record<Aggregate, (state: State, w: number) => number>> = {
+const finish: Readonly<Record<Aggregate, (state: State, w: number) => number>> = {
   count: (state, w) => state.n[w] ?? 0,
   sum: total,
   mean: (state, w) => total(state, w) / (state.n[w] ?? 1),
@@ -85,7 +85,7 @@ const FINISH: Readonly<Record<Aggregate, (state: State, w: number) => number>> =
   increase: total,
 };
 
-/** The first index from `from` on whose time is not below `stop`: near by, or found in steps that double. */
+/** The first index from `from` on whose time is not below `stop`, searched in steps that double. */
 function indexOf(times: Float64Array, from: number, stop: number): number {
   let step = 1;
   let low = from;
@@ -111,7 +111,7 @@ export function createAggregation(edges: ArrayLike<number>, aggregate: Aggregate
     low: new Float64Array(windows),
     previous: undefined,
   };
-  const fold = FOLDS[aggregate];
+  const fold = folds[aggregate];
   let w = 0;
 
   function add(times: Float64Array, values: Float64Array): void {
@@ -133,6 +133,6 @@ export function createAggregation(edges: ArrayLike<number>, aggregate: Aggregate
       state.previous = value;
     },
     add,
-    result: () => Array.from(state.n, (n, i) => (n === 0 ? null : FINISH[aggregate](state, i))),
+    result: () => Array.from(state.n, (n, i) => (n === 0 ? null : finish[aggregate](state, i))),
   };
 }

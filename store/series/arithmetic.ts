@@ -1,6 +1,6 @@
 /**
- * Plain arithmetic over the value of one point, in the words that every engine can compute: the same operations
- * in the same order on IEEE doubles, so that all of them give the same bits.
+ * Plain arithmetic over the value of one point, in operations that every engine can compute: the same ones in the same
+ * order on IEEE doubles, so that all engines give the same bits.
  */
 export type Arithmetic =
   | { readonly kind: "value" }
@@ -59,7 +59,7 @@ function compute(arithmetic: Arithmetic, values: Float64Array): Operand {
   }
 }
 
-/** A loop an operator: one that is told its operator calls it for every value, and takes five times as long. */
+/** A loop for each operator: one that is given its operator calls it for every value and takes five times as long. */
 const loops: Readonly<Record<Operator, (a: Operand, b: Operand, out: Float64Array) => Float64Array>> = {
   "+": (a, b, out) => {
     if (typeof a === "number") for (let i = 0; i < out.length; i++) out[i] = a + at(b, i);
@@ -90,8 +90,8 @@ const loops: Readonly<Record<Operator, (a: Operand, b: Operand, out: Float64Arra
 const at = (operand: Operand, i: number): number => (operand as Float64Array)[i] as number;
 
 /**
- * 1 or -1 where the result never falls, or never rises, as the value rises: the value meets only numbers, one
- * after the other, and rounding keeps order. What is finite at two values is then finite between them. Else null.
+ * 1 where the result never falls as the value rises, -1 where it never rises, else null. The value meets only literals,
+ * one after another, and rounding keeps order, so a result that is finite at two values is finite between them.
  */
 export function directionOf(arithmetic: Arithmetic): 1 | -1 | null {
   if (arithmetic.kind === "value") return 1;

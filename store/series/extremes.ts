@@ -2,7 +2,7 @@ import type { Columns } from "./series.js";
 
 /** Thins points to what a drawn line shows of them: the ends, and the lowest and highest of each bucket. */
 interface Extremes {
-  /** Adds points in time order, each call after the one before. */
+  /** Adds points in time order, call after call. */
   add(times: Float64Array, values: Float64Array): void;
   /** The points kept, ascending, none twice. */
   result(): { readonly times: Float64Array; readonly values: Float64Array };
@@ -64,7 +64,7 @@ export function createExtremes(width: number): Extremes {
   };
 }
 
-/** The same of points that come in any order, as engines answer them one question at a time. */
+/** The same for points in any order, as engines answer them one question at a time. */
 export function inOrder(
   kind: "number" | "boolean",
   points: readonly (readonly [time: number, value: number])[],

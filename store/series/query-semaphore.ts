@@ -1,21 +1,21 @@
-/** How many questions run at once, shared by tenants: connections to InfluxDB, turns of reader threads. */
+/** How many questions run at once, shared fairly by tenants: on connections to InfluxDB, or in reader threads. */
 import { StoreError } from "../lib/errors.js";
 import { createSemaphore } from "../lib/semaphore.js";
 
-/** Who asks, and until when the answer is wanted. */
+/** Who asks, and for how long the answer is wanted. */
 export interface Asker {
   readonly tenant: number;
-  /** Null: until it is there. */
+  /** Null: until the answer is there. */
   readonly signal: AbortSignal | null;
 }
 
 export interface QuerySemaphore {
   /**
-   * The answer, asked for once it is its turn, and whose end lets in the next. What waits goes in order
-   * within a tenant, and from tenant to tenant in turn. @throws StoreError UNAVAILABLE when the asker has left
+   * Asks once it is the asker's turn; the end of the answer lets the next one in. Within a tenant askers wait in order,
+   * and tenants take turns. @throws StoreError UNAVAILABLE when the asker has left
    */
   answer<T>(asker: Asker, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
-  /** The same for an answer that comes whole. */
+  /** The same for an answer that arrives as a whole. */
   run<T>(asker: Asker, ask: () => Promise<T>): Promise<T>;
 }
 

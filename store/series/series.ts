@@ -36,7 +36,7 @@ export type Columns =
       readonly kind: "text";
       readonly times: Float64Array;
       readonly values: string[];
-      /** The read has ended by its bytes before it had as many points as were asked for: there may be more. */
+      /** `bytesMax` ended the read before it had as many points as were asked for: there may be more. */
       readonly cut?: boolean;
     };
 
@@ -50,8 +50,8 @@ export interface ReadRange {
   /** At most this many points: the oldest of the range. Not together with `newest`. */
   readonly oldest?: number;
   /**
-   * With `newest` or `oldest`, of texts: a read ends with the point by which it holds so many bytes (text-bytes.ts), or
-   * somewhat before, but not before it has one. Absent: however many they are.
+   * With `newest` or `oldest`, for texts: a read ends with the point that brings it to so many bytes (text-bytes.ts),
+   * or somewhat before, but with at least one point. Absent: no bound.
    */
   readonly bytesMax?: number;
 }
@@ -77,7 +77,7 @@ export interface AggregateQuery {
   readonly aggregate: Aggregate;
 }
 
-/** An aggregate over a result of arithmetic at each point. */
+/** An aggregate over the result of arithmetic on each point. */
 export interface ArithmeticQuery extends AggregateQuery {
   readonly arithmetic: Arithmetic;
 }
@@ -85,12 +85,12 @@ export interface ArithmeticQuery extends AggregateQuery {
 export interface ArithmeticAnswer {
   /** One entry a window; null where no point has a result. */
   readonly values: (number | null)[];
-  /** Points whose result is not a finite number: they count as none. */
+  /** Points whose result is not a finite number; they are left out. */
   readonly errors: number;
 }
 
 export interface ExtremesQuery {
-  /** Of numbers or booleans. */
+  /** A series of numbers or booleans. */
   readonly series: SeriesRef;
   readonly start: number;
   readonly stop: number;
@@ -98,7 +98,7 @@ export interface ExtremesQuery {
   readonly width: number;
 }
 
-/** The newest point of a series, null where it has no point; or why the engine cannot tell which it is. */
+/** The newest point of a series; null where it has none; or why the engine cannot answer. */
 export type Latest =
   | { readonly time: number; readonly value: number | string }
   | { readonly error: StoreError }
@@ -112,9 +112,9 @@ export interface RefusedPoint {
 }
 
 /**
- * Points as columns: point i belongs to `series[seriesAt[i]]`. `values[i]` is the number, 1 or 0 of a boolean, and
- * of a text its place in `texts`. The times are the caller's own, not server stamps. The engine takes the columns
- * over: they must not be used again.
+ * Points as columns: point i belongs to `series[seriesAt[i]]`. `values[i]` is the number, 1 or 0 for a boolean, or
+ * the index of a text in `texts`. The times are the caller's own, not server stamps. The engine takes the columns over:
+ * they must not be used again.
  */
 export interface PointBatch {
   readonly series: readonly SeriesRef[];
@@ -139,8 +139,9 @@ export type FieldKey = Pick<SeriesRef, "tenant" | "productID" | "field">;
 export interface SeriesQuestions {
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
   /**
-   * The newest `newest` points in the range of each of some series of one device, none twice, in their order; of one
-   * that the engine cannot tell why. Asked together they cost little more than one. `bytesMax` is each one's.
+   * The newest `newest` points in the range of each of some series of one device, in the order of the series, none of
+   * which may be named twice; an error for a series that the engine cannot answer. Together they cost little more than
+   * one. `bytesMax` holds for each series.
    */
   readNewest(
     series: readonly SeriesRef[],
@@ -148,16 +149,16 @@ export interface SeriesQuestions {
     newest: number,
   ): Promise<(Columns | StoreError)[]>;
   /**
-   * The points of [start, stop) in ascending pieces of about `pointsMax` points, of texts with `bytesMax` as a read has
-   * it, read as they are asked for: of any range no more than a few pieces are in memory. Points written meanwhile may
-   * be missed or met. A piece is its taker's own.
+   * The points of [start, stop) in ascending pieces of about `pointsMax` points, of texts with `bytesMax` as in a read.
+   * They are read as they are asked for, so that only a few pieces of any range are in memory. Points written meanwhile
+   * may be missed or met. A piece belongs to its taker.
    */
   scan(
     series: SeriesRef,
     range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
     pointsMax: number,
   ): AsyncGenerator<Columns>;
-  /** One entry a window; null where the window has no point (count too). Booleans count as 1 and 0. */
+  /** One entry a window; null where the window has no point (for `count` as well). Booleans count as 1 and 0. */
   aggregate(query: AggregateQuery): Promise<(number | null)[]>;
   /** Null where the engine cannot compute this itself: the caller then reads the points. */
   aggregateArithmetic(query: ArithmeticQuery): Promise<ArithmeticAnswer | null>;
@@ -166,7 +167,7 @@ export interface SeriesQuestions {
    * earlier): what a drawn line shows of any number of points.
    */
   extremes(query: ExtremesQuery): Promise<Columns>;
-  /** The newest point of each series, same order as asked. One that cannot be told leaves the others alone. */
+  /** The newest point of each series, in the order asked. One that cannot be answered does not affect the others. */
   latest(series: readonly SeriesRef[]): Promise<Latest[]>;
 }
 
@@ -187,22 +188,22 @@ export interface SeriesStore extends SeriesQuestions {
    */
   write(points: readonly Point[], through: number): Promise<RefusedPoint[]>;
   /**
-   * Stores points that no journal holds, with the promises of `write`; they are durable after the next `flush`.
-   * Calls must follow one another where their points may fall together.
-   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be made anew
+   * Stores points that no journal holds, with the guarantees of `write`; they are durable after the next `flush`. Calls
+   * whose points may have the same series and time must not overlap.
+   * @throws StoreError UNAVAILABLE as `write` does; the batch must then be built again
    */
   writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
   /** Makes everything written durable and moves the checkpoint. */
   flush(): Promise<void>;
   /**
-   * Which of the devices the store may hold points of, in their order, asked in one go. False is certain; true may
-   * also stand for points that are gone. A bounded number at once: some hundreds.
+   * Whether the store may hold points of each of the devices, in their order, in one question. False is certain; true
+   * may also stand for points that are gone. A bounded number at once: some hundreds.
    * @throws StoreError UNAVAILABLE
    */
   whichHavePoints(devices: readonly DeviceKey[]): Promise<boolean[]>;
   /**
    * Removes every point of the devices; restartable, safe to repeat. A bounded number at once: some hundreds.
-   * @throws StoreError UNAVAILABLE, then some may have gone
+   * @throws StoreError UNAVAILABLE; some points may be gone by then
    */
   removeDevices(devices: readonly DeviceKey[]): Promise<void>;
   /** Removes every point of fields of products where the engine can; a no-op where it cannot. */
@@ -211,7 +212,7 @@ export interface SeriesStore extends SeriesQuestions {
   removeBefore(time: number): Promise<void>;
   /** Flushes, then releases everything. */
   close(): Promise<void>;
-  /** The databases of an engine that keeps its own on disk. */
+  /** The database files of an engine that has its own. */
   readonly files?: {
     /** Their paths. */
     list(): string[];

@@ -8,18 +8,18 @@ interface Batch {
   readonly refused: RefusedPoint[];
 }
 
-const LONE_SURROGATES = /\p{Surrogate}/gu;
+const loneSurrogates = /\p{Surrogate}/gu;
 
 const nameRefused = "the series' name holds NUL or half a surrogate pair";
 const timeRefused = "the time is no whole microsecond from 1684-08-01 to 2255-05-31";
 
-const TYPE_OF: Readonly<Record<Kind, string>> = { number: "number", boolean: "boolean", text: "string" };
+const typeOfKind: Readonly<Record<Kind, string>> = { number: "number", boolean: "boolean", text: "string" };
 
 /** Why a point can never be stored; undefined when it can. */
 function refusal({ series, time, value }: Point, handle: number): string | undefined {
   if (handle < 0) return nameRefused;
   if (!isStorableTime(time)) return timeRefused;
-  if (typeof value === TYPE_OF[series.kind] && (typeof value !== "number" || Number.isFinite(value)))
+  if (typeof value === typeOfKind[series.kind] && (typeof value !== "number" || Number.isFinite(value)))
     return undefined;
   return `value is no ${series.kind}`;
 }
@@ -43,7 +43,7 @@ export function packBatch(points: readonly Point[], through: number, handles: Ha
     const { value } = point;
     if (typeof value === "string") {
       textIndex ??= new Int32Array(points.length).fill(-1);
-      textIndex[n] = texts.push(value.replace(LONE_SURROGATES, "\uFFFD")) - 1;
+      textIndex[n] = texts.push(value.replace(loneSurrogates, "\uFFFD")) - 1;
     } else values[n] = Number(value);
     handleColumn[n] = handle;
     times[n] = point.time;
@@ -60,7 +60,7 @@ export function packBatch(points: readonly Point[], through: number, handles: Ha
   return { args, refused };
 }
 
-/** Columns of points as they are, but for the handles in place of the places of their series. */
+/** The same columns, with handles in place of the indexes of their series. */
 export function packColumns(batch: PointBatch, handles: Handles): { args: WriteArgs; refused: RefusedAt[] } {
   const { series, seriesAt, times, values } = batch;
   const refused: RefusedAt[] = [];
@@ -88,7 +88,7 @@ export function packColumns(batch: PointBatch, handles: Handles): { args: WriteA
     handles: seriesAt.subarray(0, n),
     times: times.subarray(0, n),
     values: values.subarray(0, n),
-    texts: batch.texts.map((text) => text.replace(LONE_SURROGATES, "\uFFFD")),
+    texts: batch.texts.map((text) => text.replace(loneSurrogates, "\uFFFD")),
     textIndex: textIndex?.subarray(0, n) ?? null,
     through: 0,
   };

@@ -23,7 +23,7 @@ export interface Caller<C extends Shapes> {
     args: C[N]["args"],
     options?: { transfer?: readonly Transferable[]; prelude?: unknown },
   ): Promise<C[N]["answer"]>;
-  /** Calls without an answer yet. */
+  /** Calls that have no answer yet. */
   waiting(): number;
   failed(): boolean;
   /** Rejects what waits and everything asked from now on. */
@@ -69,7 +69,7 @@ export type Handlers<C extends Shapes> = {
   readonly [N in keyof C]: (args: C[N]["args"]) => Promise<C[N]["answer"]> | C[N]["answer"];
 };
 
-/** The answering side, inside the worker. Columns of an answer, and one that is a buffer, are moved, not copied. */
+/** The answering side, inside the worker. Columns of an answer, and an answer that is a buffer, move without a copy. */
 export function serveCalls<C extends Shapes>(
   port: MessagePort,
   handlers: Handlers<C>,

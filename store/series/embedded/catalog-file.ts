@@ -13,26 +13,26 @@ import { openFile, type Pragmas } from "./sqlite.js";
 
 export interface CatalogListeners {
   readonly onDamage: (damage: Damage) => void;
-  /** It can no longer be read: the next start makes it again. */
+  /** The catalog can no longer be read: the next start makes it again. */
   readonly onCatalogLost: (error: Error) => void;
 }
 
 export type CatalogClient = Pick<Client, "execute" | "batch" | "transaction" | "close">;
 
-export const CATALOG_PRAGMAS: Pragmas = { journal_mode: "wal", synchronous: 2, cache_size: -4096 };
+export const catalogPragmas: Pragmas = { journal_mode: "wal", synchronous: 2, cache_size: -4096 };
 
 const pathOf = (dir: string): string => join(dir, "catalog.db");
-/** Left where a running store has met damage that the look at a start may not find. */
+/** A running store that meets damage leaves this file, since the check at the next start may not find the damage. */
 const suspectOf = (dir: string): string => join(dir, "catalog.db.suspect");
 
-/** Why a catalog has to be made again, null where it need not. */
+/** Why a catalog has to be made again; null where it need not be. */
 export async function whyUnusable(dir: string): Promise<string | null> {
   const path = pathOf(dir);
   if (existsSync(suspectOf(dir))) return "the last run could not read it";
   const fault = await findFault(path);
   if (fault !== null || partFiles(dir).length === 0) return fault;
   if (!existsSync(path) || statSync(path).size === 0) return "it is missing or empty";
-  const client = await openFile(path, CATALOG_PRAGMAS);
+  const client = await openFile(path, catalogPragmas);
   try {
     return (await formatOf(client)) === 0 ? "it is empty" : null;
   } finally {
@@ -48,7 +48,7 @@ export async function remakeCatalog(
 ): Promise<void> {
   const path = pathOf(dir);
   const aside = existsSync(path) ? `; put aside as ${await putAside(path)}` : "";
-  const client = await openFile(path, CATALOG_PRAGMAS);
+  const client = await openFile(path, catalogPragmas);
   try {
     const made = await fillCatalog(client, dir, join(dir, "names.log"));
     const lost = `, ${made.nameless} series have lost their names: their points are left out`;
@@ -67,16 +67,16 @@ export async function remakeCatalog(
   await rm(suspectOf(dir), { force: true });
 }
 
-/** Has the next start make it again: what still works goes on until then. */
+/** The next start makes the catalog again; until then what still works goes on. */
 export function markSuspect(dir: string, fault: string, onDamage: (damage: Damage) => void): void {
   writeFileSync(suspectOf(dir), fault);
   const what = `${fault}; the next start makes it again from names.log and the files of points`;
   onDamage({ part: "series", file: pathOf(dir), what, lostBytes: 0 });
 }
 
-const NAMED_AT_ONCE_MAX = 1000;
+const namedAtOnceMax = 1000;
 
-/** Opens names.log and brings it up to the catalog; one without an end that can be read is written anew. */
+/** Opens names.log and adds what the catalog has beyond it; a log whose end cannot be read is written anew. */
 export async function openLog(path: string, client: Client): Promise<NamesLog> {
   let log = openNamesLog(path);
   if (log.lastID === null) {
@@ -88,11 +88,11 @@ export async function openLog(path: string, client: Client): Promise<NamesLog> {
     const { rows } = await client.execute({
       sql: `select tenant, product, device, field, kind, id, removed from series
         where id > ? order by id limit ?`,
-      args: [BigInt(after), BigInt(NAMED_AT_ONCE_MAX)],
+      args: [BigInt(after), BigInt(namedAtOnceMax)],
     });
     const last = rows.at(-1);
     if (last === undefined) break;
-    // A removed one has no name to come back under.
+    // A removed series must not come back under its name.
     for (const row of rows) if (row[6] === 0) log.name(Number(row[5]), keyOfRow(row));
     log.write(false);
     after = Number(last[5]);
@@ -107,7 +107,7 @@ export function keyOfRow(row: Row): SeriesKey {
   return { tenant: Number(row[0]), productID, deviceID, field, kind: row[4] as SeriesKey["kind"] };
 }
 
-/** The client, which tells when the file turns out damaged and leaves word for the next start. */
+/** The client, which reports a file that turns out damaged and leaves word for the next start. */
 export function guarded(client: Client, dir: string, { onCatalogLost }: CatalogListeners): CatalogClient {
   const orLost = async <T>(asked: Promise<T>): Promise<T> => {
     try {

@@ -9,14 +9,14 @@ import type { RemovedScope, SeriesKey } from "./names.js";
 import type { NamesLog } from "./names-log.js";
 
 export interface CatalogNames {
-  /** Ids of the series, made where missing; same order. A bounded number at once: one transaction. */
+  /** Ids of the series in the same order, made where missing. A bounded number at once: one transaction. */
   ids(keys: readonly SeriesKey[]): Promise<number[]>;
   /** The id of a series, 0 when it has none yet. */
   find(key: SeriesKey): Promise<number>;
   /** The name of a series; undefined when it has none, or is removed. */
   nameOf(id: number): Promise<SeriesKey | undefined>;
   isText(id: number): Promise<boolean>;
-  /** Indexes of the devices that have a living series; a bounded number at once. */
+  /** Indexes of the devices that have a series that is not removed; a bounded number at once. */
   devicesWithSeries(devices: readonly DeviceKey[]): Promise<number[]>;
   /** A bounded number at once: one transaction. */
   markRemoved(scopes: readonly RemovedScope[]): Promise<void>;
@@ -74,7 +74,7 @@ export function createCatalogNames(
     return ids;
   }
 
-  /** Ids ascend: what lies above those in the log is new. */
+  /** Ids ascend: those above the last one in the log are new. */
   function logNew(keys: readonly SeriesKey[], ids: readonly number[]): void {
     const fresh = ids.flatMap((id, i) => (id > lastID ? [{ id, key: keys[i] as SeriesKey }] : []));
     for (const { id, key } of fresh.sort((a, b) => a.id - b.id)) {

@@ -2,7 +2,7 @@
 
 import type { InValue } from "@libsql/client/sqlite3";
 import type { CatalogClient } from "./catalog-file.js";
-import { edge, newerFormat, PART_FORMAT, type Part } from "./catalog-schema.js";
+import { edge, newerFormat, type Part, partFormat } from "./catalog-schema.js";
 import type { Times } from "./stored-part.js";
 
 interface PartState extends Part {
@@ -13,28 +13,28 @@ interface PartState extends Part {
   /** The series that it may hold (series-set.ts) as of the version `file` of its file; null: not known. */
   readonly held: ArrayBuffer | null;
   readonly file: string | null;
-  /** First and last time that flushes have brought to their end; null: not known. */
+  /** First and last time that completed flushes have written; null: not known. */
   readonly flushed: Times | null;
 }
 
 export interface CatalogParts {
   parts(): Promise<PartState[]>;
   addPart(part: Part): Promise<void>;
-  /** The part stands for what is left of its span, and a new one for the rest, in one step. */
+  /** In one step, the part keeps what is left of its span and a new part takes the rest. */
   cutPart(part: Part, left: Pick<Part, "start" | "stop">, made: Part): Promise<void>;
   /** The series that a part may hold, as of a version of its file. */
   setHeld(part: Part, held: Uint8Array, file: string): Promise<void>;
   /** The part now lies in another file, or in one that has been brought to this format. */
   replacePart(part: Part): Promise<void>;
   removePart(part: Pick<Part, "start" | "path">): Promise<void>;
-  /** Takes back the flushes that a compaction has dealt with. */
+  /** Subtracts the flushes that a compaction has tidied up. */
   tighten(start: number, flushes: number): Promise<void>;
 }
 
-/** In place of one that is on its way out, should it begin at the same time. */
+/** Replaces a dropped part that begins at the same time, should there be one. */
 const insertPart = ({ start, stop, path }: Part) => ({
   sql: "insert or replace into part(start, stop, path, format) values (?, ?, ?, ?)",
-  args: [BigInt(start), BigInt(stop), path, BigInt(PART_FORMAT)],
+  args: [BigInt(start), BigInt(stop), path, BigInt(partFormat)],
 });
 
 export function createCatalogParts(client: CatalogClient): CatalogParts {
@@ -48,8 +48,8 @@ export function createCatalogParts(client: CatalogClient): CatalogParts {
         `select ${edge("start")}, ${edge("stop")}, path, format, loose, dropped, held, file, low, high
           from part order by start`,
       );
-      const newer = rows.find((row) => Number(row[3]) > PART_FORMAT);
-      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), PART_FORMAT);
+      const newer = rows.find((row) => Number(row[3]) > partFormat);
+      if (newer !== undefined) throw newerFormat(String(newer[2]), Number(newer[3]), partFormat);
       return rows.map((row) => ({
         start: Number(row[0]),
         stop: Number(row[1]),
@@ -76,7 +76,7 @@ export function createCatalogParts(client: CatalogClient): CatalogParts {
       run("update part set path = ?2, format = ?3 where start = ?1", [
         BigInt(start),
         path,
-        BigInt(PART_FORMAT),
+        BigInt(partFormat),
       ]),
     removePart: ({ start, path }) =>
       run("delete from part where start = ? and path = ?", [BigInt(start), path]),

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
-import { CATALOG_FORMAT, CATALOG_SCHEMA, PART_FORMAT, removalsOf } from "./catalog-schema.js";
+import { catalogFormat, catalogSchema, partFormat, removalsOf } from "./catalog-schema.js";
 import { type Month, monthOf } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
@@ -27,22 +27,22 @@ export function partFiles(dir: string): { path: string; month: Month; generation
 interface Made {
   readonly series: number;
   readonly files: number;
-  /** Files that hold times of another one, and are left out. */
+  /** Files that are left out because they hold times that belong to another file. */
   readonly unplaced: readonly string[];
-  /** Those of them that cannot be read: whatever they held is a gap. */
+  /** Those that cannot be read: whatever they held is a gap. */
   readonly unread: readonly string[];
-  /** Series that have chunks and no name. */
+  /** Series that have chunks but no name. */
   readonly nameless: number;
 }
 
-const ROWS_AT_ONCE_MAX = 200;
+const rowsAtOnceMax = 200;
 
 /** Fills a new catalog from names.log and the files of points, in one transaction with its schema. */
 export async function fillCatalog(client: Client, dir: string, log: string): Promise<Made> {
   const inFiles = new Set<number>();
   const found: FoundFile[] = [];
   for (const { path, month, generation } of partFiles(dir)) {
-    // What a killed cut has left holds nothing of any time.
+    // A cut that was killed leaves a file without points.
     if (await isBlank(join(dir, path))) continue;
     const content = await contentOf(join(dir, path));
     for (const id of content?.series ?? []) inFiles.add(id);
@@ -51,17 +51,17 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   const { placed: parts, unplaced } = placeFiles(found);
   return inTransaction(client, async (tx) => {
     // Its first transaction stamps the format: a file without it holds nothing yet.
-    for (const sql of [...CATALOG_SCHEMA, `pragma user_version = ${CATALOG_FORMAT}`]) await tx.execute(sql);
+    for (const sql of [...catalogSchema, `pragma user_version = ${catalogFormat}`]) await tx.execute(sql);
     const named = await takeLog(tx, log);
     for (const { start, stop, path, held } of parts) {
-      // Formats are looked at as the files are opened.
+      // The format of a file is checked when it is opened.
       await tx.execute({
         sql: "insert into part(start, stop, path, format, low, high, loose) values (?, ?, ?, ?, ?, ?, 1)",
         args: [
           BigInt(start),
           BigInt(stop),
           path,
-          BigInt(PART_FORMAT - 1),
+          BigInt(partFormat - 1),
           ...(held === null ? [null, null] : [BigInt(held.low), BigInt(held.high)]),
         ],
       });
@@ -76,7 +76,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
     });
     const unread = unplaced.filter(({ held }) => held !== null && !isKnown(held));
     const [start, stop] = [parts.at(0)?.start, parts.at(-1)?.stop];
-    // Any time, for all that can be known.
+    // It may have held any time.
     if (nameless.length + unread.length > 0 && start !== undefined && stop !== undefined) {
       await tx.execute({
         sql: "insert into gap(start, stop, series) values (?, ?, 0)",
@@ -93,7 +93,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   });
 }
 
-/** The names, in their order with the removals between them, and the last checkpoint. Returns the ids. */
+/** Takes names and removals over in their order, then the last checkpoint. Returns the ids. */
 async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
   const named = new Set<number>();
   let rows: { id: number; key: SeriesKey }[] = [];
@@ -119,7 +119,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
       await insert();
       for (const statement of removalsOf([entry.scope])) await tx.execute(statement);
     }
-    if (rows.length >= ROWS_AT_ONCE_MAX) await insert();
+    if (rows.length >= rowsAtOnceMax) await insert();
   }
   await insert();
   if (named.size > 0) {

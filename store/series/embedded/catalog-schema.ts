@@ -3,21 +3,21 @@ import { StoreError } from "../../lib/errors.js";
 import type { RemovedScope } from "./names.js";
 
 /** Of catalog.db. */
-export const CATALOG_FORMAT = 2;
+export const catalogFormat = 2;
 /** Of the files of points: since 2 chunks have checksums. */
-export const PART_FORMAT = 2;
+export const partFormat = 2;
 
-export const CATALOG_SCHEMA = [
+export const catalogSchema = [
   "create table if not exists meta(key text primary key, value integer not null) strict, without rowid",
-  // removed: 0 while it lives, then its own id, so that the same name can begin anew
+  // removed: 0 until the series is removed, then its own id, so that a new series can take the same name
   `create table if not exists series(
     id integer primary key autoincrement, tenant integer not null, product text not null, device text not null,
     field text not null, kind text not null, removed integer not null default 0,
     unique(tenant, product, device, field, kind, removed)) strict`,
   "create index if not exists series_removed on series(id) where removed <> 0",
   // loose: flushes since the part was last compacted; dropped: 1 from the decision to the unlink; held: the series
-  // that it may hold (series-set.ts) as of the file's version `file`; low, high: first and last time that flushes have
-  // brought to their end; null where that is not known
+  // that it may hold (series-set.ts) as of the file's version `file`; low, high: first and last time that completed
+  // flushes have written; null where that is not known
   `create table if not exists part(
     start integer primary key, stop integer not null, path text not null unique, format integer not null,
     loose integer not null default 0, dropped integer not null default 0, held blob, file text,
@@ -28,8 +28,8 @@ export const CATALOG_SCHEMA = [
     series integer not null) strict`,
 ];
 
-/** In format 1 a part was a calendar month, and nothing told what it held. */
-export const CATALOG_TO_FORMAT_2 = [
+/** In format 1 a part was a calendar month, and nothing recorded what it held. */
+export const catalogToFormat2 = [
   "alter table part add column held blob",
   "alter table part add column file text",
   "alter table part add column low integer",
@@ -46,7 +46,7 @@ export interface Part {
   readonly path: string;
 }
 
-/** Take the names of what is removed; its points go later. */
+/** These remove the names; the points are deleted later. */
 export function removalsOf(scopes: readonly RemovedScope[]): { sql: string; args: InValue[] }[] {
   const names = { device: [] as unknown[], field: [] as unknown[] };
   for (const scope of scopes) {

@@ -1,11 +1,11 @@
-/** What the store knows of its files, in catalog.db: series, parts, gaps, and how far it has come. */
+/** What the store knows of its files, in catalog.db: series, parts, gaps, and the checkpoint. */
 
 import { join } from "node:path";
 import type { Client, InValue } from "@libsql/client/sqlite3";
 import {
-  CATALOG_PRAGMAS,
   type CatalogClient,
   type CatalogListeners,
+  catalogPragmas,
   formatOf,
   guarded,
   markSuspect,
@@ -15,7 +15,7 @@ import {
 } from "./catalog-file.js";
 import { type CatalogNames, createCatalogNames } from "./catalog-names.js";
 import { type CatalogParts, createCatalogParts } from "./catalog-parts.js";
-import { CATALOG_FORMAT, CATALOG_SCHEMA, CATALOG_TO_FORMAT_2, edge, newerFormat } from "./catalog-schema.js";
+import { catalogFormat, catalogSchema, catalogToFormat2, edge, newerFormat } from "./catalog-schema.js";
 import type { NamesLog } from "./names-log.js";
 import { inTransaction, openFile } from "./sqlite.js";
 import type { Times } from "./stored-part.js";
@@ -35,7 +35,7 @@ export interface Catalog extends CatalogNames, CatalogParts {
   addGap(gap: Omit<GapRow, "id">): Promise<GapRow>;
   gaps(): Promise<GapRow[]>;
   removeGap(id: number): Promise<void>;
-  /** The last step of a flush: its parts count one flush more, and the checkpoint moves. */
+  /** The last step of a flush: each of its parts counts one more flush, and the checkpoint moves. */
   finishFlush(
     parts: readonly { readonly start: number; readonly flushed: Times | null }[],
     checkpoint: number,
@@ -44,7 +44,7 @@ export interface Catalog extends CatalogNames, CatalogParts {
   dropBefore(time: number): Promise<void>;
   number(key: "checkpoint" | "floor"): Promise<number | undefined>;
   clearFloor(): Promise<void>;
-  /** A check has found its file damaged: the next start makes it again. */
+  /** A check has found the catalog's file damaged: the next start makes it again. */
   suspect(fault: string): void;
   close(): void;
 }
@@ -57,7 +57,7 @@ export async function openCatalog(dir: string, listeners: CatalogListeners): Pro
   const path = join(dir, "catalog.db");
   const fault = await whyUnusable(dir);
   if (fault !== null) await remakeCatalog(dir, fault, listeners.onDamage);
-  const client = await openFile(path, CATALOG_PRAGMAS);
+  const client = await openFile(path, catalogPragmas);
   try {
     await checkFormat(client);
     const log = await openLog(join(dir, "names.log"), client);
@@ -72,9 +72,9 @@ export async function openCatalog(dir: string, listeners: CatalogListeners): Pro
 
 async function checkFormat(client: Client): Promise<void> {
   const version = await formatOf(client);
-  if (version > CATALOG_FORMAT) throw newerFormat("catalog.db", version, CATALOG_FORMAT);
-  const steps = version === 1 ? CATALOG_TO_FORMAT_2 : [];
-  await client.batch([...CATALOG_SCHEMA, ...steps, `pragma user_version = ${CATALOG_FORMAT}`], "write");
+  if (version > catalogFormat) throw newerFormat("catalog.db", version, catalogFormat);
+  const steps = version === 1 ? catalogToFormat2 : [];
+  await client.batch([...catalogSchema, ...steps, `pragma user_version = ${catalogFormat}`], "write");
 }
 
 function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: string) => void): Catalog {

@@ -1,6 +1,6 @@
 import { crc32, crc32ByTable } from "../../lib/crc32.js";
 
-/** What a chunk's checksum covers beside its data, so that one that stands in another's row is found too. */
+/** What a chunk's checksum covers besides its data, so that data in the wrong row is found too. */
 export interface ChunkHead {
   readonly series: number;
   /** First and last time. */
@@ -22,7 +22,7 @@ export function chunkSum({ series, start, stop, points }: ChunkHead, data: Uint8
   head[1] = start;
   head[2] = stop;
   head[3] = points;
-  // So few bytes are summed sooner than native code is called.
+  // Summing so few bytes takes less time than calling native code.
   return crc32(data, crc32ByTable(headBytes));
 }
 
@@ -37,7 +37,7 @@ export function sealLast({ series, stop }: ChunkHead, data: Uint8Array): Uint8Ar
   return sealed;
 }
 
-/** The value, or null where that is not what was stored. */
+/** The value; null where it is not what was stored. */
 export function openLast(series: number, stop: number, sealed: ArrayBuffer): number | null {
   if (sealed.byteLength !== valueBytes + sumBytes) return null;
   const view = new DataView(sealed);
@@ -52,29 +52,29 @@ function lastSum(series: number, stop: number, sealed: Uint8Array): number {
   return crc32ByTable(lastBytes);
 }
 
-/** Chunks of one file that were found intact not long ago, by their ids. */
+/** Ids of the chunks of one file that were recently found intact. */
 export interface Verified {
   has(id: number, sum: number): boolean;
   add(id: number, sum: number): void;
 }
 
-const TRUSTED_MS = 60_000;
-const TRUSTED_MAX = 100_000;
+const trustedMs = 60_000;
+const trustedMax = 100_000;
 
-/** Whoever asks the same chunks again and again has them verified once a minute. */
+/** Chunks that are asked for again and again are verified once a minute. */
 export function createVerified(monotonic: () => number): Verified {
   const sums = new Map<number, number>();
   let since = monotonic();
   return {
     has: (id, sum) => {
-      if (monotonic() - since > TRUSTED_MS) {
+      if (monotonic() - since > trustedMs) {
         sums.clear();
         since = monotonic();
       }
       return sums.get(id) === sum;
     },
     add: (id, sum) => {
-      if (sums.size >= TRUSTED_MAX) sums.clear();
+      if (sums.size >= trustedMax) sums.clear();
       sums.set(id, sum);
     },
   };

@@ -34,7 +34,7 @@ interface Executor {
   execute(statement: InStatement): Promise<{ readonly rows: Row[] }>;
 }
 
-/** Chunks of a series that hold any time in [start, stop), in no order. */
+/** Chunks of a series that hold any time in [start, stop), in no particular order. */
 export async function listChunks(
   db: Executor,
   series: number,
@@ -49,7 +49,7 @@ export async function listChunks(
   return rows.map(asStored);
 }
 
-/** Of texts a chunk of few points may be long. */
+/** A chunk of few texts may still be long. */
 export interface StoredTexts extends StoredChunk {
   readonly bytes: number;
 }
@@ -72,13 +72,13 @@ export async function listTexts(
 /** How chunks are verified as they are loaded. */
 export interface Verifying {
   onFault(fault: ChunkFault): void;
-  /** Those that need not be looked at again. */
+  /** Chunks that need not be verified again. */
   readonly verified?: Verified | undefined;
 }
 
 /**
- * The columns of chunks of one series by their ids, in id order: the order in which later ones win. What is damaged
- * is left out and told to `onFault`. A chunk of before there were checksums is taken as it is.
+ * The columns of chunks of one series by their ids, in id order: the order in which later ones win. Damaged chunks
+ * are left out and reported to `onFault`. A chunk from before there were checksums is taken as it is.
  */
 export async function loadChunks(
   db: Executor,
@@ -99,7 +99,7 @@ export async function loadChunks(
   return loaded;
 }
 
-/** A chunk by what its own row says; null where it has gone, or has been put aside, meanwhile. */
+/** A chunk as its own row describes it; null where it has since been removed or put aside. */
 async function loadAlone(
   db: Executor,
   series: number,
@@ -120,13 +120,13 @@ async function loadAlone(
   return decoded(row, { id, series, start, stop, points }, text, undefined);
 }
 
-/** A row for each chunk, or why it cannot be read. Chunks that have gone meanwhile are left out. */
+/** A row for each chunk, or why it cannot be read. Chunks that have since been removed are left out. */
 async function rowsOf(
   db: Executor,
   chunks: readonly StoredChunk[],
 ): Promise<{ span: StoredChunk; row: Row | Error }[]> {
   const ids = chunks.map((chunk) => chunk.id).join();
-  // Each column costs more than what it holds: what the list has said is not asked again, the sum covers it.
+  // Reading a column costs more than what it holds: what the list has said is not read again, the checksum covers it.
   const sql = `select id, sum, data from chunk where id in (${ids}) order by id`;
   try {
     const { rows } = await whileBusy(() => db.execute({ sql, args: [] }));
@@ -140,7 +140,7 @@ async function rowsOf(
     const [span] = chunks;
     if (chunks.length === 1 && span !== undefined) return [{ span, row: asError(error) }];
   }
-  // One page is bad: what lies elsewhere can be read alone.
+  // One page is bad: chunks on other pages can be read one by one.
   const found: { span: StoredChunk; row: Row | Error }[] = [];
   for (const chunk of chunks.toSorted((a, b) => a.id - b.id)) found.push(...(await rowsOf(db, [chunk])));
   return found;
@@ -167,7 +167,7 @@ function decoded(
   }
 }
 
-/** A piece of a series' points, as long as one chunk at most. */
+/** Some of a series' points, at most one chunk of them. */
 export interface Piece {
   readonly series: number;
   readonly run: Run;
@@ -200,7 +200,7 @@ export async function insertChunks(db: Executor, chunks: readonly NewChunk[]): P
   });
 }
 
-/** Takes a damaged chunk out of its series; its row stays in the file, under the series' negative id. */
+/** Takes a damaged chunk out of its series; the row stays in the file, under the series' negated id. */
 export async function setChunkAside(db: Executor, id: number): Promise<void> {
   await db.execute({
     sql: "update chunk set series = -series where id = ? and series > 0",

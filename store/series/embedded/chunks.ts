@@ -1,9 +1,9 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Run, sliceRun } from "./columns.js";
 
-export const CHUNK_POINTS_MAX = 4096;
+export const chunkPointsMax = 4096;
 /** Text chunks are cut by size too, so that no blob grows with the length of what a device sends. */
-const CHUNK_TEXT_BYTES_MAX = 1 << 20;
+const chunkTextBytesMax = 1 << 20;
 
 /** What the index knows of a chunk: `start` and `stop` are its first and last time, both included. */
 export interface ChunkSpan {
@@ -12,8 +12,8 @@ export interface ChunkSpan {
   readonly stop: number;
 }
 
-const ENCODER = new TextEncoder();
-const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * Numbers: n times, n values, little-endian doubles. Text: n times, n byte offsets (uint32) of the end of
@@ -27,7 +27,7 @@ export function encodeChunk({ times, values }: Run): Uint8Array {
     data.set(values, length);
     return new Uint8Array(data.buffer);
   }
-  const parts = values.map((value) => ENCODER.encode(value));
+  const parts = values.map((value) => encoder.encode(value));
   const data = new Uint8Array(length * 12 + parts.reduce((total, part) => total + part.length, 0));
   new Float64Array(data.buffer, 0, length).set(times);
   const ends = new Uint32Array(data.buffer, length * 8, length);
@@ -52,17 +52,17 @@ export function decodeChunk(data: ArrayBuffer, points: number, text: boolean): R
   const bytes = new Uint8Array(data, points * 12);
   let start = 0;
   const values = Array.from(ends, (end) => {
-    const value = DECODER.decode(bytes.subarray(start, end));
+    const value = decoder.decode(bytes.subarray(start, end));
     start = end;
     return value;
   });
   return { times, values };
 }
 
-/** Cuts a run into chunks of even size, so that no short rest remains. */
+/** Cuts a run into chunks of even size, so that no short one remains. */
 export function cutIntoChunks(run: Run): Run[] {
   const total = run.times.length;
-  const chunks = Math.ceil(total / CHUNK_POINTS_MAX);
+  const chunks = Math.ceil(total / chunkPointsMax);
   const pieces: Run[] = [];
   for (let i = 0; i < chunks; i++) {
     const piece = sliceRun(run, Math.floor((i * total) / chunks), Math.floor(((i + 1) * total) / chunks));
@@ -80,7 +80,7 @@ function cutText(run: Run): Run[] {
   for (const [i, value] of values.entries()) {
     // a UTF-16 unit never takes more than three bytes
     const bytes = value.length * 3;
-    if (i > from && size + bytes > CHUNK_TEXT_BYTES_MAX) {
+    if (i > from && size + bytes > chunkTextBytesMax) {
       pieces.push(sliceRun(run, from, i));
       from = i;
       size = 0;
@@ -104,28 +104,28 @@ export function overlapGroups<T extends ChunkSpan>(chunks: readonly T[]): T[][] 
   return groups;
 }
 
-const TINY_POINTS = 256;
-const SMALL_POINTS = CHUNK_POINTS_MAX / 2;
-const COMPACTED_POINTS_MAX = CHUNK_POINTS_MAX * 8;
-/** Text chunks are full at a third of their bytes where every character is one. */
-const SMALL_TEXT_BYTES = CHUNK_TEXT_BYTES_MAX / 6;
-const COMPACTED_TEXT_BYTES_MAX = CHUNK_TEXT_BYTES_MAX * 2;
+const tinyPoints = 256;
+const smallPoints = chunkPointsMax / 2;
+const compactedPointsMax = chunkPointsMax * 8;
+/** Where every character takes one byte, text chunks are full at a third of their bytes. */
+const smallTextBytes = chunkTextBytesMax / 6;
+const compactedTextBytesMax = chunkTextBytesMax * 2;
 
 /**
- * The chunks, neighbours in id order, that are worth rewriting as fewer; empty when none are. While a part is
+ * The chunks, neighbours in id order, that are worth rewriting as fewer; empty where no chunks are. While a part is
  * still written (`settled` false) only many of one size are, so that a point is rewritten a few times at most.
- * The result may take the ids of what it replaces: nothing of the series lies between them, so the order in
- * which chunks win over one another stays. Of texts the bytes count as well: a full chunk may hold a few points.
+ * The result may take the ids of what it replaces: nothing of the series lies between them, so the order in which
+ * chunks win over one another stays. For texts the bytes count as well: a full chunk may hold only a few points.
  */
 export function chunksToCompact<T extends { readonly points: number; readonly bytes?: number }>(
   byID: readonly T[],
   settled: boolean,
 ): T[] {
   const tiers = settled
-    ? [{ below: SMALL_POINTS, least: 2 }]
+    ? [{ below: smallPoints, least: 2 }]
     : [
-        { below: TINY_POINTS, least: 16 },
-        { below: SMALL_POINTS, least: 8 },
+        { below: tinyPoints, least: 16 },
+        { below: smallPoints, least: 8 },
       ];
   for (const { below, least } of tiers) {
     let run: T[] = [];
@@ -133,8 +133,8 @@ export function chunksToCompact<T extends { readonly points: number; readonly by
     let bytes = 0;
     for (const chunk of byID) {
       const { bytes: own = 0 } = chunk;
-      const isSmall = chunk.points < below && own < SMALL_TEXT_BYTES;
-      const room = points + chunk.points <= COMPACTED_POINTS_MAX && bytes + own <= COMPACTED_TEXT_BYTES_MAX;
+      const isSmall = chunk.points < below && own < smallTextBytes;
+      const room = points + chunk.points <= compactedPointsMax && bytes + own <= compactedTextBytesMax;
       if (isSmall && room) {
         run.push(chunk);
         points += chunk.points;

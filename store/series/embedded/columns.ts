@@ -4,19 +4,19 @@ import { textsWithin } from "../../lib/text-bytes.js";
 export interface Run {
   readonly times: Float64Array;
   readonly values: Float64Array | string[];
-  /** It has ended by its bytes before it had as many points as were asked for. */
+  /** Its bytes ended it before it had as many points as were asked for. */
   readonly cut?: boolean;
 }
 
-/** What a read asks for: of texts no more than so many bytes of the newest or the oldest. */
+/** What a read asks for: the newest or the oldest points, of texts no more than so many bytes. */
 export interface Limits {
   readonly newest?: number | undefined;
   readonly oldest?: number | undefined;
   readonly bytesMax?: number | undefined;
 }
 
-export const NO_TIME_BELOW = Number.MIN_SAFE_INTEGER;
-export const NO_TIME_ABOVE = Number.MAX_SAFE_INTEGER;
+export const noTimeBelow = Number.MIN_SAFE_INTEGER;
+export const noTimeAbove = Number.MAX_SAFE_INTEGER;
 
 /** The first index whose time is not below `time`; `times.length` where there is no such time. */
 export function lowerBound(times: Float64Array, time: number): number {
@@ -35,11 +35,11 @@ export function emptyRun(text: boolean): Run {
 }
 
 export function firstTime(run: Run): number {
-  return run.times[0] ?? NO_TIME_ABOVE;
+  return run.times[0] ?? noTimeAbove;
 }
 
 export function lastTime(run: Run): number {
-  return run.times[run.times.length - 1] ?? NO_TIME_BELOW;
+  return run.times[run.times.length - 1] ?? noTimeBelow;
 }
 
 /** Points `from` (taken) to `to` (not taken); number columns are views of the same memory. */
@@ -52,7 +52,7 @@ export function sliceRun(run: Run, from: number, to: number): Run {
   };
 }
 
-/** The same points in memory of their own, where they would keep much more than themselves. */
+/** The same points, copied where their views would keep much more memory alive than they need. */
 export function ownRun(run: Run): Run {
   const own = (column: Float64Array) =>
     column.buffer.byteLength > 2 * column.byteLength ? column.slice() : column;
@@ -83,12 +83,12 @@ export function limitRun(run: Run, limits: Limits): Run {
 /** It has as many points as were asked for. */
 const whole = (run: Run): Run => (run.cut ? { times: run.times, values: run.values } : run);
 
-/** Both runs as `mergeRuns`, as far as both are known: one that is cut says nothing of what lies beyond its end. */
+/** `mergeRuns` as far as both runs are known: one that is cut says nothing of what lies beyond its end. */
 export function mergeKnown(older: Run, newer: Run, newestFirst: boolean): Run {
   const ends = [older, newer].filter((run) => run.cut);
   if (ends.length === 0) return mergeRuns(older, newer);
-  const start = newestFirst ? Math.max(...ends.map(firstTime)) : NO_TIME_BELOW;
-  const stop = newestFirst ? NO_TIME_ABOVE : Math.min(...ends.map(lastTime)) + 1;
+  const start = newestFirst ? Math.max(...ends.map(firstTime)) : noTimeBelow;
+  const stop = newestFirst ? noTimeAbove : Math.min(...ends.map(lastTime)) + 1;
   return { ...mergeRuns(clipRun(older, start, stop), clipRun(newer, start, stop)), cut: true };
 }
 
@@ -124,7 +124,7 @@ export function mergeRuns(older: Run, newer: Run): Run {
   return { times, values: gather(picks, older.values, newer.values) };
 }
 
-/** Merges runs given in the order they were written: later ones win. Halving keeps it at n log k. */
+/** Merges runs given in the order they were written: later ones win. Merging by halves takes n log k steps. */
 export function mergeAll(runs: readonly Run[], text: boolean): Run {
   if (runs.length <= 1) return runs[0] ?? emptyRun(text);
   const half = runs.length >>> 1;

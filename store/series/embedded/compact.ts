@@ -11,25 +11,25 @@ import {
   newChunk,
 } from "./chunk-rows.js";
 import { chunksToCompact, cutIntoChunks } from "./chunks.js";
-import { mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { mergeAll, noTimeAbove, noTimeBelow } from "./columns.js";
 import type { Mender } from "./mender.js";
 import type { Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 
-const LOOSE_FLUSHES_MAX = 32;
-const IDLE_MS = 10 * 60_000;
-const MICROSECONDS = 1000;
-const ALL_TIME = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+const looseFlushesMax = 32;
+const idleMs = 10 * 60_000;
+const microsecondsPerMs = 1000;
+const allTime = { start: noTimeBelow, stop: noTimeAbove };
 
 interface Compaction {
-  /** Looks at one series of one part and rewrites at most 8 chunks' worth of points. False when all is in order. */
+  /** Looks at one series of one part and rewrites at most 8 chunks' worth of points; false when all is in order. */
   step(): Promise<boolean>;
 }
 
 /**
- * Walks the series of parts that many flushes have left in pieces: the open one after 32 flushes, closed ones
- * once nothing has been written to them for ten minutes.
+ * Walks the series of parts that flushes have left in small chunks: any part after 32 flushes, one whose span has
+ * ended as soon as nothing has been written to it for ten minutes.
  */
 export function createCompaction(deps: {
   catalog: Catalog;
@@ -41,10 +41,10 @@ export function createCompaction(deps: {
   let walk: { part: StoredPart; looseAtStart: number; settled: boolean; series: number } | undefined;
 
   const isClosed = (part: StoredPart): boolean =>
-    part.stop <= clock.now() * MICROSECONDS && clock.monotonic() - part.writtenAt >= IDLE_MS;
+    part.stop <= clock.now() * microsecondsPerMs && clock.monotonic() - part.writtenAt >= idleMs;
 
   function choose(): StoredPart | undefined {
-    return parts.list().find((part) => part.loose >= LOOSE_FLUSHES_MAX || (part.loose > 0 && isClosed(part)));
+    return parts.list().find((part) => part.loose >= looseFlushesMax || (part.loose > 0 && isClosed(part)));
   }
 
   async function step(): Promise<boolean> {
@@ -81,8 +81,8 @@ async function nextSeries(client: Client, after: number): Promise<number | undef
 }
 
 /**
- * One rewrite of a series; false when nothing is worth it, or a chunk is damaged: that must be put aside first.
- * Readers see the chunks before or after, never between.
+ * One rewrite of a series; false when nothing is worth it, or a chunk is damaged and must be put aside first.
+ * Readers see the chunks from before or from after, never a mix.
  */
 export async function compactSeries(
   client: Client,
@@ -90,7 +90,7 @@ export async function compactSeries(
   onFault: (fault: ChunkFault) => void,
 ): Promise<boolean> {
   const list = text ? listTexts : listChunks;
-  const chunks = (await list(client, series, ALL_TIME)).sort((a, b) => a.id - b.id);
+  const chunks = (await list(client, series, allTime)).sort((a, b) => a.id - b.id);
   const chosen = chunksToCompact(chunks, settled);
   if (chosen.length === 0) return false;
   const loaded = await loadChunks(client, series, chosen, text, { onFault });

@@ -2,8 +2,8 @@ import { isDamage } from "../../files/database-faults.js";
 import { StoreError } from "../../lib/errors.js";
 
 /**
- * Gives what libSQL throws a code of the port: everything but broken files may pass by itself. Needs no libSQL,
- * which the main thread need not load for it.
+ * Turns what libSQL throws into a StoreError: everything but damage may pass by itself. Does not import libSQL, so that
+ * the main thread need not load it.
  */
 export function asStoreError(error: unknown, verb: string): StoreError {
   if (error instanceof StoreError) return error;

@@ -17,8 +17,8 @@ import {
   mergeAll,
   mergeKnown,
   mergeRuns,
-  NO_TIME_ABOVE,
-  NO_TIME_BELOW,
+  noTimeAbove,
+  noTimeBelow,
   ownRun,
   type Run,
 } from "./columns.js";
@@ -41,16 +41,16 @@ interface FileRange {
 /** The range [start, stop) without the points that are being removed. */
 export const rangeInFiles = (
   { id, text, parts, left, floor }: SeriesInFiles,
-  start = NO_TIME_BELOW,
-  stop = NO_TIME_ABOVE,
+  start = noTimeBelow,
+  stop = noTimeAbove,
 ): FileRange => ({ id, text, parts, left, start: Math.max(start, floor), stop });
 
-/** Chunks with so many points together are fetched by one statement. */
-const FETCH_POINTS_MAX = 64 << 10;
+/** One statement fetches chunks of so many points in all. */
+const fetchPointsMax = 64 << 10;
 
 /**
- * A series' points in files as runs that share no time, ascending, or from the newest run back; each run
- * ascending in itself. Only what the consumer asks for is read.
+ * A series' points in files as runs that share no time, ascending, or from the newest run back; within a run points
+ * always ascend. Only what the consumer asks for is read.
  */
 async function* fetchRuns(files: ReaderFiles, range: FileRange, newestFirst: boolean): AsyncGenerator<Run> {
   const { parts } = range;
@@ -103,7 +103,7 @@ async function* runsOf(
   }
 }
 
-/** Whole groups, the first alone: who wants only the newest point reads no more than that needs. */
+/** Whole groups; the first one alone, so that a question for the newest point reads no more than it needs. */
 function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> {
   let batch: StoredChunk[][] = [];
   let points = 0;
@@ -115,12 +115,12 @@ function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> 
     yield batch;
     batch = [];
     points = 0;
-    pointsMax = FETCH_POINTS_MAX;
+    pointsMax = fetchPointsMax;
   }
   if (batch.length > 0) yield batch;
 }
 
-/** The range's points of files and memory as one run; memory wins where both hold a time. */
+/** The range's points in files and in memory as one run; memory wins where both hold a time. */
 export async function fetchMerged(
   source: ReaderFiles,
   range: FileRange,
@@ -147,11 +147,11 @@ export async function fetchMerged(
   if (newestFirst) runs.reverse();
   const joined = concatRuns(runs, range.text);
   const files = cut ? { ...joined, cut } : joined;
-  // What is read of it goes elsewhere: a chunk's other points stay here.
+  // The answer moves to another thread; the rest of a chunk must not go with it.
   return ownRun(limitRun(memory === null ? files : mergeKnown(files, memory, newestFirst), limits));
 }
 
-/** The range without what lies beyond the end of what memory says of texts: the files are not asked for it. */
+/** The range up to the end of a cut run of texts in memory: the files are not read beyond it. */
 function knownPart(range: FileRange, memory: Run | null, newestFirst: boolean): FileRange {
   if (memory?.cut !== true) return range;
   return newestFirst

@@ -12,17 +12,17 @@ import type { Registry, SeriesEntry } from "./registry.js";
 import { both, DamagedPart, type StoredPart } from "./stored-part.js";
 
 export interface Flush {
-  /** Writes what is left to write; after a failure call it again: what is committed is not written twice. */
+  /** Writes what is not written yet. After a failure call it again: what was committed is not written twice. */
   run(): Promise<void>;
 }
 
-const NAMED_AT_ONCE_MAX = 500;
-/** Up to so many series a flush fills their last chunks up; with more, compaction does it, which costs less. */
-const TOP_UP_SERIES_MAX = 2000;
+const namedAtOnceMax = 500;
+/** Of up to so many series a flush tops up the last chunks; with more, compaction does it, which costs less. */
+const topUpSeriesMax = 2000;
 
 /**
- * Series go in the order of their ids. Commits of a part may come in several transactions and before the checkpoint:
- * after a kill the journal brings the same points again, and equal times are one.
+ * Series are written in the order of their ids. A part may take several transactions, all before the checkpoint moves:
+ * after a kill the journal brings the same points again, and points of equal times are one.
  *
  * @param floor older points are being removed and are left out
  */
@@ -38,7 +38,7 @@ export function createFlush(deps: {
   const { memtable, registry, catalog, parts, mender, checkpoint, floor } = deps;
   const breathe = createBreather();
   const entries = memtable.slots().map((slot) => registry.bySlot(slot));
-  const buffers = createPartBuffers({ parts, mender, topUp: entries.length <= TOP_UP_SERIES_MAX });
+  const buffers = createPartBuffers({ parts, mender, topUp: entries.length <= topUpSeriesMax });
   let queue: SeriesEntry[] | undefined;
   let next = 0;
 
@@ -102,8 +102,8 @@ export function createFlush(deps: {
 async function nameSeries(entries: readonly SeriesEntry[], catalog: Pick<Catalog, "ids">): Promise<void> {
   const breathe = createBreather();
   const unnamed = entries.filter((entry) => entry.id === 0);
-  for (let i = 0; i < unnamed.length; i += NAMED_AT_ONCE_MAX) {
-    const some = unnamed.slice(i, i + NAMED_AT_ONCE_MAX);
+  for (let i = 0; i < unnamed.length; i += namedAtOnceMax) {
+    const some = unnamed.slice(i, i + namedAtOnceMax);
     const ids = await catalog.ids(some.map((entry) => keyOf(entry.name)));
     for (const [j, entry] of some.entries()) entry.id = ids[j] ?? 0;
     await breathe();

@@ -14,7 +14,7 @@ import type { Registry } from "./registry.js";
 export interface Flusher {
   /** Where points go now. */
   active(): Memtable;
-  /** What reads look at before the files, older first. */
+  /** The tables that reads look at before the files, the older first. */
   tables(): Memtable[];
   /** Moves everything in memory to the files. @throws StoreError UNAVAILABLE after the first failed try. */
   flush(): Promise<void>;
@@ -27,20 +27,20 @@ export interface Flusher {
   stop(): void;
 }
 
-const RETRY_FIRST_MS = 500;
-const RETRY_MAX_MS = 30_000;
+const retryFirstMs = 500;
+const retryMaxMs = 30_000;
 
 interface Running {
   readonly table: Memtable;
   readonly job: Flush;
   readonly checkpoint: number;
-  /** The try under way or, after a failed one, the last. */
+  /** The try under way, or the last one where that has failed. */
   attempt: Promise<void>;
   trying: boolean;
   readonly delays: ReturnType<typeof retryDelays>;
 }
 
-/** Two memtables in turn: one takes points while the other is written out, and is kept until that succeeds. */
+/** Two memtables in turn: one takes points while the other is written out, which is kept until that succeeds. */
 export function createFlusher(deps: {
   options: WriterOptions;
   registry: Registry;
@@ -74,7 +74,7 @@ export function createFlusher(deps: {
       checkpoint,
       attempt: Promise.resolve(),
       trying: false,
-      delays: retryDelays(RETRY_FIRST_MS, RETRY_MAX_MS),
+      delays: retryDelays(retryFirstMs, retryMaxMs),
     };
     attempt(running);
   }
@@ -93,7 +93,7 @@ export function createFlusher(deps: {
         throw failed;
       },
     );
-    // Those who wait for the flush see the failure; nobody has to wait.
+    // Those who wait for the flush see the failure; where nobody waits it must not go unhandled.
     current.attempt.catch(() => undefined);
   }
 

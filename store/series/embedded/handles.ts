@@ -3,13 +3,13 @@ import { nameOf } from "./names.js";
 import type { Definitions } from "./protocol.js";
 
 export interface Handles {
-  /** The number of a series in this process; -1 for a name that no file could hold. */
+  /** The number of a series in this process; -1 for a name that a file could not hold. */
   of(series: SeriesRef): number;
   /** Series numbered since the last call: they travel with the next message to the writer. */
   fresh(): Definitions | null;
 }
 
-/** Numbers series by identity of the reference; the writer finds equal names together again. */
+/** Numbers series by the identity of the reference; the writer brings equal names together again. */
 export function createHandles(): Handles {
   const handles = new WeakMap<SeriesRef, number>();
   let names: string[] = [];

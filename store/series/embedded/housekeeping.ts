@@ -1,4 +1,4 @@
-/** What the writer does while nobody asks: one short step after the other, each in its turn at the files. */
+/** What the writer does while nobody asks: one short step after another, each under the lock of the files. */
 
 import { type Lock, pause } from "../../lib/turns.js";
 
@@ -11,15 +11,13 @@ const restMsMax = 1000;
 type Step = () => Promise<boolean>;
 
 interface Housekeeping {
-  /** Something new may have to be done. */
+  /** There may be something to do. */
   wake(): void;
   /** Resolves after `closing`, once the last step has ended. */
   readonly ended: Promise<void>;
 }
 
-/**
- * One step in its turn, then a rest that leaves the disk and the thread to others; no step once `closing` is aborted.
- */
+/** One step under the lock, unless `closing` is aborted; then a rest that leaves disk and thread to others. */
 export async function stepThenRest(lock: Lock, closing: AbortSignal, step: Step): Promise<boolean> {
   let workedMs = 0;
   const more = await lock(async () => {
@@ -33,8 +31,8 @@ export async function stepThenRest(lock: Lock, closing: AbortSignal, step: Step)
 }
 
 /**
- * @param resume ends what an earlier run, or a failed try, has left half done
- * @param steps the first that has something to do goes next
+ * @param resume completes what an earlier run, or a failed try, has left half done
+ * @param steps the first one that has something to do runs next
  * @param repair mends what made a step fail; false where it can only be tried again later, as on a full disk
  */
 export function startHousekeeping({

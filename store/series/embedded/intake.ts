@@ -6,7 +6,7 @@ import type { WriteArgs } from "./protocol.js";
 import type { Registry } from "./registry.js";
 
 export interface Intake {
-  /** Answers once the points are in the memtable: while it is full and being flushed, that means waiting. */
+  /** Answers once the points are in the memtable; while both tables are full, the batch waits for the flush. */
   write(args: WriteArgs): Promise<null>;
   /** Lets waiting batches in as far as there is room. */
   pump(): void;

@@ -1,13 +1,13 @@
 import { StoreError } from "../../lib/errors.js";
 
-/** Tells every thread that whoever asked has left: 1 once that is so. */
+/** A flag that every thread sees: 1 once the asker has left. */
 export type Left = Int32Array<SharedArrayBuffer>;
 
-/** Flags of questions that have ended: making one costs as much as a small question. */
+/** Flags of questions that have ended, for reuse: making one costs as much as a small question. */
 const unused: Left[] = [];
 const unusedMax = 256;
 
-/** Asks with a flag that says whether whoever asks has left; null where the asker stays. */
+/** Asks with a flag that says whether the asker has left; null where the asker stays. */
 export async function whileStaying<T>(
   signal: AbortSignal | null,
   ask: (left: Left | null) => Promise<T>,

@@ -1,16 +1,16 @@
-/** Where the points of a series are: in the memtables, whose points are answered at once, and in which parts. */
+/** Where the points of a series are: those in the memtables are answered at once, of the others the parts are named. */
 
 import type { DeviceKey, ReadRange } from "../series.js";
 import type { Catalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { limitRun, mergeKnown, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { limitRun, mergeKnown, noTimeAbove, noTimeBelow, type Run } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import { keyOf } from "./names.js";
 import type { Parts } from "./parts.js";
 import type { FindAnswer, LastPoint, PartOfSome, WriterCalls } from "./protocol.js";
 import type { Registry, SeriesEntry } from "./registry.js";
 
-interface Lookup {
+export interface Lookup {
   find(args: WriterCalls["find"]["args"]): Promise<FindAnswer>;
   findLast(handles: Int32Array): Promise<WriterCalls["findLast"]["answer"]>;
   /** Indexes of the devices that may have points. */
@@ -29,7 +29,7 @@ export function createLookup(deps: {
   const { registry, catalog, parts, flusher, floor } = deps;
 
   function memoryOf(entry: SeriesEntry, range: ReadRange): Run | null {
-    const clipped = { ...range, start: Math.max(range.start ?? NO_TIME_BELOW, floor()) };
+    const clipped = { ...range, start: Math.max(range.start ?? noTimeBelow, floor()) };
     const found = flusher.tables().map((table) => table.read(entry.slot, clipped));
     const runs = found.filter((run) => run !== null);
     const [older, newer] = runs;
@@ -47,7 +47,7 @@ export function createLookup(deps: {
   async function idOf(entry: SeriesEntry): Promise<number> {
     if (entry.id === 0) {
       const id = await catalog.find(keyOf(entry.name));
-      // A removal may have come in between: its series must not be found by the new name.
+      // The series may have been removed meanwhile: it must not be found again by its name.
       if (!entry.removed && entry.id === 0) entry.id = id;
     }
     return entry.id;
@@ -61,19 +61,19 @@ export function createLookup(deps: {
       const id = await idOf(entry);
       const { start, stop } = range;
       const oldest = floor();
-      const from = before ? oldest : Math.max(start ?? NO_TIME_BELOW, oldest);
+      const from = before ? oldest : Math.max(start ?? noTimeBelow, oldest);
       return {
         id,
         memory: memoryOf(entry, range),
         before: before && start !== undefined ? lastOf(entry, start) : null,
         floor: oldest,
-        parts: id === 0 ? [] : parts.holding(id, from, stop ?? NO_TIME_ABOVE).map(plain),
+        parts: id === 0 ? [] : parts.holding(id, from, stop ?? noTimeAbove).map(plain),
       };
     },
     findLast: async (handles) => {
       const entries = Array.from(handles, (handle) => registry.byHandle(handle));
       for (const entry of entries) await idOf(entry);
-      // A flush may have named a series in between: only now do id and memory belong together.
+      // A flush may have given a series its id meanwhile: id and memory must be of the same moment.
       const ids = entries.map((entry) => entry.id);
       const living = parts.list().filter((part) => part.stop > floor());
       return {
@@ -95,7 +95,7 @@ export function createLookup(deps: {
 
 const plain = ({ start, stop, path }: Part): Part => ({ start, stop, path });
 
-/** The part with a bit for each series that it may hold; empty where it holds none of them. */
+/** The part with a bit for each series that it may hold; empty where it can hold none of them. */
 function partOfSome(
   part: Part,
   held: { has(series: number): boolean } | null,

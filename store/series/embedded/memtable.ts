@@ -1,7 +1,7 @@
 /** The newest points, held in memory until they are written to files. */
 
 import { textsWithin } from "../../lib/text-bytes.js";
-import { type Limits, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { type Limits, noTimeAbove, noTimeBelow, type Run } from "./columns.js";
 
 interface MemtableRange extends Limits {
   readonly start?: number | undefined;
@@ -9,7 +9,7 @@ interface MemtableRange extends Limits {
 }
 
 export interface Memtable {
-  /** Points held, overwritten ones of slots that were written out of order included. */
+  /** Points held, with the overwritten ones of slots that were written out of order. */
   points(): number;
   /** True when a batch fits; an empty table takes a batch of any size. */
   hasRoom(points: number, textBytes: number): boolean;
@@ -18,28 +18,28 @@ export interface Memtable {
   /** The slot's points in the range, or null when it holds none there. */
   read(slot: number, range: MemtableRange): Run | null;
   has(slot: number): boolean;
-  /** The slots that hold points, in no order. */
+  /** The slots that hold points, in no particular order. */
   slots(): number[];
   clear(): void;
 }
 
-const FIRST_POINTS = 1 << 12;
-const NONE = -1;
+const firstPoints = 1 << 12;
+const none = -1;
 
 /**
- * A bounded arena: every point is appended to common columns and linked to the slot's point before it. So a
- * slot costs 17 bytes however few points it has, and 300,000 series need no small arrays.
+ * A bounded arena: every point is appended to common columns and linked to the slot's point before it. A slot
+ * therefore costs 17 bytes however few points it has, and 300,000 series need no small arrays.
  */
 export function createMemtable(bounds: { pointsMax: number; textBytesMax: number }): Memtable {
-  let times = new Float64Array(FIRST_POINTS);
-  let values = new Float64Array(FIRST_POINTS);
-  let before = new Int32Array(FIRST_POINTS);
+  let times = new Float64Array(firstPoints);
+  let values = new Float64Array(firstPoints);
+  let before = new Int32Array(firstPoints);
   let texts: string[] = [];
-  let heads = new Int32Array(FIRST_POINTS).fill(NONE);
-  let counts = new Int32Array(FIRST_POINTS);
+  let heads = new Int32Array(firstPoints).fill(none);
+  let counts = new Int32Array(firstPoints);
   /** 1 where times came in any other order than strictly ascending. */
-  let mixed = new Uint8Array(FIRST_POINTS);
-  let textSlots = new Uint8Array(FIRST_POINTS);
+  let mixed = new Uint8Array(firstPoints);
+  let textSlots = new Uint8Array(firstPoints);
   let used: number[] = [];
   let size = 0;
   let textBytes = 0;
@@ -53,7 +53,7 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
 
   function growSlots(slot: number): void {
     const wanted = Math.max(slot + 1, heads.length * 2);
-    heads = enlarged(heads, new Int32Array(wanted).fill(NONE));
+    heads = enlarged(heads, new Int32Array(wanted).fill(none));
     counts = enlarged(counts, new Int32Array(wanted));
     mixed = enlarged(mixed, new Uint8Array(wanted));
     textSlots = enlarged(textSlots, new Uint8Array(wanted));
@@ -71,8 +71,8 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
 
   function add(slot: number, time: number, value: number | string): void {
     if (slot >= heads.length) growSlots(slot);
-    const head = heads[slot] ?? NONE;
-    if (head === NONE) used.push(slot);
+    const head = heads[slot] ?? none;
+    if (head === none) used.push(slot);
     else {
       const last = times[head] ?? 0;
       if (last === time) {
@@ -92,11 +92,11 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
 
   /** Arena indices in write order. An ascending slot is walked from its newest point and only as far as needed. */
   function collect(slot: number, range: MemtableRange): Int32Array {
-    const { start = NO_TIME_BELOW, stop = NO_TIME_ABOVE, newest = NO_TIME_ABOVE } = range;
+    const { start = noTimeBelow, stop = noTimeAbove, newest = noTimeAbove } = range;
     const ascending = mixed[slot] === 0;
     const found = new Int32Array(counts[slot] ?? 0);
     let at = found.length;
-    for (let i = heads[slot] ?? NONE; i !== NONE; i = before[i] ?? NONE) {
+    for (let i = heads[slot] ?? none; i !== none; i = before[i] ?? none) {
       const time = times[i] ?? 0;
       if (time >= start && time < stop) found[--at] = i;
       else if (ascending && time < start) break;
@@ -118,7 +118,7 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
 
   function clear(): void {
     for (const slot of used) {
-      heads[slot] = NONE;
+      heads[slot] = none;
       counts[slot] = 0;
       mixed[slot] = 0;
       textSlots[slot] = 0;
@@ -135,7 +135,7 @@ export function createMemtable(bounds: { pointsMax: number; textBytesMax: number
       size === 0 || (size + points <= bounds.pointsMax && textBytes + bytes <= bounds.textBytesMax),
     add,
     read,
-    has: (slot) => (heads[slot] ?? NONE) !== NONE,
+    has: (slot) => (heads[slot] ?? none) !== none,
     slots: () => used.slice(),
     clear,
   };
@@ -163,7 +163,7 @@ function limited(indices: Int32Array, range: MemtableRange): Int32Array {
   return range.oldest === undefined ? indices : indices.subarray(0, range.oldest);
 }
 
-/** Of texts as many as the range's bytes allow. */
+/** As many of the texts as the range's bytes allow. */
 function withinBytes(
   indices: Int32Array,
   { newest, oldest, bytesMax }: MemtableRange,

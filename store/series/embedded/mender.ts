@@ -11,13 +11,13 @@ import type { Parts } from "./parts.js";
 import { salvageFile } from "./salvage.js";
 import { lostWith, type StoredPart } from "./stored-part.js";
 
-/** Takes damaged chunks and files out of the way, tells of them, and notes what has to be written again. */
+/** Puts damaged chunks and files aside, reports them, and records which points have to be written again. */
 export interface Mender {
   /** A chunk that could not be read, to be put aside at the next step. */
   note(part: StoredPart, fault: ChunkFault): void;
-  /** What a reader left out: a chunk, or (null) something of a whole part. */
+  /** What a reader left out of an answer: a chunk, or (null) something else of the part. */
   suspect(path: string, chunk: ChunkFault | null, fault: string): void;
-  /** Puts aside what was noted, and moves parts whose files have gone; false when there was nothing. */
+  /** Puts aside what was noted, and moves parts whose files are gone; false when there was nothing to do. */
   step(): Promise<boolean>;
   /** Moves what can be read of a part into a new file. */
   move(part: StoredPart, fault: string): Promise<void>;
@@ -34,7 +34,7 @@ export function createMender(deps: {
   const chunks = new Map<string, { part: StoredPart; fault: ChunkFault }>();
   const givenUp = new Map<StoredPart, string>();
 
-  /** On record before anything is moved, so that a kill in between forgets nothing; told once it is. */
+  /** Puts a gap on record before anything is moved, so that a kill forgets nothing, and reports it afterwards. */
   async function withGap(gap: Omit<GapRow, "id">, work: () => Promise<void>): Promise<void> {
     const row = await catalog.addGap(gap);
     await work();
@@ -109,7 +109,7 @@ export function createMender(deps: {
     },
     suspect: (path, chunk, fault) => {
       const part = parts.list().find((one) => one.path === path);
-      // Of a file that is no longer used everything has been told.
+      // Everything about a file that is no longer used has been reported.
       if (part === undefined) return;
       if (chunk !== null) chunks.set(`${path} ${chunk.id}`, { part, fault: chunk });
       else givenUp.set(part, fault);
@@ -119,7 +119,7 @@ export function createMender(deps: {
   };
 }
 
-/** A gap with the name of its series, for which points are looked for elsewhere; null where that was removed. */
+/** A gap with the name of its series, whose points are then looked for elsewhere; null where the series was removed. */
 export async function gapOf(catalog: Pick<Catalog, "nameOf">, row: GapRow): Promise<Gap | null> {
   const { id, start, stop, series } = row;
   if (series === 0) return { id, start, stop, series: null };
@@ -127,7 +127,7 @@ export async function gapOf(catalog: Pick<Catalog, "nameOf">, row: GapRow): Prom
   return name === undefined ? null : { id, start, stop, series: name };
 }
 
-/** Bytes that a damaged chunk's row still says it has. */
+/** The bytes of a damaged chunk, as its row still gives them. */
 async function chunkBytes(client: Client, id: number): Promise<number> {
   try {
     const { rows } = await client.execute({
@@ -141,6 +141,6 @@ async function chunkBytes(client: Client, id: number): Promise<number> {
   }
 }
 
-/** Of microseconds. */
+/** Both in microseconds. */
 const spanText = (start: number, stop: number): string =>
   `${new Date(start / 1000).toISOString()} to ${new Date(stop / 1000).toISOString()}`;

@@ -12,21 +12,21 @@ import { crc32 } from "../../lib/crc32.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
 
 /**
- * What catalog.db would be missed for, as lines that are only ever appended, each with its checksum: names of series
- * by their ids, removals, and how far the journal has been written out. Read when the catalog is lost.
+ * What cannot be made again without catalog.db, as lines that are only ever appended, each with its checksum: names of
+ * series by their ids, removals, and how far the journal has been written out. Read when the catalog is lost.
  */
 export interface NamesLog {
-  /** The highest series id in it when it was opened; null when there was no log, or its end cannot be read. */
+  /** The highest series id in the log when it was opened; null when there was no log, or its end cannot be read. */
   readonly lastID: number | null;
   name(id: number, key: SeriesKey): void;
   removal(scope: RemovedScope): void;
   checkpoint(journalID: number, lastID: number): void;
-  /** What was added is written; with `durable`, also on disk. */
+  /** Writes what was added; with `durable`, on to the disk. */
   write(durable: boolean): void;
   close(): void;
 }
 
-/** What the lines say, in their order. */
+/** What a line says. */
 type NamesEntry =
   | { readonly kind: "name"; readonly id: number; readonly key: SeriesKey }
   | { readonly kind: "removal"; readonly scope: RemovedScope }
@@ -67,14 +67,14 @@ export function clearNamesLog(path: string): void {
   closeSync(file);
 }
 
-/** Every line of the log that is what was written; `onDamage` counts the others. */
+/** Every sound line of the log; `onDamage` is called for each of the others. */
 export async function* readNamesLog(path: string, onDamage: () => void): AsyncGenerator<NamesEntry> {
   const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
   if (file === null) return;
-  // Lines end with the stream, which closes the file.
+  // The stream closes the file at its end.
   for await (const line of file.readLines({ encoding: "utf8" })) {
     if (line === "") continue;
     const entry = parseLine(line);
@@ -108,7 +108,7 @@ function parseLine(line: string): NamesEntry | null {
   return kind === "c" ? { kind: "checkpoint", journalID: Number(rest[0]) } : null;
 }
 
-/** From the end of the log, which may be long: every checkpoint says the highest id before it. */
+/** Reads only the end of the log, which may be long: every checkpoint gives the highest id before it. */
 function lookAtEnd(file: number): { readonly lastID: number | null; readonly isTorn: boolean } {
   const { size } = fstatSync(file);
   const bytes = Buffer.alloc(Math.min(size, tailBytes));

@@ -2,18 +2,18 @@ import type { DeviceKey, FieldKey, Kind, SeriesRef } from "../series.js";
 
 export type SeriesKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID" | "field" | "kind">;
 
-/** Whose series a removal takes. */
+/** Whose series a removal removes. */
 export type RemovedScope = DeviceKey | FieldKey;
 
 /** NUL and half surrogate pairs: SQLite cuts or refuses such text. */
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
+const unstorable = /[\0\p{Surrogate}]/u;
 
 /**
- * A series as one string, the form in which the writer keeps hundreds of thousands of them; undefined when no
- * file could hold the name.
+ * A series' name as one string, of which the writer keeps hundreds of thousands; undefined when a file could not hold
+ * the name.
  */
 export function nameOf({ tenant, productID, deviceID, field, kind }: SeriesRef): string | undefined {
-  if ([productID, deviceID, field].some((part) => UNSTORABLE.test(part))) return undefined;
+  if ([productID, deviceID, field].some((part) => unstorable.test(part))) return undefined;
   return `${tenant}\0${productID}\0${deviceID}\0${field}\0${kind}`;
 }
 
@@ -34,9 +34,9 @@ export function deviceOf(name: string): string {
   return name.slice(0, end);
 }
 
-/** Whether a file could hold series of these names. */
+/** Whether a file could hold these names. */
 export function isStorable(scope: RemovedScope): boolean {
   return (
-    !UNSTORABLE.test(scope.productID) && !UNSTORABLE.test("field" in scope ? scope.field : scope.deviceID)
+    !unstorable.test(scope.productID) && !unstorable.test("field" in scope ? scope.field : scope.deviceID)
   );
 }

@@ -4,24 +4,24 @@ import type { Client } from "@libsql/client/sqlite3";
 import { nextTurn } from "../../lib/turns.js";
 
 /**
- * Connections to the files of the whole store, over all its threads: each has three descriptors and a page cache, so
- * that their number bounds both.
+ * Connections to files in all threads of the store together: each has three descriptors and a page cache, so their
+ * number bounds both.
  */
 const openFilesMax = 40;
-/** The writer's: those of a flush are few, and each caches 8 MiB. */
+/** Of the writer: a flush needs few, and each caches 8 MiB. */
 export const writerFilesMax = 8;
 
 /** Of one reader thread among so many. */
 export const readerFilesMax = (threads: number): number =>
   Math.max(1, Math.floor((openFilesMax - writerFilesMax) / Math.max(1, threads)));
 
-/** Open files of one thread, the least recently used closed beyond a bound. */
+/** Open files of one thread; beyond a bound the least recently used is closed. */
 interface OpenFiles<One extends { readonly client: Client }> {
-  /** The one that is open, and from now on the most recently used. */
+  /** The open file of this path, which becomes the most recently used. */
   get(path: string): One | undefined;
-  /** Without a change of the order. */
+  /** The same without a change of the order. */
   peek(path: string): One | undefined;
-  /** Resolves once what had to be closed for it lets go of its descriptors. */
+  /** Resolves once the files that had to be closed for it have let go of their descriptors. */
   add(path: string, one: One): Promise<void>;
   /** Closes those that are open. Resolves once their descriptors, and the space of removed files, are free. */
   close(...paths: readonly string[]): Promise<void>;
@@ -68,13 +68,14 @@ export function createOpenFiles<One extends { readonly client: Client }>(
   };
 }
 
-/** Closed files of this thread whose descriptors may be left to the next collection. */
+/** Closed files of this thread whose descriptors may wait for the next collection. */
 const unclosedMax = 8;
 /** Closed files whose descriptors may not be free yet. */
 let unclosed = 0;
 
 /**
- * Closes a file, also one that could not be opened to its end; of many, only a few keep their descriptors for a while.
+ * Closes a file, even one that could not be fully opened. Of many closed files only a few keep their descriptors for
+ * a while.
  */
 export async function closeFile(client: Pick<Client, "close">): Promise<void> {
   client.close();

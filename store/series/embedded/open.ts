@@ -1,31 +1,28 @@
-/** The embedded series store: one thread that writes, some that read, and what they are asked. */
+/** The embedded series store: its threads, and how they are asked. */
 
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Transferable } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
 import type { StoreError } from "../../lib/errors.js";
 import { createQuerySemaphore } from "../query-semaphore.js";
-import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "../series.js";
+import type { SeriesStore } from "../series.js";
 import { packBatch, packColumns } from "./batch.js";
-import type { Part } from "./catalog-schema.js";
 import type { Gap } from "./gaps.js";
 import { createHandles } from "./handles.js";
-import { isStorable, nameOfDevice, type RemovedScope } from "./names.js";
-import type { WriteArgs, WriterCalls } from "./protocol.js";
+import type { WriteArgs } from "./protocol.js";
 import { createQuestions, questionsPerReader } from "./questions.js";
-import { createReaders } from "./readers.js";
-import { startWriter } from "./writer-thread.js";
+import { createRemovalCalls } from "./removal-calls.js";
+import { startThreads } from "./threads.js";
 
 export interface LibsqlSeriesOptions {
   /** Made if missing; used by one process at a time. */
   readonly dir: string;
-  /** Points held in memory before a flush; while that runs, as many again. */
+  /** Points held in memory before a flush; as many again while it runs. */
   readonly memtablePointsMax?: number;
-  /** Text held likewise, in UTF-16 units. */
+  /** The same bound for text, in UTF-16 units. */
   readonly memtableTextBytesMax?: number;
   readonly flushIntervalMs?: number;
-  /** A span of time gets a file of its own only where the one before it holds about so many bytes. */
+  /** A span of time gets a file of its own only once the file before it holds about so many bytes. */
   readonly partBytesMin?: number;
   /** Reader threads. */
   readonly readers?: number;
@@ -34,140 +31,59 @@ export interface LibsqlSeriesOptions {
    * now on, and the process must open the store anew and read the journal again from the checkpoint.
    */
   readonly onFailure?: (error: StoreError) => void;
-  /** Told of damage on disk: damaged files and chunks are put aside, and the rest is answered. */
+  /** Called for damage on disk: damaged files and chunks are put aside, and the rest is answered. */
   readonly onDamage?: (damage: Damage) => void;
   /**
-   * Points of this stretch were lost. It resolves once they have been written again as far as something still holds
-   * them; until then the store remembers the gap, over restarts too.
+   * Points of this stretch were lost. The promise resolves once they have been written again as far as something still
+   * holds them; until then the store remembers the gap, across restarts too.
    */
   readonly onGap?: (gap: Gap) => Promise<void>;
 }
 
-const HOUR_MS = 3_600_000;
-const TEXT_BYTES_MAX = 64 << 20;
-/** Some million points. */
-const PART_BYTES_MIN = 16 << 20;
+const hourMs = 3_600_000;
+const textBytesMax = 64 << 20;
+/** About a million points. */
+const partBytesMin = 16 << 20;
 
 /** The embedded series store. @throws StoreError CORRUPT when its files are of a newer version, UNAVAILABLE. */
 export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promise<SeriesStore> {
   const { dir, readers: readersMax = 2 } = options;
   await mkdir(dir, { recursive: true });
   const handles = createHandles();
-  const readers = createReaders({
-    dir,
-    threads: readersMax,
-    onFault: ({ path, chunk, fault }) => {
-      ask("suspect", { path, chunk, fault }).catch(() => undefined);
-    },
-  });
-  let parts: readonly Part[] = [];
-  let closed: Promise<void> | undefined;
-  const starting = startWriter(
-    {
+  const threads = await startThreads({
+    writer: {
       dir,
       memtablePointsMax: options.memtablePointsMax ?? 1_000_000,
-      memtableTextBytesMax: options.memtableTextBytesMax ?? TEXT_BYTES_MAX,
-      flushIntervalMs: options.flushIntervalMs ?? HOUR_MS,
-      partBytesMin: options.partBytesMin ?? PART_BYTES_MIN,
+      memtableTextBytesMax: options.memtableTextBytesMax ?? textBytesMax,
+      flushIntervalMs: options.flushIntervalMs ?? hourMs,
+      partBytesMin: options.partBytesMin ?? partBytesMin,
     },
-    {
-      onParts: (now) => {
-        const gone = parts.filter((part) => !now.some((one) => one.path === part.path));
-        parts = now;
-        if (gone.length > 0) void readers.forget(gone.map((part) => part.path));
-      },
-      onDamage: (damage) => options.onDamage?.(damage),
-      onGap: (gap) => {
-        if (options.onGap === undefined) return;
-        options.onGap(gap).then(
-          () => ask("endGap", gap.id).catch(() => undefined),
-          () => undefined,
-        );
-      },
-      onFailure: (error) => options.onFailure?.(error),
-    },
-  );
-  const writer = await starting.catch(async (error: unknown) => {
-    await readers.close();
-    throw error;
+    readers: readersMax,
+    handles,
+    listeners: options,
   });
-
-  async function ask<N extends keyof WriterCalls & string>(
-    name: N,
-    args: WriterCalls[N]["args"],
-    more?: { transfer?: readonly Transferable[] },
-  ): Promise<WriterCalls[N]["answer"]> {
-    const { caller } = await starting;
-    return caller.call(name, args, { ...more, prelude: handles.fresh() });
-  }
-
-  async function write(points: readonly Point[], through: number): Promise<RefusedPoint[]> {
-    const { args, refused } = packBatch(points, through, handles);
-    await ask("write", args, { transfer: buffersOf(args) });
-    return refused;
-  }
-
-  async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
-    const { args, refused } = packColumns(batch, handles);
-    await ask("write", args, { transfer: buffersOf(args) });
-    return refused;
-  }
-
+  const { ask, readers } = threads;
   const semaphore = createQuerySemaphore(questionsPerReader * Math.max(1, readersMax));
   const deps = { handles, ask, readers, semaphore };
 
-  async function remove(scopes: readonly RemovedScope[]): Promise<void> {
-    await ask("remove", scopes.filter(isStorable));
-  }
-
-  async function whichHavePoints(devices: readonly DeviceKey[]): Promise<boolean[]> {
-    const keys = devices
-      .filter(isStorable)
-      .map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID }));
-    const having = new Set(
-      (await ask("havePoints", keys)).map((index) => nameOfDevice(keys[index] as DeviceKey)),
-    );
-    return devices.map((device) => having.has(nameOfDevice(device)));
-  }
-
-  async function removeBefore(time: number): Promise<void> {
-    const retired = await ask("retire", time);
-    await readers.forget(retired.map((part) => part.path));
-    await ask("dropOld", { time, retired });
-  }
-
-  async function closeAll(): Promise<void> {
-    await ask("flush", null).catch(() => undefined);
-    // Whoever closes a file last moves its log into it: then the writer can say what the files are from now on.
-    await readers.close();
-    try {
-      await ask("close", null);
-    } finally {
-      await writer.stop();
-    }
+  async function write<R>({ args, refused }: { args: WriteArgs; refused: R }): Promise<R> {
+    await ask("write", args, { transfer: buffersOf(args) });
+    return refused;
   }
 
   return {
     checkpoint: () => ask("checkpoint", null),
-    write,
-    writeBatch,
+    write: async (points, through) => write(packBatch(points, through, handles)),
+    writeBatch: async (batch) => write(packColumns(batch, handles)),
     flush: async () => {
       await ask("flush", null);
     },
     ...createQuestions(deps, null),
     under: (signal) => createQuestions(deps, signal),
-    whichHavePoints,
-    removeDevices: (devices) =>
-      remove(devices.map(({ tenant, productID, deviceID }) => ({ tenant, productID, deviceID }))),
-    removeFields: (fields) =>
-      remove(fields.map(({ tenant, productID, field }) => ({ tenant, productID, field }))),
-    removeBefore,
-    close: () => {
-      closed ??= closeAll();
-      return closed;
-    },
+    ...createRemovalCalls(threads),
+    close: threads.close,
     files: {
-      list: () => ["catalog.db", ...parts.map((part) => part.path)].map((name) => join(dir, name)),
+      list: () => ["catalog.db", ...threads.parts().map((part) => part.path)].map((name) => join(dir, name)),
       suspect: async (path, fault) => {
         await ask("suspect", { path: basename(path), chunk: null, fault });
       },

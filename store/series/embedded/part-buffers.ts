@@ -13,7 +13,7 @@ import {
   newChunk,
   type Piece,
 } from "./chunk-rows.js";
-import { CHUNK_POINTS_MAX, cutIntoChunks } from "./chunks.js";
+import { chunkPointsMax, cutIntoChunks } from "./chunks.js";
 import { mergeRuns, type Run } from "./columns.js";
 import type { Mender } from "./mender.js";
 import type { Parts } from "./parts.js";
@@ -22,7 +22,7 @@ import { DamagedPart, type StoredPart } from "./stored-part.js";
 
 interface PartBuffers {
   add(part: StoredPart, series: number, points: Run): void;
-  /** Writes the buffers that are full; all of them once they are large together. */
+  /** Writes the buffers that are full; all of them once their sum is large. */
   writeFull(): Promise<void>;
   writeAll(): Promise<void>;
   /** The parts that points were added to. */
@@ -35,13 +35,13 @@ interface PartBuffer {
   bytes: number;
 }
 
-const TRANSACTION_BYTES_MAX = 4 << 20;
-const BUFFERED_BYTES_MAX = 32 << 20;
-const INSERT_BYTES_MAX = 256 << 10;
-const INSERT_ROWS_MAX = 128;
-const PIECE_BYTES = 512;
+const transactionBytesMax = 4 << 20;
+const bufferedBytesMax = 32 << 20;
+const insertBytesMax = 256 << 10;
+const insertRowsMax = 128;
+const pieceBytes = 512;
 
-/** @param topUp whether chunks of a series that come alone fill its last chunk up */
+/** @param topUp whether a series' chunk that comes alone is joined to the series' newest one in the file */
 export function createPartBuffers(deps: {
   parts: Pick<Parts, "hold" | "use">;
   mender: Pick<Mender, "move" | "note">;
@@ -62,7 +62,7 @@ export function createPartBuffers(deps: {
       await insertInto(target);
     } catch (error) {
       if (!(error instanceof DamagedPart)) throw error;
-      // What can be read of the part moves to a new file, and so do these.
+      // What can be read of the part moves to a new file, which then takes these pieces.
       await mender.move(error.part, error.fault);
       await insertInto(target);
     }
@@ -90,7 +90,7 @@ export function createPartBuffers(deps: {
       const row = newChunk(topUp && alone ? await filledUp(tx, piece, onFault) : piece);
       rows.push(row);
       bytes += row.data.length;
-      if (bytes < INSERT_BYTES_MAX && rows.length < INSERT_ROWS_MAX) continue;
+      if (bytes < insertBytesMax && rows.length < insertRowsMax) continue;
       await insertChunks(tx, rows);
       rows = [];
       bytes = 0;
@@ -115,10 +115,10 @@ export function createPartBuffers(deps: {
     writeFull: async () => {
       let buffered = 0;
       for (const target of buffers.values()) {
-        if (target.bytes > TRANSACTION_BYTES_MAX) await writeOut(target);
+        if (target.bytes > transactionBytesMax) await writeOut(target);
         buffered += target.bytes;
       }
-      if (buffered > BUFFERED_BYTES_MAX) await writeAll();
+      if (buffered > bufferedBytesMax) await writeAll();
     },
     writeAll,
     parts: () => [...buffers.keys()],
@@ -130,11 +130,11 @@ export function createPartBuffers(deps: {
  * of the highest id may move up so: any other would begin to win over chunks written after it.
  */
 async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFault) => void): Promise<Piece> {
-  if (piece.run.times.length > CHUNK_POINTS_MAX / 2) return piece;
+  if (piece.run.times.length > chunkPointsMax / 2) return piece;
   const { rows } = await tx.execute({
     sql: `select id, start, stop, n from chunk where id = (select max(id) from chunk where series = ?1)
       and n <= ?2 and length(data) <= ?3`,
-    args: [BigInt(piece.series), BigInt(CHUNK_POINTS_MAX / 2), BigInt(INSERT_BYTES_MAX)],
+    args: [BigInt(piece.series), BigInt(chunkPointsMax / 2), BigInt(insertBytesMax)],
   });
   const [row] = rows;
   if (row === undefined) return piece;
@@ -146,9 +146,9 @@ async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFau
   return { series: piece.series, run: mergeRuns(last.run, piece.run) };
 }
 
-/** What a piece holds on to in memory: with three points a series that is mostly the piece itself. */
+/** The memory that a piece takes: with three points a series that is mostly the piece itself. */
 function bytesOf(run: Run): number {
   const { values } = run;
   const text = Array.isArray(values) ? values.reduce((total, value) => total + value.length, 0) : 0;
-  return PIECE_BYTES + run.times.length * 16 + text;
+  return pieceBytes + run.times.length * 16 + text;
 }

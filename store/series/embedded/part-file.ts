@@ -4,42 +4,42 @@ import { existsSync, statSync } from "node:fs";
 import type { Client } from "@libsql/client/sqlite3";
 import { headFault } from "../../files/database-file.js";
 import { StoreError } from "../../lib/errors.js";
-import { newerFormat, PART_FORMAT } from "./catalog-schema.js";
+import { newerFormat, partFormat } from "./catalog-schema.js";
 import { closeFile } from "./open-files.js";
 import { openFile, type Pragmas, whileBusy } from "./sqlite.js";
 
-// sum: checksum, tail: of numbers the last value (checksums.ts); both null in chunks of before format 2
-const DDL = [
+// sum: checksum; tail: the last value of a number chunk (checksums.ts); both null in chunks from before format 2
+const schema = [
   `create table if not exists chunk(
     id integer primary key autoincrement, series integer not null, start integer not null, stop integer not null,
     n integer not null, sum integer, tail blob, data blob not null) strict`,
   "create index if not exists chunk_series on chunk(series, stop, start)",
 ];
-/** Rows stay as they are: they gain what they lack when they are next written. */
-const TO_FORMAT_2 = ["alter table chunk add column sum integer", "alter table chunk add column tail blob"];
+/** Rows stay as they are, and get what they lack when they are next written. */
+const toFormat2 = ["alter table chunk add column sum integer", "alter table chunk add column tail blob"];
 
 /** 16 KiB pages: a million points in 33-point chunks take 17.8 MB, in full ones 16.6 MB; smaller pages write slower. */
-const WRITER_PRAGMAS: Pragmas = {
+const writerPragmas: Pragmas = {
   page_size: 16384,
   journal_mode: "wal",
   synchronous: 2,
   wal_autocheckpoint: 256,
   cache_size: -8192,
 };
-const READER_PRAGMAS: Pragmas = { query_only: 1, cache_size: -1024 };
+const readerPragmas: Pragmas = { query_only: 1, cache_size: -1024 };
 
 /**
  * Opens a file of points for writing, brought to this format; made if `isNew`. @throws StoreError CORRUPT when it is
  * damaged, or empty and not new, UNAVAILABLE for a newer format.
  */
 export async function openPartFile(path: string, isNew: boolean): Promise<Client> {
-  const client = await openFile(path, WRITER_PRAGMAS);
+  const client = await openFile(path, writerPragmas);
   try {
     const version = await formatOf(client, path);
     if (version === 0 && !isNew) throw lostFormat(path);
-    if (version < PART_FORMAT) {
-      const steps = version === 0 ? DDL : TO_FORMAT_2;
-      await client.batch([...steps, `pragma user_version = ${PART_FORMAT}`], "write");
+    if (version < partFormat) {
+      const steps = version === 0 ? schema : toFormat2;
+      await client.batch([...steps, `pragma user_version = ${partFormat}`], "write");
     }
     return client;
   } catch (error) {
@@ -48,7 +48,7 @@ export async function openPartFile(path: string, isNew: boolean): Promise<Client
   }
 }
 
-/** Whether a file that is there is a sound database without a chunk in it, or has nothing in it at all. */
+/** Whether a file that exists is a sound database without chunks, or is empty. */
 export async function isBlank(path: string): Promise<boolean> {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === 0 && !existsSync(`${path}-wal`)) return true;
@@ -70,14 +70,14 @@ export async function isBlank(path: string): Promise<boolean> {
   }
 }
 
-/** @throws StoreError CORRUPT when it is not there or damaged, UNAVAILABLE for a newer format. */
+/** @throws StoreError CORRUPT when the file is missing or damaged, UNAVAILABLE for a newer format. */
 export async function openPartFileToRead(path: string): Promise<Client> {
-  // Opening it would make an empty one.
+  // Opening a missing file would make an empty one.
   if (!existsSync(path)) throw new StoreError("CORRUPT", `cannot open ${path}: it is missing`);
-  const client = await openFile(path, READER_PRAGMAS);
+  const client = await openFile(path, readerPragmas);
   try {
     const version = await whileBusy(() => formatOf(client, path));
-    if (version < PART_FORMAT) throw lostFormat(path);
+    if (version < partFormat) throw lostFormat(path);
     return client;
   } catch (error) {
     await closeFile(client);
@@ -90,11 +90,11 @@ const lostFormat = (path: string): StoreError =>
 
 async function formatOf(client: Client, path: string): Promise<number> {
   const version = Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
-  if (version > PART_FORMAT) throw newerFormat(path, version, PART_FORMAT);
+  if (version > partFormat) throw newerFormat(path, version, partFormat);
   return version;
 }
 
-/** First and last time that a file holds; null where it is empty. Looks through its index. */
+/** First and last time that a file holds; null where it is empty. Scans the index. */
 export async function storedTimes(db: Client): Promise<{ low: number; high: number } | null> {
   const { rows } = await db.execute("select min(start), max(stop) from chunk where series > 0");
   const [low = null, high = null] = [rows[0]?.[0], rows[0]?.[1]];
@@ -103,7 +103,7 @@ export async function storedTimes(db: Client): Promise<{ low: number; high: numb
 
 /**
  * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Series with nothing but chunks
- * put aside count: it goes with them when they are removed, and their ids are never given again.
+ * put aside count: those are deleted with the series, whose ids are never given again.
  */
 export async function storedSeries(db: Client, after: number, limit: number): Promise<number[]> {
   const { rows } = await db.execute({

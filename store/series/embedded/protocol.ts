@@ -9,7 +9,7 @@ import type { Gap } from "./gaps.js";
 import type { Left } from "./leaving.js";
 import type { RemovedScope } from "./names.js";
 
-/** A call that crosses threads: what goes in, what comes back. */
+/** A call that crosses threads: arguments and answer. */
 export interface CallShape {
   readonly args: unknown;
   readonly answer: unknown;
@@ -35,9 +35,9 @@ export interface FindAnswer {
   /** 0 when no file holds the series. */
   readonly id: number;
   readonly memory: Run | null;
-  /** The newest point in memory before the range, when it was asked for. */
+  /** The newest point in memory before the range, where it was asked for. */
   readonly before: LastPoint | null;
-  /** Points below are being removed and must not be answered. */
+  /** Points before this time are being removed and must not be answered. */
   readonly floor: number;
   /** The parts of the range that may hold the series, ascending; with `before` also the earlier ones. */
   readonly parts: readonly Part[];
@@ -66,13 +66,13 @@ export type WriterCalls = {
   /** Indexes of the devices that may have points. */
   havePoints: { args: readonly DeviceKey[]; answer: number[] };
   remove: { args: readonly RemovedScope[]; answer: null };
-  /** What a reader could not answer is looked at, put aside and told. */
+  /** What a reader could not answer: it is looked at, put aside and reported. */
   suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
-  /** The points of a gap have been written again as far as they can be. */
+  /** The points of a gap have been written again, as far as possible. */
   endGap: { args: number; answer: null };
   /** Hides points older than the time and takes whole parts off the list: readers must close these. */
   retire: { args: number; answer: readonly Part[] };
-  /** Unlinks the retired parts and trims the part that reaches over the time. */
+  /** Unlinks the retired parts and trims the part that spans the time. */
   dropOld: { args: { time: number; retired: readonly Part[] }; answer: null };
   close: { args: null; answer: null };
 };
@@ -94,7 +94,7 @@ export type ReaderCalls = {
     args: SeriesInFiles & {
       edges: Float64Array;
       aggregate: Aggregate;
-      /** Null: over the values as they are. */
+      /** Null: the values are taken as they are. */
       arithmetic: Arithmetic | null;
       before: LastPoint | null;
       /** Parts before the range, ascending: where the point before it may lie. */
@@ -118,7 +118,7 @@ export type ReaderCalls = {
   close: { args: null; answer: null };
 };
 
-/** Names of the series of handles `first`, `first + 1` and so on. */
+/** The names of the series with the handles `first`, `first + 1` and so on. */
 export interface Definitions {
   readonly first: number;
   readonly names: readonly string[];
@@ -129,7 +129,7 @@ export interface WriterOptions {
   readonly memtablePointsMax: number;
   readonly memtableTextBytesMax: number;
   readonly flushIntervalMs: number;
-  /** A span of time is cut only where its file has about so many bytes. */
+  /** A part is cut only once its file has about so many bytes. */
   readonly partBytesMin: number;
 }
 
@@ -143,7 +143,7 @@ export type WriterEvent =
   /** The catalog is damaged: the next start makes it again. The thread ends. */
   | { readonly event: "ended"; readonly message: string };
 
-/** A reader has left something out of an answer: one chunk, or (null) what else it could not read of a part. */
+/** A reader has left something out of an answer: one chunk, or (null) something else of the part. */
 export interface ReaderEvent {
   readonly event: "fault";
   readonly path: string;

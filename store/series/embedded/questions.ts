@@ -12,11 +12,10 @@ import type {
   SeriesQuestions,
   SeriesRef,
 } from "../series.js";
-import type { Part } from "./catalog-schema.js";
 import { emptyRun, type Run } from "./columns.js";
 import type { Handles } from "./handles.js";
 import { checkLeft, type Left, whileStaying } from "./leaving.js";
-import type { FindAnswer, LastPoint, SeriesInFiles, WriterCalls } from "./protocol.js";
+import type { FindAnswer, LastPoint, ReaderCalls, SeriesInFiles, WriterCalls } from "./protocol.js";
 import type { Readers } from "./readers.js";
 
 interface QuestionsDeps {
@@ -27,21 +26,21 @@ interface QuestionsDeps {
     args: WriterCalls[N]["args"],
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Pick<Readers, "call">;
-  /** Turns at the readers, and at the writer before them. */
+  /** Admits questions to the writer and the readers. */
   readonly semaphore: QuerySemaphore;
 }
 
-/** Reads of one asker at once: others that ask do not wait for more. */
+/** Reads of one asker at once, so that others need not wait for more. */
 const readsAtOnce = 4;
 
-/** Questions that have a place at once, for each reader thread: one is worked on, another lies ready. */
+/** Questions admitted at once for each reader thread: one is worked on, another is ready. */
 export const questionsPerReader = 2;
 
 /**
- * A question takes its place before the writer names the files: those that it names are open to the reader as long as
- * what was asked before they were removed is answered first.
+ * A question is admitted before the writer names its files, so that it then goes to a reader at once: a reader answers
+ * in order, and lets go of a removed file only after the questions that were asked before.
  *
- * @param signal ends once nobody waits any more: no question begins then; null: the asker stays
+ * @param signal aborted once the asker has left, after which no question begins; null: the asker stays
  */
 export function createQuestions(
   { handles, ask, readers, semaphore }: QuestionsDeps,
@@ -52,76 +51,52 @@ export function createQuestions(
     work: (left: Left | null) => Promise<T>,
   ): Promise<T> => semaphore.run({ tenant, signal }, () => whileStaying(signal, work));
 
-  const describe = (
+  /** Waits for admission, then answers from what the writer has found of a series. */
+  const find = <T>(
     series: SeriesRef,
-    { id, memory, floor }: FindAnswer,
-    parts: readonly Part[],
-    left: Left | null,
-  ): SeriesInFiles => ({ id, text: series.kind === "text", memory, floor, parts, left });
-
-  async function find(args: WriterCalls["find"]["args"], left: Left | null): Promise<FindAnswer> {
-    checkLeft(left);
-    const found = await ask("find", args);
-    checkLeft(left);
-    return found;
-  }
+    args: WriterCalls["find"]["args"],
+    answer: (found: FindAnswer, inFiles: SeriesInFiles) => Promise<T>,
+  ): Promise<T> =>
+    inTurn(series, async (left) => {
+      checkLeft(left);
+      const found = await ask("find", args);
+      checkLeft(left);
+      return answer(found, inFilesOf(series, found, left));
+    });
 
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(series.kind === "text"));
-    return inTurn(series, async (left) => {
-      const found = await find({ handle, range, before: false }, left);
-      const { memory } = found;
-      const inFiles = describe(series, found, found.parts, left);
-      if (found.parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
-      return asColumns(
-        series,
-        await readers.call("read", { ...inFiles, range }, { transfer: buffersOf(memory) }),
-      );
+    return find(series, { handle, range, before: false }, async ({ memory, parts }, inFiles) => {
+      if (parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
+      const asked = { ...inFiles, range };
+      return asColumns(series, await readers.call("read", asked, { transfer: buffersOf(memory) }));
     });
   }
 
   async function aggregate(
-    { series, edges, aggregate: name }: AggregateQuery,
+    query: AggregateQuery,
     arithmetic: Arithmetic | null,
   ): Promise<ArithmeticAnswer | null> {
-    const start = edges[0];
-    const stop = edges.at(-1);
-    const handle = handles.of(series);
+    const { series, edges } = query;
+    const [start, stop] = [edges[0], edges.at(-1)];
     if (start === undefined || stop === undefined || edges.length < 2) return { values: [], errors: 0 };
-    if (series.kind === "text" && name !== "count") {
-      throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${name} of text`);
-    }
+    checkAggregate(query);
+    const handle = handles.of(series);
     if (handle < 0) return { values: edges.slice(1).map(() => null), errors: 0 };
-    return inTurn(series, async (left) => {
-      const found = await find({ handle, range: { start, stop }, before: name === "increase" }, left);
-      return readers.call(
-        "aggregate",
-        {
-          ...describe(
-            series,
-            found,
-            found.parts.filter((part) => part.stop > start),
-            left,
-          ),
-          edges: Float64Array.from(edges),
-          aggregate: name,
-          arithmetic,
-          before: found.before,
-          earlier: name === "increase" ? found.parts.filter((part) => part.start < start) : [],
-        },
-        { transfer: buffersOf(found.memory) },
-      );
+    const args = { handle, range: { start, stop }, before: query.aggregate === "increase" };
+    return find(series, args, (found, inFiles) => {
+      const asked = aggregateArgs(query, arithmetic, found, inFiles);
+      return readers.call("aggregate", asked, { transfer: buffersOf(found.memory) });
     });
   }
 
   async function extremes({ series, start, stop, width }: ExtremesQuery): Promise<Columns> {
     const handle = handles.of(series);
     if (handle < 0) return asColumns(series, emptyRun(false));
-    return inTurn(series, async (left) => {
-      const found = await find({ handle, range: { start, stop }, before: false }, left);
-      const asked = { ...describe(series, found, found.parts, left), start, stop, width };
-      return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(found.memory) }));
+    return find(series, { handle, range: { start, stop }, before: false }, async ({ memory }, inFiles) => {
+      const asked = { ...inFiles, start, stop, width };
+      return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(memory) }));
     });
   }
 
@@ -147,14 +122,7 @@ export function createQuestions(
 
   return {
     read,
-    readNewest: async (series, range, newest) => {
-      const answers: Columns[] = [];
-      for (let from = 0; from < series.length; from += readsAtOnce) {
-        const some = series.slice(from, from + readsAtOnce);
-        answers.push(...(await Promise.all(some.map((one) => read(one, { ...range, newest })))));
-      }
-      return answers;
-    },
+    readNewest: (series, range, newest) => readSome(read, series, { ...range, newest }),
     scan: (series, range, pointsMax) => readInPieces(read, series, range, pointsMax),
     aggregate: async (query) => {
       const answer = await aggregate(query, null);
@@ -167,7 +135,52 @@ export function createQuestions(
   };
 }
 
-/** By reads of the oldest points from where the piece before has ended. */
+const inFilesOf = (
+  { kind }: SeriesRef,
+  { id, memory, floor, parts }: FindAnswer,
+  left: Left | null,
+): SeriesInFiles => ({ id, text: kind === "text", memory, floor, parts, left });
+
+/** @throws StoreError INVALID */
+function checkAggregate({ series, aggregate }: AggregateQuery): void {
+  if (series.kind !== "text" || aggregate === "count") return;
+  throw new StoreError("INVALID", `cannot aggregate ${series.field}: ${aggregate} of text`);
+}
+
+/** The writer names the parts before the range as well where the point before it is asked for. */
+function aggregateArgs(
+  { edges, aggregate }: AggregateQuery,
+  arithmetic: Arithmetic | null,
+  { parts, before }: FindAnswer,
+  inFiles: SeriesInFiles,
+): ReaderCalls["aggregate"]["args"] {
+  const start = edges[0] ?? 0;
+  return {
+    ...inFiles,
+    parts: parts.filter((part) => part.stop > start),
+    edges: Float64Array.from(edges),
+    aggregate,
+    arithmetic,
+    before,
+    earlier: aggregate === "increase" ? parts.filter((part) => part.start < start) : [],
+  };
+}
+
+/** The same range of several series, a few at a time. */
+async function readSome(
+  read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
+  series: readonly SeriesRef[],
+  range: ReadRange,
+): Promise<Columns[]> {
+  const answers: Columns[] = [];
+  for (let from = 0; from < series.length; from += readsAtOnce) {
+    const some = series.slice(from, from + readsAtOnce);
+    answers.push(...(await Promise.all(some.map((one) => read(one, range)))));
+  }
+  return answers;
+}
+
+/** Reads the oldest points again and again, each time from where the piece before ended. */
 async function* readInPieces(
   read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
   series: SeriesRef,
@@ -182,7 +195,7 @@ async function* readInPieces(
     });
     const last = piece.times.at(-1);
     if (last === undefined) return;
-    // Whoever takes a piece may move its memory to another thread.
+    // The taker of a piece may move its memory to another thread.
     const isLast = piece.times.length < pointsMax && !(piece.kind === "text" && piece.cut);
     yield piece;
     if (isLast) return;

@@ -1,9 +1,9 @@
-/** One value a window, from the memtables' points laid over those of the files. */
+/** One value a window, from the points of the files with those of the memtables laid over them. */
 
 import { createAggregation } from "../aggregation.js";
 import { computeColumn, computeOne } from "../arithmetic.js";
 import type { ArithmeticAnswer } from "../series.js";
-import { NO_TIME_BELOW } from "./columns.js";
+import { noTimeBelow } from "./columns.js";
 import { fetchMerged, fetchOverlaid, rangeInFiles } from "./fetch.js";
 import type { ReaderCalls } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
@@ -21,13 +21,13 @@ export async function readAggregate(
   if (args.aggregate === "increase") {
     const before = await valueBefore(files, args, start);
     const from = before === undefined || arithmetic === null ? before : computeOne(arithmetic, before);
-    // The last result lies further back: the caller reads the points.
+    // The last result lies further back: null has the caller read the points.
     if (arithmetic !== null && from !== undefined && !Number.isFinite(from)) return null;
     if (from !== undefined) aggregation.startFrom(from);
   }
   const range = rangeInFiles(args, start, edges.at(-1));
   for await (const { times, values } of fetchOverlaid(files, range, args.memory)) {
-    // Of text only the number of points is asked.
+    // Texts are only ever counted.
     const numbers = Array.isArray(values) ? new Float64Array(values.length) : values;
     if (arithmetic === null) aggregation.add(times, numbers);
     else {
@@ -45,7 +45,7 @@ async function valueBefore(
   args: AggregateArgs,
   start: number,
 ): Promise<number | undefined> {
-  const range = { ...rangeInFiles(args, NO_TIME_BELOW, start), parts: args.earlier };
+  const range = { ...rangeInFiles(args, noTimeBelow, start), parts: args.earlier };
   const stored = await fetchMerged(files, range, null, { newest: 1 });
   const { before } = args;
   const inFiles = stored.times[0];
@@ -59,7 +59,7 @@ function withResults(
   times: Float64Array,
   values: Float64Array,
 ): { times: Float64Array; values: Float64Array } {
-  // A sum of finite numbers may overflow: then the slow way finds out that nothing is missing.
+  // A sum of finite numbers may overflow: then the slow way finds that no result is missing.
   const total = values.reduce((sum, value) => sum + value, 0);
   if (Number.isFinite(total)) return { times, values };
   const hasResult = (_: number, i: number) => Number.isFinite(values[i]);

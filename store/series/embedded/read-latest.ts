@@ -1,11 +1,11 @@
-/** The last point of each of many series, from the newest file that holds one back to the oldest. */
+/** The last point of each of many series: files are read from the newest back, until each series has one. */
 
 import type { Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
 import type { Part } from "./catalog-schema.js";
 import { openLast } from "./checksums.js";
-import { NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { noTimeAbove, noTimeBelow } from "./columns.js";
 import { fetchMerged } from "./fetch.js";
 import { checkLeft } from "./leaving.js";
 import type { LastPoint, PartOfSome, ReaderCalls } from "./protocol.js";
@@ -61,7 +61,7 @@ async function latestInPart(
   isText: ReadonlyMap<number, boolean>,
 ): Promise<[number, LastPoint][]> {
   const db = await files.open(part);
-  // Chunks of before there were checksums answer what their data ends with.
+  // A chunk from before there were checksums answers with the end of its data.
   const sql = `select c.series, c.stop, c.tail, case when c.sum is null then substr(c.data, -8) end
     from json_each(?1) j join chunk c on c.id = (select id from chunk where series = j.value
       and stop = (select max(stop) from chunk where series = j.value) order by id desc limit 1)`;
@@ -78,21 +78,21 @@ async function latestInPart(
   return points;
 }
 
-/** From the chunks themselves: of text, of a chunk without its last value, or where that is damaged. */
+/** From the chunks themselves: for text, and where a chunk lacks its last value or that is damaged. */
 async function lastPoint(
   files: ReaderFiles,
   part: Part,
   id: number,
   text: boolean,
 ): Promise<LastPoint | null> {
-  const range = { id, text, parts: [part], start: NO_TIME_BELOW, stop: NO_TIME_ABOVE, left: null };
+  const range = { id, text, parts: [part], start: noTimeBelow, stop: noTimeAbove, left: null };
   const { times, values } = await fetchMerged(files, range, null, { newest: 1 });
   const time = times[0];
   const value = values[0];
   return time === undefined || value === undefined ? null : { time, value };
 }
 
-/** Of a number chunk's row as `latestInPart` asks for it; null where the chunk itself must be looked at. */
+/** The last point in a number chunk's row, as `latestInPart` selects it; null where the chunk itself must be read. */
 function lastValue(series: number, time: number, row: Row): number | null {
   if (row[2] !== null) return openLast(series, time, row[2] as ArrayBuffer);
   const data = row[3];

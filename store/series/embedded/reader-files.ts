@@ -11,14 +11,14 @@ import { openPartFileToRead } from "./part-file.js";
 
 export interface ReaderFiles {
   open(part: Part): Promise<Client>;
-  /** Told of what is left out of an answer: a chunk of the part, or (null) all that could not be read of it. */
+  /** Called for what is left out of an answer: a chunk of the part, or (null) something else of it. */
   onFault(part: Part, fault: ChunkFault | null, what: string): void;
   /** Chunks of a part that need not be verified again. */
   verified?(part: Part): Verified;
 }
 
 interface OpenReaderFiles extends ReaderFiles {
-  /** Those of them that are open. */
+  /** The ones that are open. */
   close(paths: readonly string[]): Promise<void>;
   closeAll(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What one reader thread answers, one call after the other. */
+/** What one reader thread answers, one call after another. */
 
 import { createLock } from "../../lib/turns.js";
 import { createExtremes } from "../extremes.js";
@@ -12,7 +12,7 @@ import { createReaderFiles, type ReaderFiles } from "./reader-files.js";
 
 /**
  * @param filesMax files open at once
- * @param onFault told of what is left out of answers
+ * @param onFault called for what is left out of answers
  */
 export function createReader({
   dir,

@@ -7,7 +7,7 @@ import { readerFilesMax } from "./open-files.js";
 import type { ReaderCalls, ReaderEvent } from "./protocol.js";
 
 export interface Readers {
-  /** Asks the reader with the least to do. */
+  /** Asks the reader with the fewest calls. */
   call: Caller<ReaderCalls>["call"];
   /** Resolves once no reader holds any of these files open. */
   forget(paths: readonly string[]): Promise<void>;
@@ -19,7 +19,7 @@ interface Reader {
   readonly worker: Worker;
 }
 
-const RESTART_PAUSE_MS = 1000;
+const restartPauseMs = 1000;
 
 /** Reader threads keep nothing that is not in files: one that dies is replaced, and what it was asked fails. */
 export function createReaders({
@@ -29,7 +29,7 @@ export function createReaders({
 }: {
   dir: string;
   threads: number;
-  /** Told of what a reader left out of an answer. */
+  /** Called for what a reader left out of an answer. */
   onFault: (event: ReaderEvent) => void;
 }): Readers {
   const readers: Reader[] = [];
@@ -45,7 +45,7 @@ export function createReaders({
     worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
-      if (closing === undefined) setTimeout(start, RESTART_PAUSE_MS, index).unref();
+      if (closing === undefined) setTimeout(start, restartPauseMs, index).unref();
     });
     readers[index] = { worker, caller };
   }
@@ -69,8 +69,8 @@ export function createReaders({
 
   return {
     call: (name, args, more) => {
-      // A reader that has closed its files must get no call: it is terminated, and to end a thread within a call aborts
-      // the process.
+      // A reader that has closed its files must get no more calls: it is about to be terminated, and ending a thread
+      // within a call aborts the process.
       if (closing !== undefined) return Promise.reject(isClosed());
       const reader = leastBusy();
       if (reader === undefined)
@@ -79,7 +79,7 @@ export function createReaders({
     },
     forget: async (paths) => {
       if (closing !== undefined) return closing;
-      // one that has died holds nothing any more
+      // A reader that has died holds no files.
       await Promise.allSettled(readers.map(({ caller }) => caller.call("forget", paths)));
     },
     close: () => {

@@ -1,22 +1,22 @@
 import type { FieldKey } from "../series.js";
 import { deviceOf, keyOf, nameOfDevice, type RemovedScope } from "./names.js";
 
-/** A series as the writer knows it; `slot` is its place in the memtables and is never given again. */
+/** A series as the writer knows it; `slot` is its index in the memtables and is never given again. */
 export interface SeriesEntry {
   readonly slot: number;
   /** See names.ts. */
   readonly name: string;
-  /** The catalog's id; 0 until one is known. */
+  /** The catalog's id; 0 until it is known. */
   id: number;
   removed: boolean;
 }
 
 export interface Registry {
   define(handle: number, name: string): void;
-  /** The living series of a handle; after a removal a new one of the same name. */
+  /** The present series of a handle: after a removal a new one of the same name. */
   byHandle(handle: number): SeriesEntry;
   bySlot(slot: number): SeriesEntry;
-  /** The living series that a removal takes; of devices without a look at any other. */
+  /** The series that a removal takes. For devices, no others are looked at. */
   matching(scopes: readonly RemovedScope[]): SeriesEntry[];
   remove(entries: readonly SeriesEntry[]): void;
 }
@@ -24,7 +24,7 @@ export interface Registry {
 export function createRegistry(): Registry {
   const handles: SeriesEntry[] = [];
   const slots: SeriesEntry[] = [];
-  /** By device: a removal of many devices must not go over all the series. */
+  /** By device: a removal of many devices must not look at every series. */
   const devices = new Map<string, SeriesEntry[]>();
 
   function intern(name: string): SeriesEntry {

@@ -1,4 +1,7 @@
+/** Removed series are hidden at once, then deleted chunk by chunk; so are points older than a time in a part. */
+
 import type { Row, Transaction } from "@libsql/client/sqlite3";
+import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import {
   type ChunkFault,
@@ -8,25 +11,55 @@ import {
   newChunk,
   type StoredChunk,
 } from "./chunk-rows.js";
-import { clipRun, NO_TIME_ABOVE, NO_TIME_BELOW } from "./columns.js";
+import { clipRun, noTimeAbove, noTimeBelow } from "./columns.js";
+import type { Flusher } from "./flusher.js";
+import type { Intake } from "./intake.js";
+import type { Lookup } from "./lookup.js";
 import type { Mender } from "./mender.js";
+import type { RemovedScope } from "./names.js";
 import type { Parts } from "./parts.js";
+import type { Registry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 
 interface Removal {
   /** Deletes some chunks of a removed series; false when no removed series is left. */
   sweepStep(): Promise<boolean>;
-  /** Deletes or trims some chunks older than `time` in the part that reaches over it; false when done. */
+  /** Deletes or trims some chunks older than `time` in the part that spans it; false when done. */
   trimStep(time: number): Promise<boolean>;
 }
 
 type FourNumbers = [number, number, number, number];
 
-const CHUNKS_A_STEP_MAX = 64;
-const SCANNED_A_STEP_MAX = 512;
+const chunksPerStepMax = 64;
+const scannedPerStepMax = 512;
 
-/** The slow half of removals: what was removed is never answered again; here its space is freed. */
+/**
+ * The quick half of a removal: from now on nothing in the scopes is answered. Points that are still in memory are
+ * flushed first: the checkpoint then covers them, and no replay of the journal brings them back.
+ */
+export function hideRemoved(
+  scopes: readonly RemovedScope[],
+  deps: {
+    registry: Pick<Registry, "matching" | "remove">;
+    catalog: Pick<Catalog, "markRemoved">;
+    intake: Pick<Intake, "held">;
+    lookup: Pick<Lookup, "isInMemory">;
+    flusher: Pick<Flusher, "flush">;
+    lock: Lock;
+  },
+): Promise<void> {
+  const { registry, catalog, intake, lookup, flusher, lock } = deps;
+  return intake.held(async () => {
+    if (registry.matching(scopes).some(lookup.isInMemory)) await flusher.flush();
+    await lock(async () => {
+      await catalog.markRemoved(scopes);
+      registry.remove(registry.matching(scopes));
+    });
+  });
+}
+
+/** The slow half: frees the space of what was removed. */
 export function createRemoval({
   catalog,
   parts,
@@ -41,12 +74,12 @@ export function createRemoval({
   async function sweepStep(): Promise<boolean> {
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
-    for (const part of parts.holding(series, NO_TIME_BELOW, NO_TIME_ABOVE)) {
-      // What was put aside of it goes as well.
+    for (const part of parts.holding(series, noTimeBelow, noTimeAbove)) {
+      // Its chunks that were put aside have the negated id.
       const { rowsAffected } = await parts.use(part, (client) =>
         client.execute({
           sql: "delete from chunk where id in (select id from chunk where series in (?1, -?1) limit ?2)",
-          args: [BigInt(series), BigInt(CHUNKS_A_STEP_MAX)],
+          args: [BigInt(series), BigInt(chunksPerStepMax)],
         }),
       );
       if (rowsAffected > 0) return true;
@@ -67,17 +100,17 @@ export function createRemoval({
     return last !== undefined;
   }
 
-  /** One stretch of ids above `after`; the last id seen, undefined at the end. */
+  /** Goes over some chunks with ids above `after`. Returns the last id seen, undefined at the end. */
   function trimSome(part: StoredPart, after: number, time: number): Promise<number | undefined> {
     const onFault = (fault: ChunkFault): void => mender.note(part, fault);
     return parts.use(part, async (client) => {
       const { rows } = await client.execute({
         sql: `select id, series, start, stop, n from (select * from chunk where id > ? order by id limit ?)`,
-        args: [BigInt(after), BigInt(SCANNED_A_STEP_MAX)],
+        args: [BigInt(after), BigInt(scannedPerStepMax)],
       });
-      const old = rows.filter((row) => Number(row[2]) < time).slice(0, CHUNKS_A_STEP_MAX);
+      const old = rows.filter((row) => Number(row[2]) < time).slice(0, chunksPerStepMax);
       if (old.length > 0) await inTransaction(client, (tx) => trimAll(tx, old, time, onFault));
-      const cut = old.length === CHUNKS_A_STEP_MAX ? old.at(-1) : rows.at(-1);
+      const cut = old.length === chunksPerStepMax ? old.at(-1) : rows.at(-1);
       return cut === undefined ? undefined : Number(cut[0]);
     });
   }
@@ -91,7 +124,7 @@ export function createRemoval({
     for (const row of rows) {
       const series = Number(row[1]);
       const [id, start, stop, points] = [row[0], row[2], row[3], row[4]].map(Number) as FourNumbers;
-      // What was put aside cannot be cut; it goes once all of it is old.
+      // A chunk that was put aside cannot be cut; it is deleted once all of it is old.
       if (series < 0 && stop < time) await deleteChunks(tx, [id]);
       if (series < 0) continue;
       const chunk = { id, series, start, stop, points, text: await catalog.isText(series) };
@@ -103,8 +136,8 @@ export function createRemoval({
 }
 
 /**
- * Removes a part's points older than `time` from one chunk: what is left keeps the chunk's id. A damaged one stays
- * and is reported.
+ * Removes points older than `time` from one chunk: what is left keeps the chunk's id. A damaged chunk stays and is
+ * reported.
  */
 async function trimChunk(
   tx: Transaction,

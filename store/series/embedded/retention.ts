@@ -1,10 +1,10 @@
-/** Points older than a time are removed: hidden at once, then deleted file by file and chunk by chunk. */
+/** Points older than a time are hidden at once, then deleted file by file and chunk by chunk. */
 
 import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
 import type { Catalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { NO_TIME_BELOW } from "./columns.js";
+import { noTimeBelow } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import { stepThenRest } from "./housekeeping.js";
 import type { Intake } from "./intake.js";
@@ -12,13 +12,13 @@ import type { Parts } from "./parts.js";
 import type { WriterCalls } from "./protocol.js";
 
 interface Retention {
-  /** Older points are being removed: they are neither answered nor written to files. */
+  /** Points before this time are being removed: they are neither answered nor written to files. */
   floor(): number;
   /** Hides what is older than the time, and takes whole parts off the list. */
   retire(time: number): Promise<readonly Part[]>;
-  /** Deletes the parts that were retired, and what is older in the part that reaches over the time. */
+  /** Deletes the retired parts, and the older points of the part that spans the time. */
   dropOld(args: WriterCalls["dropOld"]["args"]): Promise<null>;
-  /** Ends what an earlier run has begun. */
+  /** Completes what an earlier run has begun. */
   resume(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createRetention(deps: {
     await lock(async () => {
       if (floor !== time) return;
       await catalog.clearFloor();
-      floor = NO_TIME_BELOW;
+      floor = noTimeBelow;
     });
     return null;
   }
@@ -53,7 +53,7 @@ export function createRetention(deps: {
   return {
     floor: () => floor,
     retire: async (time) => {
-      // Most points in memory go to the files while others come in; the few that are left hold those up briefly.
+      // This flush lets new points in; the next one, which holds them up, has only few left to write.
       await flusher.flush();
       return intake.held(async () => {
         await flusher.flush();
@@ -67,7 +67,7 @@ export function createRetention(deps: {
     },
     dropOld,
     resume: async () => {
-      if (floor !== NO_TIME_BELOW) await dropOld({ time: floor, retired: [] });
+      if (floor !== noTimeBelow) await dropOld({ time: floor, retired: [] });
     },
   };
 }

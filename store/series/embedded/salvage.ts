@@ -1,4 +1,4 @@
-/** What can still be read of a damaged file of points is copied into a new one. */
+/** Copies what can still be read of a damaged file of points into a new one. */
 
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -16,12 +16,12 @@ interface Salvaged {
   readonly bytes: number;
 }
 
-const CHUNKS_AT_ONCE_MAX = 32;
-const ID_MAX = 2 ** 50;
+const chunksAtOnceMax = 32;
+const idMax = 2 ** 50;
 
 /**
- * Copies the sound chunks of a file of points into a new one, which takes its place once it is whole.
- * @param open the connection to the damaged file where there is one: the file may be gone
+ * Copies the sound chunks of a file of points into a new one, which replaces it once complete.
+ * @param open the open connection to the damaged file, if there is one: the file itself may be gone
  */
 export async function salvageFile(
   path: string,
@@ -44,15 +44,14 @@ export async function salvageFile(
       await closeFile(to);
     }
   } catch (error) {
-    // It is tried again, into another one.
+    // The next try begins with a new file.
     for (const suffix of ["", "-wal", "-shm"]) await rm(into + suffix, { force: true });
     throw error;
   }
 }
 
 /**
- * Copies every chunk that can be read and is what was written from a damaged file of points into a new one; ids stay,
- * for they tell which of two chunks wins.
+ * Copies every chunk that can be read and is what was written. Ids stay, because they decide which of two chunks wins.
  */
 async function salvage(
   from: Client,
@@ -72,12 +71,12 @@ async function salvage(
       return (await from.execute({ sql, args: [BigInt(above), BigInt(limit)] })).rows;
     }, null);
 
-  /** The least id to go on from where the row after `unread` cannot be read; undefined at the end. */
+  /** The id to go on from where the row after `unread` cannot be read; undefined at the end. */
   async function jump(unread: number): Promise<number | undefined> {
     let step = 1;
     while ((await read(unread + step, 1)) === null) {
       step *= 2;
-      if (unread + step > ID_MAX) return undefined;
+      if (unread + step > idMax) return undefined;
     }
     let low = unread + Math.floor(step / 2);
     let high = unread + step;
@@ -90,7 +89,7 @@ async function salvage(
   }
 
   for (;;) {
-    const rows = (await read(after, CHUNKS_AT_ONCE_MAX)) ?? (await read(after, 1));
+    const rows = (await read(after, chunksAtOnceMax)) ?? (await read(after, 1));
     if (rows === null) {
       const next = await jump(after);
       if (next === undefined) break;
@@ -123,7 +122,7 @@ async function soundChunk(row: Row, isText: (series: number) => Promise<boolean>
   const data = new Uint8Array(row[6] as ArrayBuffer);
   const head = { series, start, stop, points };
   if (series < 1 || (row[5] !== null && chunkSum(head, data) !== Number(row[5]))) return null;
-  // Of a series without a name the length tells.
+  // Without a name for the series, the length of the data decides.
   const text = (await isText(series)) || data.length !== points * 16;
   const fits = text ? data.length >= points * 12 : data.length === points * 16;
   return fits ? { id, ...head, text, data } : null;
@@ -143,7 +142,7 @@ async function readable<T, F>(read: () => Promise<T>, otherwise: F): Promise<T |
   }
 }
 
-/** Null where nothing can be read at all. */
+/** Null where nothing at all can be read. */
 async function openDamaged(path: string): Promise<Client | null> {
   if (!existsSync(path)) return null;
   try {

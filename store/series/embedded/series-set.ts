@@ -1,14 +1,14 @@
 import { crc32 } from "../../lib/crc32.js";
 
 /**
- * Which series a part may hold, a bit each: ids are given one after the other, so that a month of 300,000 series is
- * known by 37 KB. A series that is not in the set is not in the part; one that is may have gone.
+ * The series that a part may hold, a bit each: ids are given in sequence, so a part with 300,000 series needs 37 KB.
+ * A series that is not in the set is not in the part; one that is may have been removed.
  */
 export interface SeriesSet {
   has(series: number): boolean;
-  /** True where one of them is new. */
+  /** True where at least one of them is new. */
   add(series: Iterable<number>): boolean;
-  /** With a checksum: a bit that flips would hide a series. */
+  /** With a checksum, because a flipped bit would hide a series. */
   encode(): Uint8Array;
 }
 

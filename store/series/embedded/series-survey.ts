@@ -3,9 +3,9 @@ import type { Parts } from "./parts.js";
 import { createSeriesSet } from "./series-set.js";
 import type { StoredPart } from "./stored-part.js";
 
-/** Looks through the parts whose series are not known: those of an older format, from a backup, after a kill. */
+/** Finds the series of parts where they are not known: in an older format, after a kill, or put back from a backup. */
 interface SeriesSurvey {
-  /** Looks at some series of one part; false when all parts are known. */
+  /** Looks for some series in one part; false when the series of all parts are known. */
   step(): Promise<boolean>;
 }
 

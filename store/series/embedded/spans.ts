@@ -2,16 +2,16 @@ import { earliestTime, latestTime } from "../../lib/time-range.js";
 import { type Month, monthOf } from "./months.js";
 
 /**
- * Which spans of time the files of a folder stand for, as what they hold tells: spans are cut where a month begins that
- * holds nothing yet, so that no two files hold times of one another's.
+ * The spans of time that the files of a folder stand for, derived from what they hold: parts are only ever cut at the
+ * beginning of a month that holds nothing yet, so no file holds times of another's span.
  */
 
 /** A file by its name, and what is in it. */
 export interface FoundFile {
   readonly path: string;
-  /** Of several files named after one month the higher replaces the lower where they hold the same times. */
+  /** Of several files named after one month the higher generation replaces the lower where they hold the same times. */
   readonly generation: number;
-  /** First and last time, both included; null: it is empty; the month of its name: it cannot be read. */
+  /** First and last time, both included; null where it is empty; the month of its name where it cannot be read. */
   readonly held: Span | Month | null;
 }
 
@@ -29,7 +29,7 @@ interface Standing {
   readonly last: number;
 }
 
-/** Whether it could be read what a file holds. */
+/** Whether the file could be read. */
 export const isKnown = (held: Span | Month): held is Span => "low" in held;
 
 interface PlacedFile {
@@ -42,8 +42,8 @@ interface PlacedFile {
 }
 
 /**
- * Spans without a gap, ascending; and the files that hold times of another's. A file that cannot be read may hold more
- * than the month of its name: it stands for all that its neighbours are known not to hold.
+ * Spans without gaps, ascending, and the files that hold times of another file's span. A file that cannot be read may
+ * hold more than the month of its name: it stands for all times that its neighbours are known not to hold.
  */
 export function placeFiles(files: readonly FoundFile[]): {
   placed: PlacedFile[];
@@ -58,7 +58,7 @@ export function placeFiles(files: readonly FoundFile[]): {
     }
     return [{ file, held: null, first: file.held.start, last: file.held.stop - 1 }];
   });
-  // What can be read goes first, and what replaces another before it.
+  // Files that can be read come first, and a file before the one that it replaces.
   const byWorth = full.toSorted(
     (a, b) => Number(b.held !== null) - Number(a.held !== null) || b.file.generation - a.file.generation,
   );

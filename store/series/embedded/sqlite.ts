@@ -36,7 +36,7 @@ export async function openFile(path: string, pragmas: Pragmas): Promise<Client> 
   });
 }
 
-/** Runs `work` in one write transaction: all of it or nothing. */
+/** Runs `work` in one write transaction, all or nothing. */
 export async function inTransaction<T>(
   client: Pick<Client, "transaction">,
   work: (tx: Transaction) => Promise<T>,

@@ -13,11 +13,11 @@ export interface StoredPart extends Part {
   loose: number;
   /** When this process last wrote points into it (monotonic milliseconds); -Infinity when it has not. */
   writtenAt: number;
-  /** About the bytes of its file. */
+  /** The size of its file, roughly. */
   bytes: number;
-  /** The series that it may hold; null: not known yet, it may hold any. */
+  /** The series that it may hold; null where that is not known yet, so that it may hold any. */
   held: SeriesSet | null;
-  /** What a look through the file has found so far, and what was written meanwhile; null: no look is under way. */
+  /** What a survey of the file has found so far, and what was written meanwhile; null: no survey is under way. */
   looking: SeriesSet | null;
   /** First and last time in its file when that was looked at; null: it was empty, undefined: nobody has looked. */
   stored: Times | null | undefined;
@@ -25,7 +25,7 @@ export interface StoredPart extends Part {
   coming: Times | null;
   /** First and last time that completed flushes have written; null: nothing, undefined: not known. */
   flushed: Times | null | undefined;
-  /** Its file as the catalog's record of `held` knows it; null: something is not on record yet. */
+  /** The version of its file in the catalog's record of `held`; null: something is not on record yet. */
   recorded: string | null;
 }
 
@@ -33,12 +33,6 @@ export interface StoredPart extends Part {
 export interface Times {
   readonly low: number;
   readonly high: number;
-}
-
-/** A part that takes a time, and from there all before `until`. */
-export interface Standing {
-  readonly part: StoredPart;
-  readonly until: number;
 }
 
 /** The file of a part is damaged: what can be read of it must move before anything is written. */
@@ -67,42 +61,13 @@ export const unknownPart = ({ start, stop, path }: Part): StoredPart => ({
   recorded: "",
 });
 
-/** From the first of both to the last. */
+/** From the earlier first to the later last. */
 export function both(a: Times | null, b: Times | null): Times | null {
   if (a === null || b === null) return a ?? b;
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
 }
 
-/**
- * Index of the part that holds a time, of parts in ascending order; where none does, -1 - the index of the next one.
- */
-export function partAt(parts: readonly StoredPart[], time: number): number {
-  let low = 0;
-  let high = parts.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((parts[middle] as StoredPart).stop <= time) low = middle + 1;
-    else high = middle;
-  }
-  const found = parts[low];
-  return found !== undefined && found.start <= time ? low : -1 - low;
-}
-
-/**
- * How far the part takes points from `time` on, a time in its span: all while it is small, else those of the
- * months that it holds something of. Null where it must be cut before, or looked at.
- */
-export function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {
-  if (part.bytes < partBytesMin) return { part, until: part.stop };
-  if (part.stored === undefined) return null;
-  const times = both(part.stored, part.coming);
-  if (times === null) return { part, until: Math.min(part.stop, monthOf(time).stop) };
-  const after = monthOf(times.high).stop;
-  if (time >= after || time < monthOf(times.low).start) return null;
-  return { part, until: Math.min(part.stop, after) };
-}
-
-/** What is lost with the part: as far as it is known, the months of what was flushed into it or is about to be. */
+/** What is lost with the part: as far as known, the months of what was flushed into it or is about to be. */
 export function lostWith({ start, stop, path, flushed, coming }: StoredPart): Part {
   if (flushed === null || flushed === undefined) return { start, stop, path };
   const times = both(flushed, coming) ?? flushed;

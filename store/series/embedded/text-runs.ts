@@ -1,19 +1,19 @@
-/** The texts of a part, by bytes: a chunk of them may be long however few they are. */
+/** Reads the texts of a part, a bounded number of bytes at once: a chunk of few texts may still be long. */
 
 import type { StoredTexts } from "./chunk-rows.js";
-import { clipRun, mergeAll, NO_TIME_ABOVE, NO_TIME_BELOW, type Run } from "./columns.js";
+import { clipRun, mergeAll, noTimeAbove, noTimeBelow, type Run } from "./columns.js";
 
 interface Loaded {
   readonly id: number;
   readonly run: Run;
 }
 
-/** Chunks with so many bytes together are fetched by one statement. */
+/** One statement fetches chunks of so many bytes in all. */
 const fetchBytesMax = 1 << 20;
 
 /**
- * As runs that share no time, ascending, or from the newest run back. No more is held than what was fetched together
- * and what chunks that are still to come may say anew: where chunks overlap, the later id wins.
+ * The texts as runs that share no time, ascending, or from the newest run back. Held in memory are only the chunks
+ * fetched together, and points that chunks still to come may replace: where chunks overlap, the later id wins.
  */
 export async function* textRuns(
   chunks: readonly StoredTexts[],
@@ -28,13 +28,13 @@ export async function* textRuns(
     open.push(...(await load(batch)));
     open.sort((a, b) => a.id - b.id);
     const next = inOrder[at];
-    // What lies beyond the first chunk to come is not said again.
+    // No chunk to come replaces what lies on the other side of the next one.
     const [from, to] =
       next === undefined
-        ? [NO_TIME_BELOW, NO_TIME_ABOVE]
+        ? [noTimeBelow, noTimeAbove]
         : newestFirst
-          ? [next.stop + 1, NO_TIME_ABOVE]
-          : [NO_TIME_BELOW, next.start];
+          ? [next.stop + 1, noTimeAbove]
+          : [noTimeBelow, next.start];
     const run = mergeAll(
       open.map((one) => clipRun(one.run, from, to)),
       true,
@@ -42,14 +42,14 @@ export async function* textRuns(
     open = open
       .map(({ id, run: all }) => ({
         id,
-        run: newestFirst ? clipRun(all, NO_TIME_BELOW, from) : clipRun(all, to, NO_TIME_ABOVE),
+        run: newestFirst ? clipRun(all, noTimeBelow, from) : clipRun(all, to, noTimeAbove),
       }))
       .filter((one) => one.run.times.length > 0);
     if (run.times.length > 0) yield run;
   }
 }
 
-/** The first alone: who wants only the newest point reads no more than that needs. */
+/** The first chunk comes alone, so that a question for the newest point reads no more than it needs. */
 function batchAt(inOrder: readonly StoredTexts[], at: number): StoredTexts[] {
   const batch = inOrder.slice(at, at + 1);
   let bytes = at === 0 ? fetchBytesMax : (batch[0]?.bytes ?? 0);

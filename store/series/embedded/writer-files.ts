@@ -1,36 +1,39 @@
-/** The files of parts as the writer meets them: opened, recognised, named and deleted. */
+/** The files of parts as the writer uses them: opened, recognised, named and deleted. */
 
 import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
+import { isDamage } from "../../files/database-faults.js";
+import { asError } from "../../lib/errors.js";
 import { monthOf } from "./months.js";
 import { createOpenFiles, writerFilesMax } from "./open-files.js";
 import { isBlank, openPartFile } from "./part-file.js";
+import { DamagedPart, type StoredPart } from "./stored-part.js";
 
-/** Paths are those of the catalog, within the folder. */
+/** Paths are those in the catalog, relative to the folder. */
 export interface WriterFiles {
-  /** The connection to a file, opened where it is not. @param isNew its tables are made */
+  /** The connection to a file, opened if necessary. @param isNew its tables are made */
   open(path: string, isNew?: boolean): Promise<Client>;
-  /** The connection that is open already, to a file that may no longer be there. */
+  /** The connection that is already open, to a file that may be gone. */
   opened(path: string): Client | undefined;
   close(path: string): Promise<void>;
   closeAll(): Promise<void>;
   delete(path: string): Promise<void>;
-  /** Why a file cannot be what was written, as far as a look at its folder tells; null when all is well. */
+  /** Why a file cannot be what was written, as far as its folder shows; null when all is well. */
   missing(path: string): string | null;
-  /** Which file a path names, and as of when; changes with every write that reaches the file itself. */
+  /** Which file a path names, and in which state: it changes with every write that reaches the file itself. */
   version(path: string): string;
-  /** Null where it is not there. */
+  /** Null where the file is missing. */
   bytes(path: string): number | null;
-  /** Whether it has a log that was not yet taken over, as after a kill. */
+  /** Whether it has a log that must be recovered, as after a kill. */
   needsRecovery(path: string): boolean;
   /**
-   * A name for a file of the month of `time`: parts that share a month have different ones. A file that a killed cut
-   * has left empty is taken; whatever else lies there stays as it is.
+   * A name for a file of the month of `time`: parts that share a month have different ones. An empty file that a
+   * killed cut has left is taken; any other file stays as it is.
    */
   freeName(time: number, isTaken: (path: string) => boolean): Promise<string>;
-  /** Of the next generation: where both are found without a catalog, it is the one that counts. */
+  /** The name of the next generation: of both, found without a catalog, the new file counts. */
   nextName(old: string, isTaken: (path: string) => boolean): string;
 }
 
@@ -87,6 +90,22 @@ export function createWriterFiles(dir: string): WriterFiles {
       }
     },
   };
+}
+
+/** Works on a part's file. @throws DamagedPart when the file is damaged or gone */
+export async function useFile<T>(
+  files: Pick<WriterFiles, "open" | "missing">,
+  part: StoredPart,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const gone = files.missing(part.path);
+  if (gone !== null) throw new DamagedPart(part, gone);
+  try {
+    return await work(await files.open(part.path));
+  } catch (error) {
+    if (error instanceof DamagedPart || !isDamage(error)) throw error;
+    throw new DamagedPart(part, asError(error).message);
+  }
 }
 
 /** Which file a path names; null where there is none. */

@@ -1,4 +1,4 @@
-/** The writer's thread, as the thread that asks it sees it: started, told of, ended. */
+/** The writer's thread, seen from the thread that asks it: how it starts, reports and ends. */
 
 import { Worker } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
@@ -22,7 +22,7 @@ interface WriterEvents {
   readonly onFailure: (error: StoreError) => void;
 }
 
-/** Resolves once it has opened the store. @throws StoreError CORRUPT, UNAVAILABLE when it could not */
+/** Resolves once the thread has opened the store. @throws StoreError CORRUPT, UNAVAILABLE when it could not */
 export async function startWriter(options: WriterOptions, listeners: WriterEvents): Promise<WriterThread> {
   const worker = new Worker(new URL("./writer.worker.js", import.meta.url), {
     workerData: options,

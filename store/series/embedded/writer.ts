@@ -1,4 +1,4 @@
-/** The thread that holds the newest points and is alone in writing files: what it answers, put together. */
+/** The writer thread, which holds the newest points and is the only one to write files: what it answers. */
 
 import { join } from "node:path";
 import type { Damage } from "../../files/damage.js";
@@ -8,7 +8,7 @@ import { createLock } from "../../lib/turns.js";
 import type { Handlers } from "./calls.js";
 import { type Catalog, catalogName, openCatalog } from "./catalog.js";
 import type { Part } from "./catalog-schema.js";
-import { NO_TIME_BELOW } from "./columns.js";
+import { noTimeBelow } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
 import type { Gap } from "./gaps.js";
@@ -16,12 +16,11 @@ import { startHousekeeping } from "./housekeeping.js";
 import { createIntake } from "./intake.js";
 import { createLookup } from "./lookup.js";
 import { createMender, gapOf, type Mender } from "./mender.js";
-import type { RemovedScope } from "./names.js";
 import { openParts, type Parts } from "./parts.js";
 import { createProgress } from "./progress.js";
 import type { Definitions, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry } from "./registry.js";
-import { createRemoval } from "./removal.js";
+import { createRemoval, hideRemoved } from "./removal.js";
 import { createRetention } from "./retention.js";
 import { createSeriesSurvey } from "./series-survey.js";
 import { DamagedPart } from "./stored-part.js";
@@ -31,12 +30,12 @@ interface Writer {
   define(definitions: Definitions): void;
 }
 
-/** Whom the writer tells of what happens beside the calls. */
+/** What happens beside the calls. */
 interface WriterListeners {
   readonly onParts: (parts: readonly Part[]) => void;
   readonly onDamage: (damage: Damage) => void;
   readonly onGap: (gap: Gap) => void;
-  /** The catalog can no longer be read: nothing can go on, and the next start makes it again. */
+  /** The catalog can no longer be read: the thread must end, and the next start makes the catalog again. */
   readonly onCatalogLost: (error: Error) => void;
 }
 
@@ -44,15 +43,9 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const registry = createRegistry();
   const lock = createLock();
   const closing = new AbortController();
-  const { dir, partBytesMin } = options;
-  const { onParts, onDamage, onGap } = listeners;
-  const catalog = await openCatalog(dir, listeners);
-  const parts = await openParts({ dir, catalog, partBytesMin, onChange: onParts });
-  const mender = createMender({ dir, catalog, parts, onDamage, onGap });
-  await tellGaps(catalog, onGap);
-  await moveUnusable(dir, parts, mender);
+  const { catalog, parts, mender } = await openStorage(options, listeners);
   const progress = createProgress((await catalog.number("checkpoint")) ?? 0);
-  const savedFloor = (await catalog.number("floor")) ?? NO_TIME_BELOW;
+  const savedFloor = (await catalog.number("floor")) ?? noTimeBelow;
   const floor = (): number => retention.floor();
   const flusher = createFlusher({ options, registry, catalog, parts, mender, lock, progress, floor });
   const intake = createIntake({ registry, flusher, progress });
@@ -68,14 +61,14 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     trimStep: removal.trimStep,
   });
   const lookup = createLookup({ registry, catalog, parts, flusher, floor });
-  const looking = createSeriesSurvey(parts);
+  const survey = createSeriesSurvey(parts);
   const compaction = createCompaction({ catalog, parts, mender, clock: systemClock });
   const housekeeping = startHousekeeping({
     lock,
     closing: closing.signal,
     resume: retention.resume,
-    steps: [mender.step, removal.sweepStep, looking.step, compaction.step],
-    // Of a damaged file the sound part moves.
+    steps: [mender.step, removal.sweepStep, survey.step, compaction.step],
+    // What is sound in a damaged file moves to a new one.
     repair: async (error) => {
       if (!(error instanceof DamagedPart)) return false;
       await lock(() => mender.move(error.part, error.fault));
@@ -86,22 +79,6 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     intake.pump();
     housekeeping.wake();
   });
-
-  /**
-   * With points of the series still in memory, these go to disk first: the checkpoint then covers them, and no
-   * replay of the journal brings them back.
-   */
-  async function remove(scopes: readonly RemovedScope[]): Promise<null> {
-    await intake.held(async () => {
-      if (registry.matching(scopes).some(lookup.isInMemory)) await flusher.flush();
-      await lock(async () => {
-        await catalog.markRemoved(scopes);
-        registry.remove(registry.matching(scopes));
-      });
-    });
-    housekeeping.wake();
-    return null;
-  }
 
   async function close(): Promise<null> {
     try {
@@ -133,7 +110,11 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
       find: lookup.find,
       findLast: lookup.findLast,
       havePoints: lookup.havePoints,
-      remove,
+      remove: async (scopes) => {
+        await hideRemoved(scopes, { registry, catalog, intake, lookup, flusher, lock });
+        housekeeping.wake();
+        return null;
+      },
       retire: retention.retire,
       dropOld: retention.dropOld,
       suspect: ({ path, chunk, fault }) => {
@@ -151,7 +132,21 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   };
 }
 
-/** Before the first answer: parts whose files have gone, or are no databases, are told of at once. */
+/** Opens what is on disk. Damage that is already known is reported before the first answer. */
+async function openStorage(
+  { dir, partBytesMin }: WriterOptions,
+  listeners: WriterListeners,
+): Promise<{ catalog: Catalog; parts: Parts; mender: Mender }> {
+  const { onParts, onDamage, onGap } = listeners;
+  const catalog = await openCatalog(dir, listeners);
+  const parts = await openParts({ dir, catalog, partBytesMin, onChange: onParts });
+  const mender = createMender({ dir, catalog, parts, onDamage, onGap });
+  await tellGaps(catalog, onGap);
+  await moveUnusable(dir, parts, mender);
+  return { catalog, parts, mender };
+}
+
+/** Moves parts whose files are gone or are no databases. */
 async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<void> {
   for (const part of parts.list()) {
     const fault = parts.missing(part) ?? (await headFault(join(dir, part.path)));
@@ -159,7 +154,7 @@ async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<
   }
 }
 
-/** Gaps that earlier runs have left; those of series that were removed since are forgotten. */
+/** Reports gaps that earlier runs have left, and forgets those of series that were removed since. */
 async function tellGaps(catalog: Catalog, onGap: (gap: Gap) => void): Promise<void> {
   for (const row of await catalog.gaps()) {
     const gap = await gapOf(catalog, row);

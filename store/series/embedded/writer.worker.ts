@@ -16,7 +16,7 @@ try {
     onGap: (gap) => tell({ event: "gap", gap }),
     onCatalogLost: ({ message }) => {
       tell({ event: "ended", message });
-      // From within: a thread that is ended from outside in a call of libsql takes the process with it.
+      // From within: ending a thread from outside, within a call of libSQL, takes the process with it.
       process.exit();
     },
   });
@@ -25,7 +25,7 @@ try {
   });
   tell({ event: "ready" });
 } catch (error) {
-  // an error thrown out of a thread would lose its code
+  // An error thrown out of a thread would lose its code.
   const { code, message } = asStoreError(error, "open series store");
   tell({ event: "failed", code, message });
 }

@@ -1,4 +1,4 @@
-/** Makes the bucket where that is ours to do. */
+/** Makes the bucket where this is up to the service. */
 import { HttpError } from "@influxdata/influxdb-client";
 import { singleFlight } from "../../lib/single-flight.js";
 import { InfluxUnavailable } from "./health.js";
@@ -10,9 +10,9 @@ type Json = Readonly<Record<string, unknown>>;
 type BucketRequest = (path: string, body?: Json) => Promise<string>;
 
 interface BucketKeeper {
-  /** The bucket is there: learns of it what it may. @throws HttpError and errors of the connection */
+  /** Reads what it may of a bucket that exists. @throws HttpError and errors of the connection */
   look(): Promise<void>;
-  /** It is not: makes it, or says why not. @throws InfluxUnavailable, HttpError and errors of the connection */
+  /** Makes a missing bucket, or says why not. @throws InfluxUnavailable, HttpError and errors of the connection */
   ensure(): Promise<void>;
   /** The length of a shard, microseconds. */
   readonly shardMicros: number;
@@ -23,11 +23,11 @@ interface BucketKeeperOptions {
   readonly bucket: string;
   readonly ledger: InfluxLedger;
   readonly request: BucketRequest;
-  /** It has been made, or, having gone, made again without the points that it held. */
+  /** The bucket has been made, or made again after it was gone with its points. */
   readonly onMade: (again: boolean) => Promise<void>;
 }
 
-/** Of a bucket without an end, unless it says otherwise. */
+/** The length of a shard in a bucket without retention, unless it says otherwise. */
 const shardSecondsDefault = 7 * 86_400;
 
 export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
@@ -35,7 +35,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   let shardSeconds = shardSecondsDefault;
   const making = singleFlight(ensure);
 
-  /** False where it is not there, or the token may not see it. */
+  /** False where the bucket is missing, or the token may not see it. */
   async function look(): Promise<boolean> {
     const query = `org=${encodeURIComponent(org)}&name=${encodeURIComponent(bucket)}`;
     const [found] = await listOf(`/api/v2/buckets?${query}`, "buckets");
@@ -46,7 +46,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   }
 
   async function ensure(): Promise<void> {
-    // Another process may have made it just now.
+    // Another process may just have made it.
     if (await look()) return;
     const known = await ledger.bucketOrigin();
     if (known === "found") {
@@ -66,13 +66,13 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
       await request("/api/v2/buckets", { orgID: owner.id, name: bucket, retentionRules: [] });
       return true;
     } catch (error) {
-      // A token for one bucket may neither list nor make buckets; 422: another process made it just now.
+      // A token for one bucket may neither list nor make buckets; 422: another process has just made it.
       if (error instanceof HttpError && [401, 403, 404, 422].includes(error.statusCode)) return false;
       throw error;
     }
   }
 
-  /** Nothing where the token may not look. */
+  /** Reads nothing where the token may not look. */
   async function listOf(path: string, key: string): Promise<Json[]> {
     try {
       return (JSON.parse(await request(path)) as Record<string, Json[] | undefined>)[key] ?? [];
@@ -86,7 +86,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
     look: async () => {
       await look();
     },
-    // Writes and questions that find it missing together make it once.
+    // Writes and questions that find it missing at the same time make it only once.
     ensure: making.run,
     get shardMicros() {
       return shardSeconds * 1e6;

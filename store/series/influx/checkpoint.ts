@@ -1,4 +1,4 @@
-/** Where the series store has got to, when batches overlap and fail in any order. */
+/** How far the series store has come, where batches overlap and fail in any order. */
 
 /** Where the checkpoint is kept: in the metadata, since InfluxDB has no transaction to keep it in. */
 export interface CheckpointPort {
@@ -9,11 +9,11 @@ export interface CheckpointPort {
 interface CheckpointTracker {
   /** The journal id up to which every batch has succeeded. */
   settled(): Promise<number>;
-  /** A batch that completes `through` has begun. */
+  /** A batch that completes `through` begins. */
   begin(through: number): void;
-  /** It ended. One that failed holds the checkpoint below it until the same `through` succeeds. */
+  /** The batch has ended. A failed one keeps the checkpoint below it until the same `through` succeeds. */
   end(through: number, succeeded: boolean): void;
-  /** Writes the checkpoint down now. @throws whatever the port throws */
+  /** Saves the checkpoint now. @throws whatever the port throws */
   persist(): Promise<void>;
   close(): void;
 }
@@ -21,7 +21,7 @@ interface CheckpointTracker {
 const persistIntervalMs = 1000;
 
 export function createCheckpointTracker(port: CheckpointPort): CheckpointTracker {
-  /** Batches under way, or failed (0) and awaited again, by the id that they complete. */
+  /** The number of batches under way, by the id that they complete; 0: they failed and must come again. */
   const open = new Map<number, number>();
   const done = new Set<number>();
   let persisted: number | undefined;
@@ -48,7 +48,7 @@ export function createCheckpointTracker(port: CheckpointPort): CheckpointTracker
     return writing;
   };
   const schedule = () => {
-    // A port that fails now is tried again with the next second; flush and close report it.
+    // A port that fails now is tried again a second later; flush and close report the failure.
     timer ??= setTimeout(() => void persist().catch(schedule), persistIntervalMs).unref();
   };
   const advance = () => {

@@ -16,14 +16,14 @@ interface InfluxAccess {
   readonly token: string;
   readonly org: string;
   readonly bucket: string;
-  /** A request without an answer, or an answer without a next byte, for so long is given up. */
+  /** A request is given up after so long without an answer, or without the next byte of one. */
   readonly timeoutMs: number;
   /** Requests under way at once; more wait for a connection. */
   readonly connectionsMax: number;
   readonly ledger: InfluxLedger;
-  /** Whether it serves has changed. */
+  /** Called when the server begins or ceases to serve. */
   readonly onState: (state: InfluxState) => void;
-  /** The bucket has been made; `again`: it had gone, and its points with it. No call uses it before this has ended. */
+  /** The bucket has been made; `again`: it was gone, with its points. No call uses the bucket before this has ended. */
   readonly onBucketMade: (again: boolean) => Promise<void>;
 }
 
@@ -37,25 +37,25 @@ export interface InfluxClient {
   /** Sends lines in one request. Undefined when all are stored; else why not. @throws StoreError UNAVAILABLE */
   write(body: string): Promise<LinesRefused | undefined>;
   /**
-   * The CSV answer as it arrives; for an asker it waits for a place of its tenant, and ends when the asker leaves.
+   * The CSV answer as it arrives. With an asker it waits for the tenant's turn, and ends when the asker leaves.
    * @throws StoreError UNAVAILABLE
    */
   query(flux: string, asker?: Asker): AsyncGenerator<Uint8Array>;
   /** Deletes the points of [start, stop] that match; RFC 3339. @throws StoreError UNAVAILABLE */
   remove(range: { readonly start: string; readonly stop: string }, predicate?: string): Promise<void>;
   /**
-   * Asks for next to nothing, with the permissions that writes and questions need. Like them it makes a bucket that is
-   * missing, if that is ours to do and the token may. @throws StoreError UNAVAILABLE
+   * Asks for next to nothing, with the permissions that writes and questions need. Like them it makes a missing bucket,
+   * if that is up to the service and the token may. @throws StoreError UNAVAILABLE
    */
   probe(): Promise<void>;
-  /** Learns of the bucket what the token may see. @throws StoreError UNAVAILABLE */
+  /** Reads what the token may see of the bucket. @throws StoreError UNAVAILABLE */
   look(): Promise<void>;
   /** The length of the bucket's shards, microseconds. */
   readonly shardMicros: number;
   close(): void;
 }
 
-/** Where questions of one asker go. */
+/** Takes the questions of one asker. */
 export interface Questioner {
   query(flux: string): AsyncGenerator<Uint8Array>;
 }
@@ -67,7 +67,7 @@ type Fetch = (
   how?: { readonly method?: string; readonly type?: string; readonly signal?: AbortSignal | null },
 ) => AsyncGenerator<Uint8Array>;
 
-/** Of the connections so much is for questions: writes never wait for these. */
+/** The share of the connections for questions: writes never wait for these. */
 const questionsPart = 3 / 4;
 
 export function createInfluxClient(access: InfluxAccess): InfluxClient {
@@ -133,7 +133,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
       return semaphore.answer(asker, () => health.observeAll("queries", () => askAgain(flux, asker.signal)));
     },
     probe: async () => {
-      // A server that wants lines answers 400, which says that all else is well.
+      // A server that misses the lines answers 400, which says that all else is well.
       const noLines = health.observe("writes", async () => {
         try {
           await withBucket(() => drain(fetch(writePath, "", { type: "text/plain" })), keeper.ensure);
@@ -158,9 +158,9 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
 }
 
 /**
- * The client's own timeouts leave a stalled answer hanging and its connection open; an aborted request ends
- * both. A kept connection may turn out closed by the server, and a question may meet a bucket that is just being made:
- * every request here may be repeated, so it is, once.
+ * The client's own timeouts leave a stalled answer hanging and its connection open; aborting the request ends both. The
+ * server may have closed a kept connection, and a question may meet a bucket that is just being made: every request
+ * here may be repeated, so it is, once.
  */
 function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
   const { url, token, timeoutMs } = access;
@@ -207,7 +207,7 @@ async function withBucket<T>(action: () => Promise<T>, ensureBucket: () => Promi
   }
 }
 
-/** Only an answer about the lines themselves: a 400 about the request as a whole must not cost points. */
+/** Whether the answer is about the lines themselves: a 400 about the request as a whole must not cost points. */
 function linesRefused(error: unknown): LinesRefused | undefined {
   if (!(error instanceof HttpError)) return undefined;
   const { statusCode: status, message } = error;
@@ -224,7 +224,7 @@ function isReset(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
 
-/** What the server says of itself where it has no reason to name. */
+/** Whether the failure may pass: so the server answers where it names no reason. */
 function isPassing(error: unknown): boolean {
   return error instanceof HttpError && error.statusCode === 500 && /internal error/i.test(error.message);
 }
@@ -239,7 +239,7 @@ function unavailable(verb: string, error: unknown): StoreError {
   return new InfluxUnavailable(troubleOf(error), message, fields, { cause: error });
 }
 
-/** A question that the engine cannot answer for what it holds says nothing of the server. */
+/** A question that fails because of what the bucket holds says nothing about the server. */
 function unanswered(error: unknown): Error {
   const foreign = error instanceof HttpError ? foreignIn(error.message) : null;
   return foreign ?? unavailable("query", error);
@@ -252,7 +252,7 @@ const troubles: Readonly<Record<number, InfluxTrouble>> = {
   429: "busy",
 };
 
-/** The server serves, but not this one request. */
+/** Whether the server serves, but not this one request. */
 function isOfRequest(error: unknown): boolean {
   return error instanceof HttpError && [400, 413, 422].includes(error.statusCode);
 }
@@ -263,8 +263,8 @@ function troubleOf(error: unknown): InfluxTrouble {
 }
 
 /**
- * From the header, since the client takes its seconds for milliseconds. RFC 9110 allows a date as well: it is held
- * against the server's own, for our clock may be another.
+ * From the header, since the client takes its seconds for milliseconds. RFC 9110 allows a date as well: it is compared
+ * with the server's own date, for our clock may differ.
  */
 function retryAfterOf(error: HttpError): number | undefined {
   const headerOf = (name: string): string => String(error.headers?.[name] ?? "");

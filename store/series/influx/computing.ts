@@ -1,4 +1,4 @@
-/** What InfluxDB computes of points without sending them: arithmetic, and the extremes that a line shows. */
+/** What InfluxDB computes from points without sending them: arithmetic, and the extremes that a line shows. */
 import { type Arithmetic, computeOne, directionOf } from "../arithmetic.js";
 import { inOrder } from "../extremes.js";
 import type {
@@ -15,19 +15,19 @@ import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
 import { timeMax, timeMin } from "./lines.js";
 import { aggregateWindows, lastPoint } from "./reading.js";
 
-/** Over these a result that is no finite number leaves none in its window, so that none goes unseen. */
+/** For these, one result that is not finite makes its window's value not finite, so that it is always noticed. */
 const betraying: ReadonlySet<Aggregate> = new Set(["mean", "sum"]);
 
-/** Stands in the query once a run of windows, and numbers are written out with all their zeros. */
+/** The arithmetic is in the query once for each run of windows, with numbers written out in full. */
 const fluxCharactersMax = 4_000;
 
-/** What an aggregate of a falling arithmetic is of the values. */
+/** An aggregate of a falling arithmetic → the aggregate of the values that gives it. */
 const mirrored: Readonly<Partial<Record<Aggregate, Aggregate>>> = { max: "min", min: "max" };
 
 /**
- * Means and sums over the arithmetic that Flux computes for each point; the other aggregates of a rising or
- * falling one are those of the values, and the arithmetic of these. Where a result is not finite, and for all
- * else, null: Flux filters a hundred times slower than it computes.
+ * Means and sums are taken over the arithmetic that Flux computes for each point; the other aggregates of a rising or
+ * falling arithmetic are the arithmetic of the values' aggregates. Null where a result is not finite, and in all other
+ * cases: Flux filters a hundred times slower than it computes.
  */
 export async function aggregateArithmetic(
   client: Questioner,
@@ -53,7 +53,7 @@ export async function aggregateArithmetic(
   return { values: values.map(result), errors: 0 };
 }
 
-/** Of a rising or falling arithmetic the lowest and the highest value tell. */
+/** For a rising or falling arithmetic the results at the lowest and the highest value are enough. */
 async function isFiniteThroughout(
   client: Questioner,
   bucket: string,
@@ -61,7 +61,7 @@ async function isFiniteThroughout(
 ): Promise<boolean> {
   const span = clamped(edges[0] ?? 0, edges.at(-1) ?? 0);
   if (span.start >= span.stop) return true;
-  // A boolean is 1 or 0.
+  // A boolean is 0 or 1.
   if (series.kind === "boolean") return [0, 1].every((value) => hasResult(arithmetic, value));
   const ends = await Promise.all(
     (["min", "max"] as const).map((end) =>

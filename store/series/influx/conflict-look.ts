@@ -5,12 +5,12 @@ import { fluxAnyPoint, fluxFieldType } from "./flux.js";
 import type { FieldConflict } from "./ledger.js";
 import { textOf } from "./reading.js";
 
-/** Of these no mean can be had, which tells them from numbers. */
+/** Types that have no mean, which tells them from numbers. */
 const withoutMean: ReadonlySet<string> = new Set(["string", "boolean"]);
 
 /**
- * The type outlives the points: InfluxDB keeps it as long as the measurement has any point in the shard. It does not
- * tell integers from other numbers without one: these hold until the measurement has no point there.
+ * The type outlives the points: InfluxDB keeps it as long as the measurement has any point in the shard. Integers
+ * cannot be told from other numbers without a write: these conflicts hold until the measurement has no point there.
  * @throws StoreError UNAVAILABLE
  */
 export async function stillHolds(

@@ -1,15 +1,15 @@
 /**
- * The fields that InfluxDB is known to hold with another type, by series and shard, and what that leaves to be read.
+ * The fields that InfluxDB is known to hold with another type, by series and shard, and what can still be read.
  */
 
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
 import type { FieldConflict } from "./ledger.js";
 
-/** A stretch of time, [start, stop) in microseconds; infinite where it is open. */
+/** A stretch of time, [start, stop) in microseconds; an open end is infinite. */
 export interface ReadablePart {
   readonly start: number;
   readonly stop: number;
-  /** Bounds it: beyond it our points have been refused, within the range that was asked for. */
+  /** The conflict that ends it: within the range that was asked for, our points beyond it were refused. */
   readonly conflict: FieldConflict | undefined;
 }
 
@@ -22,19 +22,19 @@ export interface Bounds {
 interface ConflictRegister {
   readonly size: number;
   all(): FieldConflict[];
-  /** Whether there is one of this field in this shard. */
+  /** Whether a conflict of this field in this shard is known. */
   has(conflict: FieldConflict): boolean;
-  /** In the place of one of the same field and shard. */
+  /** Replaces one of the same field and shard. */
   add(conflict: FieldConflict): void;
   remove(conflict: FieldConflict): void;
-  /** Those in whose shards a point has been taken. */
+  /** The conflicts in whose shards a point has now been taken. */
   endedBy(points: readonly Point[], refused: readonly RefusedPoint[]): Set<FieldConflict>;
   /**
-   * Of each shard the first of the refused points: a ledger is written once a shard, however many there are.
+   * The first refused point of each shard: the ledger is written once a shard, however many points there are.
    * @param width of a shard, microseconds
    */
   firstOfShards(refused: readonly RefusedPoint[], width: number): FieldConflict[];
-  /** What of a range can be read, from its newest or oldest point on. */
+  /** The stretch of a range that can be read, from its newest or its oldest end on. */
   part(series: SeriesRef, range: Bounds, from: "newest" | "oldest"): ReadablePart;
 }
 
@@ -42,7 +42,7 @@ interface ConflictRegister {
 const shardOriginMicros = -62_135_596_800 * 1e6;
 
 export function createConflictRegister(): ConflictRegister {
-  /** Of each field in the order of its shards; no list is empty. */
+  /** By field, in the order of the shards; no list is empty. */
   const known = new Map<string, FieldConflict[]>();
 
   const of = (series: Pick<SeriesRef, "productID" | "field">): readonly FieldConflict[] =>
@@ -98,7 +98,7 @@ export function createConflictRegister(): ConflictRegister {
       const { start = Number.NEGATIVE_INFINITY, stop: asked = Number.POSITIVE_INFINITY } = range;
       if (known.size === 0) return { start, stop: asked, conflict: undefined };
       const mine = of(series);
-      // Before the first refused point of its shard nothing of ours was ever there.
+      // Before the first refused point, the shard never held a point of ours.
       const stop = mine.find((one) => one.shard < asked && asked <= one.start)?.shard ?? asked;
       const met = mine.filter((one) => one.start < stop && one.stop > start);
       const conflict = from === "newest" ? met.at(-1) : met[0];
@@ -110,7 +110,7 @@ export function createConflictRegister(): ConflictRegister {
   };
 }
 
-/** A sum with the origin itself would be more than a double holds to the microsecond. */
+/** The origin itself is left out of the sum, which a double could not hold to the microsecond. */
 function shardStart(time: number, width: number): number {
   const offset = (shardOriginMicros % width) + width;
   return Math.floor((time - offset) / width) * width + offset;
@@ -122,7 +122,7 @@ const keyOf = ({ productID, field }: Pick<SeriesRef, "productID" | "field">): st
 export const shardKeyOf = (conflict: Pick<FieldConflict, "productID" | "field" | "shard">): string =>
   `${keyOf(conflict)}\n${conflict.shard}`;
 
-/** The type that a field has already; null where a point was refused for something else. */
+/** The type that a field already has; null where a point was refused for another reason. */
 function typeHeld(reason: string): string | null {
   if (!reason.includes("field type conflict")) return null;
   return /already exists as type (\w+)/.exec(reason)?.[1] ?? "another type";

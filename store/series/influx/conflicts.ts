@@ -1,6 +1,6 @@
 /**
- * Fields that InfluxDB holds with another type than ours: a question about them fails with the reason; it is not
- * answered with nothing.
+ * Fields that InfluxDB holds with another type than ours: a question about them fails with the reason, instead of
+ * finding nothing.
  */
 import { StoreError } from "../../lib/errors.js";
 import { createLock } from "../../lib/turns.js";
@@ -21,7 +21,7 @@ export interface ConflictsOptions {
   readonly ledger: InfluxLedger;
   /** The length of a shard, microseconds. */
   readonly shardMicros: () => number;
-  /** A field is in conflict (null), or no more. */
+  /** A field is in conflict (null), or no longer. */
   readonly onChange: (
     conflict: FieldConflict,
     ended: ConflictEnd | null,
@@ -31,14 +31,14 @@ export interface ConflictsOptions {
 
 export interface Conflicts {
   readonly areKnown: boolean;
-  /** Learns from a batch that has been written. Costs nothing while all is well. */
+  /** Learns from a batch that has been written; costs nothing while there are no conflicts. */
   written(points: readonly Point[], refused: readonly RefusedPoint[]): Promise<void>;
   /**
-   * What InfluxDB can answer of a range, from its newest or oldest point on. A question that reaches a shard of
-   * another type is answered in part or not at all, so that the part never does.
+   * What InfluxDB can answer of a range, from its newest or its oldest end on. It never reaches into a shard of another
+   * type, where InfluxDB would answer in part or not at all.
    */
   part(series: SeriesRef, range: Bounds, from: "newest" | "oldest"): ReadablePart;
-  /** Every point is gone, or those before `time`. */
+  /** Every point is gone, or every one before the time. */
   cleared(why: "bucket" | "retention", before?: number): Promise<void>;
   /**
    * Takes over what other processes have learnt and what was deleted, then asks `holds` of the next few whether
@@ -53,14 +53,14 @@ const lookedAtMax = 4;
 export async function openConflicts(options: ConflictsOptions): Promise<Conflicts> {
   const { ledger, shardMicros, onChange } = options;
   const known = createConflictRegister();
-  /** Refusals so far: a look that one has overtaken ends nothing. */
+  /** Refusals so far: a look that was overtaken by one ends no conflict. */
   let refusals = 0;
   let lookedAt = 0;
   /** Changes follow one another, so that ledger and register stay the same. */
   const inTurn = createLock();
   for (const conflict of await ledger.conflicts()) tell(conflict);
 
-  /** Adds one; who is told hears only of a new one. */
+  /** Adds a conflict; only a new one is reported. */
   function tell(conflict: FieldConflict): void {
     const isNew = !known.has(conflict);
     known.add(conflict);

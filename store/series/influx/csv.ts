@@ -1,4 +1,4 @@
-/** Reads Flux answers in CSV, as bytes arrive, into rows of numbers; no object and no string a row. */
+/** Reads Flux answers in CSV into rows of numbers as bytes arrive, without an object or a string for each row. */
 import { StoreError } from "../../lib/errors.js";
 import { createSlice } from "../../lib/turns.js";
 import type { Columns, Kind } from "../series.js";
@@ -17,9 +17,9 @@ const digitsExactMax = 15;
 const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n);
 
 /**
- * Calls `sink` for each row of `chunks`, an answer with a header and no annotations whose last two columns are
- * a time and `_value`. Times are floored to microseconds; booleans are 1 and 0; text comes JSON-encoded by Flux
- * and so never holds a line break. Ends the answer once `isEnough`.
+ * Calls `sink` for each row of `chunks`, an answer with a header and without annotations whose last two columns are a
+ * time and `_value`. Times are floored to microseconds; booleans are 1 and 0; Flux encodes texts as JSON, so they never
+ * hold a line break. Ends the answer once `isEnough`.
  * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine; ForeignValue
  */
 export function readRows(
@@ -35,13 +35,13 @@ export function readRows(
 interface FieldSink {
   readonly kind: Kind;
   readonly add: RowSink;
-  /** Told in place of rows whose values are of another type. */
+  /** Called instead for rows whose values are of another type. */
   readonly onForeign: (error: ForeignValue) => void;
 }
 
 /**
- * As `readRows`, of an answer that has the column `_field` as well and whose tables may be of several kinds; `sinkOf`
- * is asked where a field's rows begin, and answers null for one whose rows are passed over.
+ * As `readRows`, for an answer that also has the column `_field` and whose tables may be of several kinds. `sinkOf` is
+ * asked where a field's rows begin, and answers null for a field whose rows are passed over.
  * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine
  */
 export function readFieldRows(
@@ -72,13 +72,13 @@ async function readLines(
     }
     if (isEnough()) return;
     rest = start < whole.length ? whole.subarray(start) : undefined;
-    // Chunks that have already arrived follow each other without a turn of the event loop.
+    // Chunks that have already arrived come one after another without a turn of the event loop.
     if (slice.isOver()) await slice.next();
   }
   if (rest) parse(rest, 0, rest.length);
 }
 
-/** Columns that grow by rows in ascending order; of rows with one time the last stays. */
+/** Columns that grow by rows in ascending order; of rows with equal times the last one stays. */
 export function createColumns(kind: Kind): { add: RowSink; columns(): Columns; isFull(): boolean } {
   let times = new Float64Array(1024);
   let numbers = new Float64Array(kind === "text" ? 0 : 1024);
@@ -103,7 +103,7 @@ export function createColumns(kind: Kind): { add: RowSink; columns(): Columns; i
   return { add, columns, isFull: () => false };
 }
 
-/** In a record: the datatype of `_value`, where the answer tells it. */
+/** The key, in a record, of the datatype of `_value`, where the answer gives it. */
 export const valueType = "#datatype";
 
 /** A small answer as records, one a row, by the column names of the header above it. */
@@ -165,14 +165,14 @@ function createRowParser(kind: Kind, sink: RowSink): LineParser {
   };
 }
 
-/** True when what follows is an error of the engine, which may also come after good rows. */
+/** True where an error of the engine follows, which may also come after good rows. */
 function checkHeader(header: string, expected = /^,result,table,(_time|_start),_value$/): boolean {
   if (/(^|,)error,reference/.test(header)) return true;
   if (expected.test(header)) return false;
   throw new StoreError("CORRUPT", `cannot read InfluxDB's answer: columns "${header}"`);
 }
 
-/** The field stands before the time or after the value: no name of a field holds a comma. */
+/** The field comes before the time or after the value: field names hold no comma. */
 const fieldHeader = /^,result,table,(_field,_time,_value|_time,_value,_field)$/;
 
 function createFieldParser(sinkOf: (field: string) => FieldSink | null): LineParser {
@@ -195,7 +195,7 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
     }
   }
 
-  /** Other fields are read on. */
+  /** Rows of other fields are still read. */
   function passOver(told: FieldSink, error: unknown): void {
     if (!(error instanceof ForeignValue)) throw error;
     told.onForeign(error);
@@ -205,7 +205,7 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
   function addText(to: FieldSink, time: number, cell: string): void {
     let value: string;
     try {
-      value = parseText(cell); // of any type: as JSON all are strings to Flux
+      value = parseText(cell); // of any type: Flux has made JSON strings of all of them
     } catch (error) {
       return passOver(to, error);
     }
@@ -247,7 +247,7 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
   };
 }
 
-/** Behind the empty annotation, result and table cells. */
+/** The offset after the empty annotation, result and table cells. */
 function cellStart(bytes: Buffer, start: number, end: number): number {
   let commas = 0;
   let at = start;
@@ -258,7 +258,7 @@ function cellStart(bytes: Buffer, start: number, end: number): number {
   return at;
 }
 
-/** Remembers the day: rows that follow each other mostly share it. */
+/** Remembers the day, which successive rows mostly share. */
 function createTimeParser(): (bytes: Buffer, start: number, end: number) => number {
   let dayDigits = -1;
   let dayMicros = 0;
@@ -308,28 +308,28 @@ function parseNumber(bytes: Buffer, start: number, end: number): number {
 
 function parseOther(text: string): number {
   if (text === "true" || text === "false") return text === "true" ? 1 : 0;
-  return Number(text.replace("Inf", "Infinity")); // a sum may leave the range of doubles
+  return Number(text.replace("Inf", "Infinity")); // a sum may exceed the range of doubles
 }
 
 function parseText(cell: string): string {
   return parseJsonText(unquote(cell));
 }
 
-/** A text as Flux's JSON. @throws ForeignValue for JSON of anything else */
+/** A text from Flux's JSON. @throws ForeignValue for JSON of anything else */
 export function parseJsonText(json: string): string {
   const value: unknown = JSON.parse(json);
   if (typeof value !== "string") throw new ForeignValue(typeof value);
   return value;
 }
 
-/** Values of another type than the series has: something else has written them. */
+/** Values of another type than the series has: something other than us has written them. */
 export class ForeignValue extends Error {
   constructor(readonly heldAs: string) {
     super(`values of type ${heldAs}`);
   }
 }
 
-/** What InfluxDB may answer for a series of a kind: a boolean is also counted and made a number. */
+/** The datatypes that InfluxDB may answer for a series of a kind: booleans are also counted and turned into numbers. */
 const datatypes: Readonly<Record<Kind, ReadonlySet<string>>> = {
   number: new Set(["double", "long", "unsignedLong"]),
   boolean: new Set(["boolean", "double", "long", "unsignedLong"]),
@@ -365,14 +365,14 @@ function endOfPlain(line: string, from: number): number {
   return comma < 0 ? line.length : comma;
 }
 
-/** Behind the quotation mark that closes a cell; two of them are one within it. */
+/** The offset after the quotation mark that closes a cell; within a cell two of them stand for one. */
 function endOfQuoted(line: string, from: number): number {
   let at = line.indexOf('"', from + 1);
   while (at >= 0 && line.charCodeAt(at + 1) === quote) at = line.indexOf('"', at + 2);
   return at < 0 ? line.length : at + 1;
 }
 
-/** Flux, or the storage engine, knows no such aggregate of the type that it holds. */
+/** Flux, or the storage engine, has no such aggregate for the type that it holds. */
 const unsupported = /unsupported (?:input type )?for (?:aggregate \w+|\w+ aggregate): (?:\*reads\.)?([a-z]+)/;
 
 /** Null for any other message. */

@@ -1,6 +1,6 @@
 /**
- * Builds Flux text, nothing else. Times are integer microseconds; every value from outside goes through
- * `fluxString`, so no identifier can end its literal.
+ * Builds Flux text and does nothing else. Times are integer microseconds; every value from outside goes through
+ * `fluxString`, so no identifier can break out of its literal.
  */
 
 import type { Arithmetic } from "../arithmetic.js";
@@ -8,10 +8,10 @@ import type { Aggregate, SeriesRef } from "../series.js";
 import { influxName, timeMax, timeMin } from "./lines.js";
 import type { WindowRun } from "./windows.js";
 
-/** Aggregates that Flux computes; `increase` needs the point before the range and is computed from points. */
+/** Aggregates that Flux computes; `increase` needs the point before the range and is computed from the points. */
 type FluxAggregate = Exclude<Aggregate, "increase">;
 
-/** Which points of a range to answer; the limits are Flux's own, after the range. */
+/** Which points of a range to answer. The limits are Flux's own, which apply after the range is read. */
 export interface FluxLimit {
   readonly from: "newest" | "oldest";
   readonly pointsMax: number;
@@ -25,7 +25,7 @@ const pair = '|> keep(columns: ["_time", "_value"])';
 const jsonValues = "|> map(fn: (r) => ({r with _value: string(v: json.encode(v: r._value))}))";
 const jsonImport = 'import "json"\n';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be written as escapes
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must be escaped
 const hexEscaped = /[\u0000-\u001f\u007f$]/g;
 
 /** A string literal that reads back as `text`. Every $ is escaped: the lexer stumbles over "$\\${" as well. */
@@ -34,7 +34,7 @@ export function fluxString(text: string): string {
   return `"${quoted.replace(hexEscaped, (char) => `\\x${hexOf(char)}`)}"`;
 }
 
-/** A time literal; times beyond InfluxDB's clock become its first or last one. */
+/** A time literal; times beyond the range of InfluxDB's clock become its first or last time. */
 export function fluxTime(time: number): string {
   const clamped = Math.min(Math.max(time, timeMin), timeMax + 1);
   const seconds = Math.floor(clamped / 1e6);
@@ -42,7 +42,7 @@ export function fluxTime(time: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${micros}Z`;
 }
 
-/** Asks the bucket for its very first microsecond: next to nothing. */
+/** Asks the bucket for its very first microsecond, which is next to nothing. */
 export function fluxFirstMoment(bucket: string): string {
   return head(bucket, timeMin, timeMin + 1);
 }
@@ -76,8 +76,8 @@ export function fluxFields(
 }
 
 /**
- * The newest point in [start, stop) of each series of one device, as `fluxFields`. The storage engine's own `last`
- * also looks into the shard that begins where the range ends: the microsecond before that is asked for by itself.
+ * The newest point in [start, stop) of each series of one device, as `fluxFields`. The storage engine's own `last` also
+ * looks into the shard that begins where the range ends, so the microsecond before that is asked for separately.
  */
 export function fluxLastOfFields(
   bucket: string,
@@ -96,7 +96,7 @@ export function fluxLastOfFields(
   );
 }
 
-/** Yields of each kind one after the other: their rows come in this order. */
+/** The yields of each kind, one after another: rows come in this order. */
 function ofKinds(
   series: readonly SeriesRef[],
   partsOf: (chosen: readonly SeriesRef[]) => readonly string[],
@@ -130,8 +130,8 @@ function fieldsIn(
 }
 
 /**
- * The first, last, lowest or highest point of a series in [start, stop): the storage engine finds the former two
- * without reading the rest, and the latter two by itself.
+ * The first, last, lowest or highest point of a series in [start, stop). The storage engine finds the first two without
+ * reading the rest, and the other two without help from Flux.
  */
 export function fluxEdgePoint(
   bucket: string,
@@ -147,8 +147,8 @@ export function fluxEdgePoint(
 }
 
 /**
- * One row a non-empty window: its start as _time, and its value. Offsets are never negative and less than the
- * width: the storage engine computes no others itself, and larger ones hang the server.
+ * One row for each window that is not empty: its start as _time, and its value. Offsets are never negative and less
+ * than the width: the storage engine computes no others itself, and larger ones hang the server.
  */
 export function fluxAggregate(
   bucket: string,
@@ -190,7 +190,7 @@ export function fluxArithmetic(arithmetic: Arithmetic): string {
   }
 }
 
-/** The shortest digits that read back as the number, written out: Flux has no exponents. */
+/** The shortest digits that read back as the number, without an exponent: Flux has none. */
 function fluxFloat(value: number): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
@@ -202,8 +202,8 @@ function fluxFloat(value: number): string {
 }
 
 /**
- * Fails with the name of the type that a field has in the shard of `time`, where no mean can be had of it; answers
- * nothing else. The type comes from the shard's index: no point is read.
+ * Fails with the name of the type that a field has in the shard of `time`, where that type has no mean; else answers
+ * nothing. The type comes from the shard's index: no point is read.
  */
 export function fluxFieldType(bucket: string, productID: string, field: string, time: number): string {
   return `${head(bucket, time, time + 1)}
@@ -211,7 +211,7 @@ export function fluxFieldType(bucket: string, productID: string, field: string, 
   |> mean()`;
 }
 
-/** One row where the measurement has any point in [start, stop), of whatever type: column _time. */
+/** One row where the measurement has any point, of any type, in [start, stop): column _time. */
 export function fluxAnyPoint(bucket: string, productID: string, start: number, stop: number): string {
   return `${head(bucket, start, stop)}
   |> filter(fn: (r) => ${equals("_measurement", productID)})
@@ -252,7 +252,7 @@ schema.tagValues(
 )`;
 }
 
-/** The bounds of a deletion of everything before `time`; the delete API takes its stop in, so it ends in 999 ns. */
+/** The bounds of a deletion of everything before `time`; the delete API includes its stop, so that ends in 999 ns. */
 export function deleteRange(time: number): { start: string; stop: string } {
   return { start: fluxTime(timeMin), stop: fluxTime(time - 1).replace("Z", "999Z") };
 }
@@ -282,7 +282,7 @@ function aggregatePart(
   return `${points}${before ? toFloat : ""}${map}\n  |> ${windows}\n  ${pair}${after ? toFloat : ""}`;
 }
 
-/** These the storage engine computes over booleans as they are, and numbers are made of the few results. */
+/** The storage engine computes these over booleans as they are; only the few results become numbers. */
 const untyped: ReadonlySet<FluxAggregate> = new Set(["first", "last", "count"]);
 
 function source(bucket: string, series: SeriesRef, start: number, stop: number): string {
@@ -301,8 +301,8 @@ function predicate({ productID, deviceID, field }: SeriesRef): string {
 }
 
 /**
- * Devices that are asked for the same fields share a term: the engine tries every term on every series, so a
- * term a series takes ten times as long.
+ * Devices that are asked for the same fields share a term: the engine tries every term on every series, so one term
+ * for each series would take ten times as long.
  */
 function latestPredicate(series: readonly SeriesRef[]): string {
   const fieldsOf = groupBy(series, (ref) => `${equals("_measurement", ref.productID)}\n${ref.deviceID}`);
@@ -326,7 +326,7 @@ function anyOf(column: string, names: readonly string[]): string {
   return `(${eitherOf([...new Set(names)].map((name) => equals(column, name)))})`;
 }
 
-/** Joined by pairs: the server refuses a chain of some two hundred as nested too deep. */
+/** Joined in pairs: the server refuses a chain of some two hundred as nested too deeply. */
 function eitherOf(terms: readonly string[]): string {
   if (terms.length <= 16) return terms.join(" or ");
   const half = terms.length >> 1;

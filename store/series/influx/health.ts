@@ -1,4 +1,4 @@
-/** Whether the server serves, told when that changes. */
+/** Whether the server serves, reported when that changes. */
 import { StoreError } from "../../lib/errors.js";
 
 type InfluxWay = "writes" | "queries";
@@ -8,8 +8,8 @@ export type InfluxTrouble =
   | "away" // no connection, or an error of its own
   | "timeout"
   | "busy" // it asks for fewer requests
-  | "token" // unknown, or without the permission
-  | "bucket"; // the bucket or its organization is not there, or hidden from the token
+  | "token" // unknown, or lacks the permission
+  | "bucket"; // the bucket or its organization does not exist, or is hidden from the token
 
 export interface InfluxState {
   readonly way: InfluxWay;
@@ -32,14 +32,14 @@ export class InfluxUnavailable extends StoreError {
 }
 
 interface InfluxHealth {
-  /** Runs a request and learns from its end. */
+  /** Runs a request and learns from its outcome. */
   observe<T>(way: InfluxWay, request: () => Promise<T>): Promise<T>;
   observeAll<T>(way: InfluxWay, answer: () => AsyncGenerator<T>): AsyncGenerator<T>;
 }
 
 interface Known {
   trouble: InfluxTrouble | null;
-  /** When it came to this, and when it last served; monotonic milliseconds. */
+  /** When this state began, and when the server last served; monotonic milliseconds. */
   since: number;
   servedAt: number;
 }
@@ -51,7 +51,7 @@ export function createInfluxHealth(
   const fresh = (): Known => ({ trouble: null, since: Number.NEGATIVE_INFINITY, servedAt: -1 });
   const ways: Readonly<Record<InfluxWay, Known>> = { writes: fresh(), queries: fresh() };
 
-  /** One slow question beside others that are answered is no change; nor is an answer to one of before. */
+  /** One slow question beside others that are answered changes nothing; nor does an answer to an earlier request. */
   function serves(way: InfluxWay, began: number): void {
     const known = ways[way];
     if (known.trouble === null) known.servedAt = Math.max(known.servedAt, began);

@@ -1,11 +1,11 @@
-/** What has to be known of a bucket after a restart, and what the server does not tell. */
+/** What must be known of a bucket after a restart and cannot be learnt from the server. */
 
-/** `made`: by this deployment, which may make it again; `found`: by somebody else. */
+/** `made`: by this deployment, which may make it again; `found`: made by somebody else. */
 export type BucketOrigin = "made" | "found";
 
 /**
- * A field that something else has written with values of another type. InfluxDB has one type a field and shard (a
- * stretch of time, a week as a rule), whatever the device: it refuses every point of ours there.
+ * A field that something else has written with values of another type. InfluxDB has one type for each field and shard
+ * (a stretch of time, usually a week), whatever the device: it refuses every point of ours there.
  */
 export interface FieldConflict {
   readonly productID: string;
@@ -21,7 +21,7 @@ export interface FieldConflict {
 export interface InfluxLedger {
   bucketOrigin(): Promise<BucketOrigin | null>;
   keepBucketOrigin(origin: BucketOrigin): Promise<void>;
-  /** Those whose data point is still there, also what other processes have kept. */
+  /** The conflicts whose data point still exists, including those that other processes have recorded. */
   conflicts(): Promise<FieldConflict[]>;
   keepConflict(conflict: FieldConflict): Promise<void>;
   endConflict(conflict: FieldConflict): Promise<void>;

@@ -1,9 +1,9 @@
-/** Points to InfluxDB's line protocol: consecutive points of one device and time share a line. */
+/** Encodes points in InfluxDB's line protocol: consecutive points of one device and time share a line. */
 
 import { isStorableTime } from "../../lib/time-range.js";
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
 
-/** Where questions and deletions reach: every time that a double and InfluxDB's nanosecond clock hold exactly. */
+/** The reach of questions and deletions: all times that both a double and InfluxDB's nanosecond clock hold exactly. */
 export const timeMin = Number.MIN_SAFE_INTEGER;
 export const timeMax = Number.MAX_SAFE_INTEGER - 1;
 
@@ -11,7 +11,7 @@ const timeRefused = "the time is no whole microsecond from 1684-08-01 to 2255-05
 
 export interface Line {
   readonly text: string;
-  /** The points whose values the line carries, one a field. */
+  /** The points whose values the line carries, one for each field. */
   readonly points: readonly Point[];
 }
 
@@ -52,7 +52,7 @@ export function encodeLines(
     }
     const { time, serverStamped } = point;
     draft ??= { head: key.head, time, serverStamped, fields: [], values: [], points: [] };
-    // A line has few fields: looking through them costs less than a map of each line.
+    // A line has few fields: searching them costs less than a map for each line.
     const known = draft.fields.indexOf(key.field);
     const index = known < 0 ? draft.fields.push(key.field) - 1 : known;
     draft.values[index] = value;
@@ -62,7 +62,7 @@ export function encodeLines(
   return { lines, refused };
 }
 
-/** The same points, each in a line of its own. */
+/** The same points, each on a line of its own. */
 export function explode(lines: readonly Line[], nodeNumber: number): Line[] {
   return lines.flatMap((line) =>
     line.points.length === 1
@@ -72,8 +72,8 @@ export function explode(lines: readonly Line[], nodeNumber: number): Line[] {
 }
 
 /**
- * A name as InfluxDB stores it. Line protocol has no way to write a backslash before a separator, so names with
- * a backslash, and with the percent sign that then marks it, are stored percent-encoded.
+ * A name as InfluxDB stores it. Line protocol cannot write a backslash before a separator, so names with a backslash,
+ * or with the percent sign that then marks one, are stored percent-encoded.
  */
 export function influxName(name: string): string {
   return /[%\\\n\r]/.test(name) ? name.replace(/[%\\\n\r]/g, encodeURIComponent) : name;

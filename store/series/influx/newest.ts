@@ -1,4 +1,4 @@
-/** The newest points of many series of one device: a few questions for all of them, however many they are. */
+/** The newest points of many series of one device, by a few questions however many series there are. */
 import type { StoreError } from "../../lib/errors.js";
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns, Kind, ReadRange, SeriesRef } from "../series.js";
@@ -11,26 +11,27 @@ import { cut, firstWidth, readTexts, spanOf, widened } from "./reading.js";
 import { createTextColumns } from "./text-columns.js";
 import { textsExpected, textsFirst } from "./texts.js";
 
-/** Rows that one question may answer, more or less: fields beyond go into a question of their own. */
+/** About the rows that one question may answer: further fields go into another question. */
 const rowsPerRequestMax = 1_000_000;
 const fieldsPerRequestMax = 200;
 
-/** A series on its way to its newest points. */
+/** The search for the newest points of one series. */
 interface Search {
   readonly series: SeriesRef;
   /** Time of its newest point; undefined where it has none. */
   edge: number | undefined;
   /** How far back the next question reaches. */
   width: number;
-  /** More than points are wanted where rows of several nodes fall together. */
+  /** More than the points wanted, where several nodes have rows in one microsecond. */
   rowsMax: number;
   found: Columns | StoreError;
 }
 
 /**
- * The newest `wanted` points in the range of each series, all of one device and none twice; or that its values are
- * not ours. As for one series, the range is narrowed first, from the newest point in widening steps: series whose
- * newest points lie close together share their questions. Texts end by `bytesMax` each.
+ * The newest `wanted` points in the range of each series, or an error where its values are not ours; all series are of
+ * one device, and none is named twice. As for one series, the range is narrowed first, from the newest point in
+ * widening steps: series whose newest points lie close together share questions. `bytesMax` bounds each series of
+ * texts.
  */
 async function newestOfFields(
   client: Questioner,
@@ -71,7 +72,7 @@ async function newestOfFields(
   return answers();
 }
 
-/** One question; a search that is over has no edge any more. */
+/** One question; a search that is over loses its edge. */
 async function step(
   client: Questioner,
   bucket: string,
@@ -100,7 +101,7 @@ async function step(
   }
 }
 
-/** Searches whose newest points lie within the width of one another: together they read little more than alone. */
+/** Groups searches whose newest points lie within one width: together they read little more than one alone. */
 function neighbours(open: readonly Search[]): Search[][] {
   const groups: Search[][] = [];
   let first = Number.NEGATIVE_INFINITY;
@@ -125,11 +126,11 @@ async function inRequests(
   for (let from = 0; from < searches.length; from += most) await work(searches.slice(from, from + most));
 }
 
-/** What the rows of a series become. */
+/** Collects the rows of a series. */
 type Growing = (kind: Kind) => { add: RowSink; columns(): Columns };
 
 /**
- * The newest row alone: one question asks for it in two parts of the range, and Flux gives no order of their answers.
+ * Only the newest row: one question asks for it in two parts of the range, and Flux answers them in any order.
  */
 function createLast(kind: Kind): ReturnType<Growing> {
   let last: { readonly time: number; readonly value: number | string } | undefined;
@@ -144,7 +145,7 @@ function createLast(kind: Kind): ReturnType<Growing> {
   return { add, columns };
 }
 
-/** Columns and numbers of rows, by search; none where a series has no row. */
+/** The columns and the number of rows of each search; a series without rows has none. */
 async function ask(
   client: Questioner,
   bucket: string,
@@ -176,7 +177,7 @@ async function ask(
   return { columns, rows };
 }
 
-/** The newest points of each series; of texts a few at first: how many more fit their bytes is known then. */
+/** The newest points of each series. Of texts a few come first, which show how many more fit their bytes. */
 export async function newestWithin(
   client: Questioner,
   bucket: string,
@@ -204,7 +205,7 @@ export async function newestWithin(
     if (goesOn(columns, textsFirst)) longer.push([one, columns]);
   }
   if (longer.length === 0) return bySeries;
-  // As many of each as the longest of them let expect.
+  // As many of each as fit where texts are longest.
   const expected = longer.map(([, { times, values }]) => {
     const bytes = textsBytes(values as readonly string[]);
     return times.length + textsExpected({ points: times.length, bytes }, bytesMax - bytes);
@@ -224,6 +225,6 @@ export async function newestWithin(
   return bySeries;
 }
 
-/** All that was asked for, and neither its bytes nor its points are at an end. */
+/** Whether a read of texts has all the points it asked for, so that there may be more, and is not cut by its bytes. */
 const goesOn = (columns: Columns | StoreError, points: number): columns is Columns =>
   "times" in columns && columns.kind === "text" && !columns.cut && columns.times.length === points;

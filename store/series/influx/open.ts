@@ -1,4 +1,4 @@
-/** The series store on InfluxDB 2: measurement productID, tag `device`, one field a data point. */
+/** The series store on InfluxDB 2: the measurement is the productID, the tag `device`, and each data point a field. */
 
 import type { Point, RefusedPoint, SeriesStore } from "../series.js";
 import { type CheckpointPort, createCheckpointTracker } from "./checkpoint.js";
@@ -23,26 +23,26 @@ export interface InfluxSeriesOptions {
   readonly nodeNumber: number;
   readonly checkpoint: CheckpointPort;
   readonly ledger: InfluxLedger;
-  /** Told when the server begins or ceases to serve, once each. */
+  /** Called once each time that the server begins or ceases to serve. */
   readonly onState?: (state: InfluxState) => void;
-  /** The bucket has been made; `again`: it had gone, and its points with it. */
+  /** The bucket has been made; `again`: it was gone, with its points. */
   readonly onBucketMade?: (again: boolean) => void;
-  /** Something else has written a field with another type, or no longer has; `all` that are so now. */
+  /** Something else has written a field with another type, or no longer has; `all`: every such field now. */
   readonly onConflict?: ConflictsOptions["onChange"];
-  /** A request without an answer for so long is given up; default 30,000. */
+  /** A request is given up after so long without an answer; default 30,000. */
   readonly timeoutMs?: number;
   /** Requests under way at once; default 16. */
   readonly connectionsMax?: number;
-  /** Looks so often whether the server serves us, also when nobody writes or asks; default 10,000. */
+  /** How often the server is probed, also when nobody writes or asks; default 10,000. */
   readonly probeMs?: number;
 }
 
 const nobody = (): void => {};
 
 /**
- * Opens even while the server is away: calls then reject with UNAVAILABLE until it is back. A bucket that is
- * missing is made, at open or by the first call, where the token may; but not in place of one that somebody else had
- * made. Questions about a field that something else has written with another type reject with MISMATCH.
+ * Opens even while the server is away: calls then reject with UNAVAILABLE until it is back. A missing bucket is made,
+ * at open or by the first call, if the token may; but not in place of one that somebody else had made. Questions about
+ * a field that something else has written with another type reject with MISMATCH.
  */
 export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {
   const { bucket, nodeNumber, ledger, timeoutMs = 30_000, connectionsMax = 16, probeMs = 10_000 } = options;
@@ -73,10 +73,10 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     return refused;
   };
   const questionsFor = (signal: AbortSignal | null) => createQuestions({ client, bucket, conflicts }, signal);
-  // Away: each call will say so.
+  // The server is away: each call will say so.
   await client.probe().then(client.look).catch(nobody);
   let isLooking = false;
-  /** One that waits for a server is not joined by a second. */
+  /** While one look waits for the server, no second one begins. */
   const look = async (): Promise<void> => {
     if (isLooking) return;
     isLooking = true;
@@ -109,7 +109,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
         if (conflicts.areKnown) await conflicts.written(pointsOfBatch(batch), []);
         return [];
       }
-      // Some of the points will never be taken: point by point it is found out which. Writing again changes nothing.
+      // Some of the points will never be taken; writing point by point shows which. Writing again changes nothing.
       const points = pointsOfBatch(batch);
       return refusedIndexes(points, await settle(points));
     },
@@ -118,9 +118,9 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     under: questionsFor,
     whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),
     removeDevices: (devices) => removeDevices(client, devices),
-    // InfluxDB cannot delete by field: the points stay unseen until retention or the device's deletion.
+    // InfluxDB cannot delete by field: the points stay, unseen, until retention or the device's deletion.
     removeFields: async () => {},
-    // Not the bucket's own retention: the bucket may be the operator's, with rules that are not ours to change.
+    // Not by the bucket's own retention: the bucket may be the operator's, whose rules we must not change.
     async removeBefore(time) {
       await removeOld(time);
       await conflicts.cleared("retention", time);

@@ -1,12 +1,12 @@
-/** Batches of columns as line protocol, without an object a point; and as points, where that is needed. */
+/** Batches of columns as line protocol, without an object for each point; and as points where those are needed. */
 
 import { isStorableTime } from "../../lib/time-range.js";
 import type { Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
 import { keyOf } from "./lines.js";
 
 /**
- * The lines of a batch in its order; consecutive points of one device and time share one. Null when a point is one
- * that InfluxDB cannot hold.
+ * The lines of a batch in its order; consecutive points of one device and time share one. Null when InfluxDB cannot
+ * hold one of the points.
  */
 export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): string | null {
   const keys = series.map(keyOf);
@@ -24,7 +24,7 @@ export function bodyOf({ series, seriesAt, times, values, texts }: PointBatch): 
     if (ref === undefined || key === undefined || !Number.isFinite(number) || !isStorableTime(at))
       return null;
     const pair = `${key.field}${valueTexts[ref.kind](number, texts)}`;
-    // A field twice in one line has no order; the same in two lines has.
+    // A field that is twice in one line has no order; on two lines it has.
     if (at === time && key.head === head && !fields.includes(key.field)) {
       body += `,${pair}`;
       fields.push(key.field);
@@ -58,7 +58,7 @@ export function pointsOfBatch({ series, seriesAt, times, values, texts }: PointB
   return points;
 }
 
-/** Where the refused points lie in the batch. */
+/** The indexes of the refused points in the batch. */
 export function refusedIndexes(points: readonly Point[], refused: readonly RefusedPoint[]): RefusedAt[] {
   if (refused.length === 0) return [];
   const indexes = new Map(points.map((point, index) => [point, index]));

@@ -10,7 +10,7 @@ import { aggregateIncrease, aggregateWindows, latestPoints, readColumns } from "
 import { scanColumns } from "./scan.js";
 import { createTypeGuard } from "./type-guard.js";
 
-/** @param signal ends the questions under way and lets none begin; null: they are answered */
+/** @param signal once aborted, questions under way end and none begins; null: the asker stays */
 export function createQuestions(
   { client, bucket, conflicts }: { client: InfluxClient; bucket: string; conflicts: Conflicts },
   signal: AbortSignal | null,
@@ -21,7 +21,7 @@ export function createQuestions(
     query: (flux) => client.query(flux, { tenant, signal }),
   });
 
-  /** So many points from one end are answered if they lie on this side of the nearest refused one. */
+  /** A number of points from one end is answered if all of them lie on this side of the nearest refused one. */
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
     const wanted = range.newest ?? range.oldest ?? Number.POSITIVE_INFINITY;
     const from = range.oldest === undefined ? "newest" : "oldest";
@@ -47,12 +47,12 @@ export function createQuestions(
     const { stop = Number.POSITIVE_INFINITY } = range;
     const sound = series.filter((_, i) => parts[i]?.conflict === undefined && parts[i]?.stop === stop);
     const bySeries = await newestWithin(of(first), bucket, sound, range, newest).catch((error: unknown) => {
-      // The engine does not say which series.
+      // The engine does not say which series it is.
       if (error instanceof ForeignValue) return new Map<SeriesRef, Columns | StoreError>();
       throw error;
     });
     const answers: (Columns | StoreError)[] = [];
-    // Which points of these can be told depends on where the others' lie, or on what the engine holds.
+    // Each of these is asked by itself: what can be read depends on where its points lie, or on what the engine holds.
     for (const one of series)
       answers.push(bySeries.get(one) ?? (await readOrError(one, { ...range, newest })));
     return answers;
@@ -112,7 +112,7 @@ export function createQuestions(
   };
 }
 
-/** Empty windows at the end, up to as many as were asked for. */
+/** Adds empty windows at the end, up to as many as were asked for. */
 function padded(values: readonly (number | null)[], { edges }: AggregateQuery): (number | null)[] {
   return Array.from({ length: Math.max(edges.length - 1, 0) }, (_, i) => values[i] ?? null);
 }

@@ -24,7 +24,7 @@ import { windowRuns } from "./windows.js";
 
 type Span = { readonly start: number; readonly stop: number };
 
-/** Parts of one request: each is compiled for itself, and thousands would take seconds. */
+/** Parts of one request: each is compiled separately, and thousands would take seconds. */
 const runsPerRequestMax = 64;
 const latestPerRequestMax = 100;
 const microsPerPointFirst = 1_000_000;
@@ -50,7 +50,7 @@ export async function readColumns(
   return readTexts(client, bucket, series, span, { from, points: wanted, bytes: bytesMax }, null);
 }
 
-/** @param known the first ones of the range, where they are known and as many as were asked for */
+/** @param known the first points from the end that is read, where they are known and as many as were asked for */
 export function readTexts(
   client: Questioner,
   bucket: string,
@@ -99,7 +99,8 @@ export async function aggregateWindows(
 }
 
 /**
- * Of points from `start` on. A series that holds values of another type there is named, and the others are answered.
+ * The newest points from `start` on. A series that holds values of another type there is named; the others are
+ * answered.
  */
 export async function latestPoints(
   client: Questioner,
@@ -169,24 +170,24 @@ async function readEnd(
     const count = columns.times.length;
     if (count >= pointsMax) return cut(columns, from, pointsMax);
     if (columns.kind === "text" && columns.cut) return columns;
-    // Rows that several nodes stamped within one microsecond are one point: then more rows are needed.
+    // Rows that several nodes stamped within one microsecond are one point, so more rows are needed.
     if (rows >= rowsMax) rowsMax *= 2;
     else if (whole) return columns;
     else width = widened(width, pointsMax, count);
   }
 }
 
-/** Microseconds that are looked through first for so many points. */
+/** The microseconds that are searched first for so many points. */
 export const firstWidth = (pointsMax: number): number => pointsMax * microsPerPointFirst;
 
-/** What is looked through next where `count` points of those wanted were in `width` microseconds. */
+/** The microseconds that are searched next, where `width` of them held `count` of the points wanted. */
 export function widened(width: number, pointsMax: number, count: number): number {
   return Math.ceil(width * Math.min(Math.max((pointsMax / count) * 1.5, widenMin), widenMax));
 }
 
 /**
  * InfluxDB's own `last` also looks into the shard that begins where the range ends, and finds nothing at all where
- * that holds another type: then the microsecond before is asked for by itself.
+ * that holds another type: then the microsecond before is asked for separately.
  */
 export async function lastPoint(
   client: Questioner,
@@ -203,8 +204,8 @@ export async function lastPoint(
 }
 
 /**
- * From the points themselves: Flux has no exact form for a first point that is the first of all. `read` finds the
- * point before the range.
+ * From the points themselves: Flux cannot express that the first point of all adds nothing. `read` finds the point
+ * before the range.
  */
 export async function aggregateIncrease(
   client: Questioner,

@@ -1,4 +1,4 @@
-/** Points of deleted devices: which of these have any, and off with them. */
+/** Points of deleted devices: finds which devices have any, and deletes them. */
 import type { DeviceKey } from "../series.js";
 import type { InfluxClient } from "./client.js";
 import { parseRecords } from "./csv.js";
@@ -6,7 +6,7 @@ import { deletePredicate, deleteRange, fluxDevicesWithPoints } from "./flux.js";
 import { influxName, timeMax } from "./lines.js";
 import { textOf } from "./reading.js";
 
-/** Devices of one question: its text is compiled anew each time. */
+/** Devices in one question, whose text is compiled anew each time. */
 const devicesPerQuestionMax = 250;
 /** Deletions under way at once: the server takes one device a request. */
 const deletionsMax = 4;
@@ -31,7 +31,7 @@ export async function whichHavePoints(
   return devices.map(({ productID, deviceID }) => found.has(keyOf(productID, influxName(deviceID))));
 }
 
-/** Several requests side by side, a device in each. @throws StoreError UNAVAILABLE once those under way have ended */
+/** Several requests at once, one device in each. @throws StoreError UNAVAILABLE once those under way have ended */
 export async function removeDevices(
   client: Pick<InfluxClient, "remove">,
   devices: readonly DeviceKey[],

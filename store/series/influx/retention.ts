@@ -1,4 +1,4 @@
-/** Removes old points in steps, each a question of its own: one over years of many series would outlast any timeout. */
+/** Removes old points in steps, each a request of its own: one over years of many series would outlast any timeout. */
 import { sleep } from "../../lib/abortable.js";
 import { StoreError } from "../../lib/errors.js";
 import type { InfluxClient } from "./client.js";
@@ -6,17 +6,17 @@ import { deleteRange } from "./flux.js";
 import { timeMin } from "./lines.js";
 
 const dayMicros = 86_400_000_000;
-/** Before that there is hardly a point, and one step. */
+/** Beyond this age there is hardly a point, and one step is enough. */
 const steppedMicros = 10 * 365 * dayMicros;
 const stepMicrosMax = 64 * dayMicros;
-/** A step that took less than this is followed by one of twice the time, one that took more by half of it. */
+/** After a step that took less than this the next covers twice the time; after one that took more, half of it. */
 const quickMs = 250;
 const slowMs = 1000;
-/** Rests three times as long as it works, so that writes have the server for themselves most of the time. */
+/** Rests three times as long as it works, so that writes have the server to themselves most of the time. */
 const restRatio = 3;
 const restMsMax = 5000;
 
-/** Begins where the last call of this process ended: all older points are one step. @throws StoreError UNAVAILABLE */
+/** Begins where this process's last call ended; all before that is one step. @throws StoreError UNAVAILABLE */
 export function createRetention(
   client: Pick<InfluxClient, "remove">,
   closed: AbortSignal,

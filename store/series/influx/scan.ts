@@ -14,9 +14,9 @@ const widthMax = 400 * 86_400_000_000;
 const widenMax = 16;
 
 /**
- * Flux's own limit reads the whole range, so the range is cut: each piece covers as much time as the one before
- * it lets expect to hold `pointsMax` points, of texts as many as their bytes let expect. One that holds more is cut off
- * there and the next goes on after it.
+ * Flux's own limit reads the whole range, so the range is cut: each piece covers the time that, going by the piece
+ * before it, holds about `pointsMax` points, or as many texts as fit their bytes. A piece that holds more is cut off
+ * there, and the next goes on after it.
  */
 export async function* scanColumns(
   client: Questioner,
@@ -44,13 +44,13 @@ export async function* scanColumns(
       const { length } = piece.times;
       if (isCut) from = (columns.times.at(-1) ?? end) + 1;
       else from = rows < rowsMax ? end : (columns.times.at(-1) ?? end);
-      // Rows of one microsecond alone fill a piece: nothing was left to hand out, ask for more.
+      // Rows of a single microsecond filled the piece, so that nothing was left to hand out: ask for more.
       if (length === 0 && rows >= rowsMax) most *= 2;
       else if (piece.kind === "text" && bytesMax !== undefined && length > 0) {
         const seen = { points: length, bytes: textsBytes(piece.values) };
         most = Math.min(pointsMax, textsExpected(seen, bytesMax));
       }
-      // Whoever takes a piece may move its memory to another thread.
+      // The taker of a piece may move its memory to another thread.
       if (length > 0) yield piece;
       const ratio = most / Math.max(length, 1);
       width = Math.ceil(Math.min(widthMax, Math.max(1, width * Math.min(ratio, widenMax))));
@@ -73,7 +73,7 @@ async function firstTime(
   return columns().times[0];
 }
 
-/** The newest time may have further rows of other nodes after the cut. */
+/** Leaves out the newest time, which may have further rows of other nodes after the cut. */
 function withoutLast(columns: Columns): Columns {
   const times = columns.times.subarray(0, -1);
   return columns.kind === "text"

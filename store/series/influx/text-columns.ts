@@ -1,19 +1,19 @@
-/** Columns of texts that end by their bytes, however many rows an answer has. */
+/** Columns of texts that are bounded by their bytes, however many rows an answer has. */
 import { StoreError } from "../../lib/errors.js";
 import { textBytes } from "../../lib/text-bytes.js";
 import type { Columns } from "../series.js";
 import type { RowSink } from "./csv.js";
 import type { FluxLimit } from "./flux.js";
 
-/** Where columns end by their bytes: which of the points are kept, and how many bytes of them. */
+/** The bound of columns of texts: which end of the points is kept, and how many bytes of it. */
 export interface TextLimit {
   readonly from: FluxLimit["from"];
   readonly bytesMax: number;
 }
 
 /**
- * Columns that grow by rows in ascending order; of rows with one time the last stays. From the oldest on they take no
- * more once they hold `bytesMax`; of the newest they drop the older ones.
+ * Columns that grow by rows in ascending order; of rows with equal times the last one stays. Read from the oldest, they
+ * take no more once they hold `bytesMax`; read from the newest, they drop older texts.
  */
 export function createTextColumns({ from, bytesMax }: TextLimit): {
   add: RowSink;

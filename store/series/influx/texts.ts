@@ -1,18 +1,18 @@
-/** Texts from one end of a range, by and by: as many at once as those before let expect. */
+/** Reads texts from one end of a range, step by step: each asks for as many as should fit, going by those before. */
 
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns } from "../series.js";
 import type { FluxLimit } from "./flux.js";
 
-/** So many are asked for before it is known how long they are. */
+/** How many are asked for before it is known how long they are. */
 export const textsFirst = 256;
 const textsLeast = 16;
 
-/** How many more texts fit, at the size of those seen. */
+/** How many more texts fit, if they are as long as those seen. */
 export const textsExpected = (seen: { readonly points: number; readonly bytes: number }, left: number) =>
   seen.points === 0 ? textsFirst : Math.max(textsLeast, Math.ceil((left / seen.bytes) * seen.points));
 
-/** What is wanted of texts: so many, of so many bytes. */
+/** How many texts are wanted, of how many bytes, from which end. */
 export interface TextsWanted {
   readonly from: FluxLimit["from"];
   readonly points: number;
@@ -20,7 +20,7 @@ export interface TextsWanted {
 }
 
 /**
- * Goes on from `known`, the first ones, which were all that was asked for and are not cut.
+ * Goes on after `known`, the first texts, which are as many as were asked for and not cut.
  * @param read up to so many points and bytes after (or before) a time
  */
 export async function gatherTexts(

@@ -1,4 +1,4 @@
-/** Only our own points are answered; where some of ours were refused, the question fails instead of finding nothing. */
+/** Only our own points are answered. Where some of ours were refused, the question fails instead of finding nothing. */
 
 import type { AggregateQuery, SeriesRef } from "../series.js";
 import type { Bounds, ReadablePart } from "./conflict-register.js";
@@ -10,7 +10,7 @@ interface TypeGuard {
   named<T>(series: SeriesRef, ask: () => Promise<T>): Promise<T>;
   /** The range as far as the engine may be asked. @throws StoreError MISMATCH where points in it have been refused */
   whole(series: SeriesRef, range: Bounds): ReadablePart;
-  /** Asks for the windows before the end of what can be read. @throws StoreError MISMATCH */
+  /** Asks for the windows that end before what cannot be read. @throws StoreError MISMATCH */
   windowed<Q extends AggregateQuery, T>(query: Q, ask: (query: Q) => Promise<T>): Promise<T>;
 }
 

@@ -1,4 +1,4 @@
-/** Groups windows that follow each other at one width, so that Flux can compute each group as a whole. */
+/** Groups successive windows of one width, so that Flux can compute each group as a whole. */
 
 /** The windows [k × width + phase, (k + 1) × width + phase) for whole k, cut to [start, stop). Microseconds. */
 export interface WindowRun {
@@ -7,7 +7,7 @@ export interface WindowRun {
   readonly width: number;
   /** In [0, width). */
   readonly phase: number;
-  /** Months or years of UTC, which Flux counts itself; width and phase then say nothing. */
+  /** Months or years of UTC, which Flux counts itself; width and phase then mean nothing. */
   readonly calendar?: "1mo" | "1y";
 }
 
@@ -36,9 +36,9 @@ function calendarRun(edges: readonly number[]): WindowRun | null {
 }
 
 /**
- * Splits ascending edges into runs whose windows are exactly the windows between the edges. No time zone is
- * asked: widths alone tell a day of 23 or 25 hours. The first and the last window of a run may be narrower than
- * the others, since the run's own range cuts a window of the grid to just that.
+ * Splits ascending edges into runs whose windows are exactly the windows between the edges. No time zone is needed:
+ * widths alone show a day of 23 or 25 hours. The first and the last window of a run may be narrower than the others,
+ * because the run's own range clips the windows of the grid to just that.
  */
 export function windowRuns(edges: readonly number[]): WindowRun[] {
   const whole = calendarRun(edges);
@@ -52,7 +52,7 @@ export function windowRuns(edges: readonly number[]): WindowRun[] {
   return runs;
 }
 
-/** The edge that ends the run begun at edge `from`: one window that may be narrower, equal ones, a narrower one. */
+/** The edge that ends the run begun at edge `from`: a window that may be narrower, equal ones, then a narrower one. */
 function runEnd(edges: readonly number[], from: number): number {
   const last = edges.length - 1;
   const width = Math.max(widthAt(edges, from), widthAt(edges, from + 1));

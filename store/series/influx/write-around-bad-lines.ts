@@ -6,13 +6,13 @@ import { explode, influxName, type Line } from "./lines.js";
 
 const reasonCharsMax = 1000;
 
-/** Sends a body of lines; undefined when all of them are stored. */
+/** Sends a body of lines; undefined when all of them were stored. */
 type SendLines = (body: string) => Promise<LinesRefused | undefined>;
 
 /**
- * Stores every point that the server takes and gives the others with the reason. Lines are sent again in ever
- * smaller groups, which is safe because writing a point twice is writing it once.
- * @throws whatever `send` throws; some lines may be stored then.
+ * Stores every point that the server takes and returns the others with the reason. Lines are sent again in ever smaller
+ * groups, which is safe because writing a point twice changes nothing.
+ * @throws whatever `send` throws; some lines may be stored by then.
  */
 export async function writeAroundBadLines(
   send: SendLines,
@@ -31,7 +31,7 @@ export async function writeAroundBadLines(
   return refused;
 }
 
-/** Smaller groups: those that the answer names and the rest, or else two halves. */
+/** Smaller groups: the lines that the answer names and the rest, or else two halves. */
 function groupsOf(
   exploded: readonly Line[],
   lines: readonly Line[],
@@ -55,7 +55,7 @@ function groupsOf(
   return [exploded.slice(0, middle), exploded.slice(middle)];
 }
 
-/** InfluxDB counts lines dropped; where a body of single-field lines was dropped whole, each is a bad point. */
+/** InfluxDB counts the lines that it dropped; where it dropped all lines of a single field each, every point is bad. */
 function droppedBy({ message }: LinesRefused): number {
   return Number(/\bdropped=(\d+)/.exec(message)?.[1] ?? 0);
 }

@@ -2,18 +2,13 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { insertChunks, listChunks } from "../../../../store/series/embedded/chunk-rows.js";
 import { encodeChunk } from "../../../../store/series/embedded/chunks.js";
-import {
-  mergeAll,
-  NO_TIME_ABOVE,
-  NO_TIME_BELOW,
-  type Run,
-} from "../../../../store/series/embedded/columns.js";
+import { mergeAll, noTimeAbove, noTimeBelow, type Run } from "../../../../store/series/embedded/columns.js";
 import { compactSeries } from "../../../../store/series/embedded/compact.js";
 import { fetchMerged } from "../../../../store/series/embedded/fetch.js";
 import { openPartFile } from "../../../../store/series/embedded/part-file.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
-const ALL = { start: NO_TIME_BELOW, stop: NO_TIME_ABOVE };
+const ALL = { start: noTimeBelow, stop: noTimeAbove };
 const PART = { start: 0, stop: 1, path: "points-1970-01.db" };
 
 const chunk = fc

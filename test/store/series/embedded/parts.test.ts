@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { createAggregation } from "../../../../store/series/aggregation.js";
 import type { Catalog } from "../../../../store/series/embedded/catalog.js";
-import { PART_FORMAT } from "../../../../store/series/embedded/catalog-schema.js";
+import { partFormat } from "../../../../store/series/embedded/catalog-schema.js";
 import {
-  CHUNK_POINTS_MAX,
+  chunkPointsMax,
   chunksToCompact,
   cutIntoChunks,
   decodeChunk,
@@ -143,10 +143,10 @@ suite("series chunks", (test) => {
   });
 
   test("cutting leaves even pieces that join to the same run", () => {
-    for (const n of [1, CHUNK_POINTS_MAX, CHUNK_POINTS_MAX + 1, 10_000]) {
+    for (const n of [1, chunkPointsMax, chunkPointsMax + 1, 10_000]) {
       const run: Run = { times: Float64Array.from({ length: n }, (_, i) => i), values: new Float64Array(n) };
       const pieces = cutIntoChunks(run);
-      assert.is(pieces.length, Math.ceil(n / CHUNK_POINTS_MAX));
+      assert.is(pieces.length, Math.ceil(n / chunkPointsMax));
       assert.equal(concatRuns(pieces, false).times, run.times);
     }
   });
@@ -281,7 +281,7 @@ suite("series months and progress", (test) => {
             stop: month(11).stop,
             path: "points-2025-01.db",
             dropped: false,
-            format: PART_FORMAT,
+            format: partFormat,
             loose: 0,
             held: null,
             file: null,
