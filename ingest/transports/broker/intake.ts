@@ -29,7 +29,7 @@ export interface Received {
   readonly delivery: Delivery;
 }
 
-interface Intake {
+export interface Intake {
   /** Topic and device of a message; null if it has been refused for what needs no device. */
   read(received: Received): UplinkTopic | null;
   /** `device` is null if nobody has its id. True: it is on its way to the disk; `onAppended` is called once it is there. */

@@ -51,7 +51,8 @@ interface LinkEvents {
   ended(reason: LinkEnd, text: string): void;
 }
 
-type LinkState = "connecting" | "accepted" | "ready" | "ended";
+/** `connected`: CONNECT has been sent; `accepted`: so has SUBSCRIBE. */
+type LinkState = "connecting" | "connected" | "accepted" | "ready" | "ended";
 
 /** One connection to the broker. */
 export interface Link {
@@ -80,7 +81,6 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const writeBuffer = createWriteBuffer(socket);
   const framer = new Framer();
   let state: LinkState = "connecting";
-  let isConnected = false;
   let isPaused = false;
   const silence = watchSilence({
     ping: () => {
@@ -102,8 +102,6 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   }
 
   function accept(accepted: Accepted): void {
-    if (state !== "connecting") throw protocolError("a second CONNACK");
-    if (accepted.code !== 0) return end("refused", sayCode("the broker refuses the connection", accepted));
     state = "accepted";
     silence.keepAlive(accepted.keepAlive ?? keepAlive);
     events.accepted(link, accepted);
@@ -113,17 +111,11 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   }
 
   function takeRare(packet: Rare): void {
+    if (packet.cmd === "connack" && state !== "connected") throw protocolError("a second CONNACK");
+    const refusal = refusalOf(packet, filter);
+    if (refusal !== null) return end(refusal.reason, refusal.text);
     if (packet.cmd === "connack") return accept(packet);
-    if (packet.cmd === "unsuback") return;
-    if (packet.cmd === "disconnect") {
-      return end(
-        packet.code === takenOver ? "taken_over" : "disconnected",
-        sayCode("the broker disconnects", packet),
-      );
-    }
-    if (packet.code >= failure) {
-      return end("subscription", sayCode(`the broker refuses the subscription ${filter}`, packet));
-    }
+    if (packet.cmd !== "suback") return;
     silence.answered();
     state = "ready";
     events.subscribed();
@@ -143,10 +135,11 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     writeBuffer.flush();
     events.idle();
   });
-  socket.on("error", (error) => end(isConnected ? "lost" : "unreachable", error.message));
+  socket.on("error", (error) => end(state === "connecting" ? "unreachable" : "lost", error.message));
   socket.on("close", () => end("lost", "the connection is lost"));
   socket.once(settings.tls === null ? "connect" : "secureConnect", () => {
-    isConnected = true;
+    if (state !== "connecting") return;
+    state = "connected";
     writeBuffer.push(
       connectPacket({ ...settings, keepAlive, sessionExpiry, receiveMaximum, packetBytesMax }),
     );
@@ -193,7 +186,7 @@ function createFrameOwner(
       return state() === "ended";
     },
     begin: (firstByte) => {
-      if (state() === "connecting" && firstByte >> 4 !== packetTypes.connack) {
+      if (state() === "connected" && firstByte >> 4 !== packetTypes.connack) {
         throw protocolError("the first packet is no CONNACK");
       }
     },
@@ -223,6 +216,21 @@ function connect({ host, port, tls }: BrokerSettings): Socket {
     ...(ca === null ? {} : { ca }),
     ...(cert === null || key === null ? {} : { cert, key }),
   });
+}
+
+/** What ends the connection if the packet says no, or DISCONNECT; otherwise null. */
+function refusalOf(packet: Rare, filter: string): { reason: LinkEnd; text: string } | null {
+  if (packet.cmd === "disconnect") {
+    const reason = packet.code === takenOver ? "taken_over" : "disconnected";
+    return { reason, text: sayCode("the broker disconnects", packet) };
+  }
+  if (packet.cmd === "connack" && packet.code !== 0) {
+    return { reason: "refused", text: sayCode("the broker refuses the connection", packet) };
+  }
+  if (packet.cmd === "suback" && packet.code >= failure) {
+    return { reason: "subscription", text: sayCode(`the broker refuses the subscription ${filter}`, packet) };
+  }
+  return null;
 }
 
 function sayCode(what: string, { code, text }: { readonly code: number; readonly text?: string }): string {
