@@ -28,7 +28,7 @@ interface ReplayOptions extends DecoderOptions {
   readonly pointsMax: number;
 }
 
-/** Decodes the records in (afterID, endID] and writes those of their points that `choose` leaves. */
+/** Decodes the records in (afterID, endID] and writes those of their points that `choose` returns. */
 export async function replay(
   options: ReplayOptions,
   writer: Lanes,
@@ -77,14 +77,19 @@ export async function replay(
 
 const pointsPerPiece = 10_000;
 
-/** Leaves the points at whose times the store holds nothing but what was left before: of these a later one still wins. */
+/**
+ * Chooses the points of the gap at whose times the store holds nothing but what was chosen before: of these a later one
+ * still wins.
+ */
 export function missingFrom(
   store: Pick<SeriesStore, "scan">,
+  gap: LostPoints,
 ): (points: readonly Point[]) => Promise<Point[]> {
   const chosen = new Map<SeriesRef, Set<number>>();
   return async (points) => {
     const bySeries = new Map<SeriesRef, Point[]>();
     for (const point of points) {
+      if (!isInGap(gap, point)) continue;
       const some = bySeries.get(point.series);
       if (some === undefined) bySeries.set(point.series, [point]);
       else some.push(point);
@@ -108,14 +113,13 @@ export function missingFrom(
   };
 }
 
-/** Whether a point lies in the gap. */
-export function coveredBy({ start, stop, series }: LostPoints): (point: Point) => boolean {
-  return ({ time, series: of }) =>
-    time >= start &&
-    time < stop &&
-    (series === null ||
-      (of.field === series.field &&
-        of.deviceID === series.deviceID &&
-        of.productID === series.productID &&
-        of.tenant === series.tenant));
+function isInGap({ start, stop, series }: LostPoints, { time, series: of }: Point): boolean {
+  const isInTime = time >= start && time < stop;
+  if (!isInTime || series === null) return isInTime;
+  return (
+    of.field === series.field &&
+    of.deviceID === series.deviceID &&
+    of.productID === series.productID &&
+    of.tenant === series.tenant
+  );
 }

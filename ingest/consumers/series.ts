@@ -9,7 +9,7 @@ import type { Narrow } from "../followers/narrowing.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
 import { createPointBatch } from "./point-batch.js";
-import { coveredBy, type LostPoints, missingFrom, type Replayed, replay } from "./replay.js";
+import { type LostPoints, missingFrom, type Replayed, replay } from "./replay.js";
 
 export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   readonly journal: Journal;
@@ -92,7 +92,10 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     const waitsMs = batch.waitsMs();
     if (waitsMs <= 0) await batch.flush();
     else if (lastID > batch.through) await passOver(lastID);
-    else return waitForMore(lastID, waitsMs);
+    else if (!(await waitForRecords(journal, lastID, waitsMs, pauses, signal))) {
+      await writeAll();
+      return false;
+    }
     return true;
   }
 
@@ -101,22 +104,6 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     await writeAll();
     batch.through = lastID;
     settle(lastID);
-  }
-
-  /** Resolves with false once the journal is closed: it would tell at once, and for ever, that there is nothing. */
-  async function waitForMore(lastID: number, mostMs: number): Promise<boolean> {
-    let isOpen = true;
-    await waitUntil(signal, (wake) => {
-      const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
-      pauses.onAsked = wake;
-      void journal.waitFor(lastID).then((open) => {
-        isOpen = open;
-        clearTimeout(timer);
-        wake();
-      });
-    });
-    if (!isOpen) await writeAll();
-    return isOpen;
   }
 
   const running = followJournal(
@@ -145,10 +132,8 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
         async (points) => points,
       ),
     refill: async (gap, afterID, endID) => {
-      const end = Math.min(endID, settledID);
-      const missing = missingFrom(series);
-      const choose = (points: Point[]) => missing(points.filter(coveredBy(gap)));
-      return (await replayPaused(() => ({ afterID, endID: end }), choose)).points;
+      const span = { afterID, endID: Math.min(endID, settledID) };
+      return (await replayPaused(() => span, missingFrom(series, gap))).points;
     },
     close: async () => {
       stop.abort();
@@ -156,6 +141,30 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
       narrowing.close();
     },
   };
+}
+
+/**
+ * Waits for records after `lastID`, for so long at most, or until a pause is asked for. Resolves with false once the
+ * journal is closed: it would tell at once, and for ever, that there is nothing.
+ */
+async function waitForRecords(
+  journal: Journal,
+  lastID: number,
+  mostMs: number,
+  pauses: Pauses,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let isOpen = true;
+  await waitUntil(signal, (wake) => {
+    const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
+    pauses.onAsked = wake;
+    void journal.waitFor(lastID).then((open) => {
+      isOpen = open;
+      clearTimeout(timer);
+      wake();
+    });
+  });
+  return isOpen;
 }
 
 /** Work for which the follower stands still, with everything written that it has decoded. */
