@@ -106,3 +106,13 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
     registry.delivered(state, messageID, acknowledged),
   ),
 };
+
+type Addressed =
+  | Pick<Downlinks, "kind" | "details">
+  | Pick<Exclude<JournalInput, Downlinks>, "kind" | "device">;
+
+/** Devices whose sessions a record changes: its own, or those that one message of ours goes to. */
+export function devicesOf(record: Addressed): number[] {
+  if (record.kind !== recordKinds.downlinks) return [record.device];
+  return decodeDownlinksDetails(record.details).to.map(({ device }) => device);
+}
