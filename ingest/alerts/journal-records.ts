@@ -102,6 +102,8 @@ export function createJournalRecords(
     if (isAside) decoded = setAsideRecord;
     else if (isDecodable(record)) decoded = decodeAlone(record, device, rules());
     if (decoded?.outcome?.isEnvelope === true && isMessage(record)) {
+      // Should its entries be refused, its state must be there to count that.
+      await patiently(() => states.load(device.device));
       await patiently(() => orAborted(envelopes.expand(record), signal));
       if (signal.aborted) return;
     }
