@@ -1,4 +1,4 @@
-/** Reads the journal on behalf of a consumer that is offered records, whenever the offers do not reach its position. */
+/** Reads the journal for a consumer that is offered records, whenever the offers do not follow on its position. */
 import type { Journal } from "../../store/journal/journal.js";
 import { sleep } from "../../store/lib/abortable.js";
 import { asError } from "../../store/lib/errors.js";

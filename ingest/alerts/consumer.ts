@@ -1,4 +1,4 @@
-/** The follower of the journal for what messages mean beside their points. */
+/** The follower of the journal for what messages mean besides their points. */
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { orAborted } from "../../store/lib/abortable.js";
@@ -42,9 +42,9 @@ export interface AlertsConsumer extends DecodedListener {
   readonly settledID: number;
   /** The journal id that a restart goes on from. */
   readonly savedID: number;
-  /** What this process knows of a device, written or not; undefined when that is nothing. */
+  /** What this process knows of a device, written or not; undefined if it knows nothing. */
   ingestOf(device: number): Promise<DeviceIngest | undefined>;
-  /** Writes at once what has been counted of these devices: what is then changed by hand is not undone by it. */
+  /** Writes at once what has been counted of these devices, so that a change by hand is not overwritten afterwards. */
   settle(devices: readonly number[]): Promise<void>;
   /** A message that was set aside has its effect now; it has been counted as a message already. */
   replay(record: JournalRecord): Promise<void>;

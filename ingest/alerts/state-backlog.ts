@@ -1,4 +1,7 @@
-/** The states that wait to be written, and how much is in them; beyond a limit nothing more is applied before. */
+/**
+ * The states that wait to be written, and how much is in them; beyond a limit nothing more is applied until some are
+ * written.
+ */
 import type { DeviceState } from "./rule-state.js";
 
 interface StateBacklog {
@@ -6,7 +9,7 @@ interface StateBacklog {
   note(state: DeviceState): boolean;
   /** Everything of the state has been taken out to be written. */
   forget(state: DeviceState): void;
-  /** Whether so much waits, of it or of all, that nothing more should be applied to it before. */
+  /** Whether so much waits, of it or of all, that nothing more should be applied to it before that is done. */
   isFull(state: DeviceState): boolean;
   readonly all: ReadonlySet<DeviceState>;
   /** Those with alerts that have begun or ended. */
@@ -15,7 +18,7 @@ interface StateBacklog {
   withEffects(): DeviceState[];
 }
 
-/** Effects that wait of states with alerts that have begun or ended. */
+/** Effects that wait, of states with alerts that have begun or ended. */
 const effectsMax = { ofOne: 1000, ofAll: 10_000 } as const;
 /** Characters of contents and details that wait, of all effects. */
 const lengthMax = { ofOne: 4 * 1024 * 1024, ofAll: 16 * 1024 * 1024 } as const;

@@ -19,7 +19,7 @@ export interface StateWriterOptions {
   readonly now: () => number;
   /** The checkpoint at the start. */
   readonly from: number;
-  /** The id up to which everything has been applied and what follows from it is kept. */
+  /** The id up to which everything has been applied, with all entries that follow from it on disk. */
   readonly position: () => number;
   /** Everything up to there has had its effect. */
   readonly onSettled: (id: number) => void;
@@ -32,7 +32,7 @@ interface StateWriter {
   /** It has changed. */
   touch(state: DeviceState): void;
   isFull(state: DeviceState): boolean;
-  /** Writes what waits with alerts. */
+  /** Writes the states that wait with alerts. */
   drain(): Promise<void>;
   /** Writes those that `choose` names once nothing else is being written. */
   writeSome(choose: () => readonly DeviceState[]): Promise<void>;
@@ -47,10 +47,10 @@ interface StateWriter {
 }
 
 const alertsDelayMs = 20;
-/** Counters and locations wait for company, the longer the more devices there are to write. */
+/** Counters and locations wait to be written together, the longer the more devices there are to write. */
 const restDelayMs = { least: 200, perDevice: 2, most: 10_000 } as const;
 const retryDelayMs = { first: 200, longest: 10_000 } as const;
-/** Without effects the checkpoint moves only now and then. */
+/** If nothing changes, the checkpoint moves only once in so many records. */
 const checkpointEvery = 10_000;
 
 /** @param onRested is called after all that had changed has been written */
@@ -75,7 +75,7 @@ export function createStateWriter(
     signal,
   );
 
-  /** Then everything up to the present position has had its effect, whatever the checkpoint says. */
+  /** Whether everything up to the present position has had its effect, whatever the checkpoint says. */
   const isClean = (): boolean => backlog.all.size === 0 && !loop.isRunning && !loop.hasFailed;
 
   /** `target`: everything up to it is written with the last of them. */
@@ -135,7 +135,10 @@ export function createStateWriter(
   };
 }
 
-/** Tries the same statements until they are in: a device whose write has succeeded unheard is left alone. */
+/**
+ * Tries the same statements until they are in: they leave devices alone for which a write had succeeded without an
+ * answer.
+ */
 async function writeUntilTaken(
   { db, onTrouble }: Pick<StateWriterOptions, "db" | "onTrouble">,
   statements: readonly Statement[],

@@ -13,7 +13,7 @@ import { type LostPoints, missingFrom, type Replayed, replay } from "./replay.js
 
 export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   readonly journal: Journal;
-  /** Points wait so long for company. */
+  /** Points wait so long for others, to be written together. */
   readonly lingerMs: number;
   readonly listener?: DecodedListener;
   /** Told of points once they can be read; not of those that `replay` writes anew. */
@@ -41,7 +41,7 @@ export interface SeriesConsumer {
   close(): Promise<void>;
 }
 
-/** Points of one write and lane: the size that both engines like. */
+/** Points of one write of a lane: a size that suits both engines. */
 const pointsPerWrite = 5000;
 
 export async function startSeriesConsumer(options: SeriesConsumerOptions): Promise<SeriesConsumer> {
@@ -99,7 +99,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     return true;
   }
 
-  /** Ids without a record: those of records that are lost. */
+  /** Passes over ids without a record: those of records that are lost. */
   async function passOver(lastID: number): Promise<void> {
     await writeAll();
     batch.through = lastID;
@@ -173,7 +173,7 @@ interface Pauses {
   ask<T>(work: () => Promise<T>): Promise<T>;
   /** Runs what has been asked for, after `settle`; called by the follower between two batches. */
   run(settle: () => Promise<void>): Promise<void>;
-  /** Wakes the follower where it waits. */
+  /** Wakes the follower if it waits. */
   onAsked: () => void;
 }
 

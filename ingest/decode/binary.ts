@@ -11,7 +11,7 @@ export interface BinaryPoint {
 }
 
 /**
- * One field of a payload. `bits` is its length, null where two bytes before it give the length in bytes; bytes
+ * One field of a payload. `bits` is its length, null if two bytes before it give the length in bytes; bytes
  * begin at the next whole byte. `read` is given the first bit of the field and its length in bits.
  */
 interface Field {
@@ -100,7 +100,7 @@ const variable =
   () =>
     withLength(read);
 
-/** Of fixed length where it has a size, else with a length before it. */
+/** Of fixed length if it has a size, else with a length before it. */
 const text: Form = (size) => (size === null || size < 1 ? withLength(readText) : bytes(size, readPaddedText));
 
 const bits: Form = (size) => {
@@ -140,7 +140,7 @@ const forms: ReadonlyMap<number, Form> = new Map<number, Form>([
 
 const bitType = 19;
 
-/** The layout of a stream, or null when one of its data points has no binary form of its size. */
+/** The layout of a stream, or null if one of its data points has no binary form of its size. */
 export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
   const fields: Field[] = [];
   for (const { dataPointID: key, pointDataType, binarySize } of points) {
@@ -178,8 +178,8 @@ export function readBinary(
 }
 
 /**
- * A big-endian whole number of 1 to 64 bits that begins at bit `from`, the highest bit of a byte being its first.
- * What no double holds is a bigint.
+ * A big-endian whole number of 1 to 64 bits that begins at bit `from`; the highest bit of a byte is its first.
+ * A number that no double holds becomes a bigint.
  */
 function readBits(payload: Uint8Array, from: number, count: number): number | bigint {
   if (count <= 53) return Number(gather(payload, from, count));

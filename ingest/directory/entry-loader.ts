@@ -14,7 +14,7 @@ import { type DeviceEntry, type Loaded, noAccess } from "./entries.js";
 import type { EntryCache } from "./entry-cache.js";
 import type { ProductCache } from "./product-cache.js";
 
-/** Reads devices that are not in memory, and admits what is still true by then. */
+/** Reads devices that are not in memory, and admits what is still true after the read. */
 export interface EntryLoader {
   byUsername(deviceUsername: string): Promise<DeviceEntry | undefined>;
   byDeviceID(deviceID: string): Promise<DeviceEntry | undefined>;
@@ -66,8 +66,8 @@ export function createEntryLoader(
   }
 
   /**
-   * What was read while the feed brought a change of it may be older than the change: it is read again. What changes
-   * all the time is read in turn with the feed in the end, so that an edit without end keeps no device out.
+   * A record that was read while the feed brought a change of it may be older than the change: it is read again. What
+   * changes all the time is finally read in turn with the feed, so that endless edits keep no device out.
    */
   async function admitCurrent(
     read: () => Promise<DeviceIdentity | undefined>,
@@ -139,12 +139,12 @@ function* recordsOf({ device, product, access }: Loaded): Iterable<string> {
   }
 }
 
-/** A turn of the loop accepts one connection, so that company comes with the turns that follow. */
+/** A turn of the loop accepts one connection, so that the next requests come with the turns that follow. */
 const gatheringMs = 2;
 
 /**
- * Reads one by one what is asked for, but together what is asked for within a moment: thousands of devices connect
- * at once, and a statement costs more than its rows. Nothing is remembered.
+ * Reads together whatever is asked for within a moment, and returns to each caller its own: thousands of devices
+ * connect at once, and a statement costs more than its rows. Nothing is remembered.
  */
 function createBatchLoader<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,

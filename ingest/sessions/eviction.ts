@@ -1,4 +1,6 @@
-/** What of a device's sessions goes, and when: as its time ends, to make room for another session, with the device. */
+/**
+ * Ends sessions and retained messages: when their time is over, to make room for another session, and with the device.
+ */
 import { createSlice } from "../../store/lib/turns.js";
 import { count, type Meter } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
@@ -10,7 +12,9 @@ import { type DeviceSessions, expiresAt, isExpired, type SessionState } from "./
 interface SessionEviction {
   /** The session is over, with all that it holds. */
   drop(deviceSessions: DeviceSessions, state: SessionState): void;
-  /** For one more session: the expired ones go, and if that is not enough the one whose client has been away longest. */
+  /**
+   * For one more session: the expired ones go, and if that is not enough the one whose client has been away longest.
+   */
   makeRoom(deviceSessions: DeviceSessions, atMicros: number): void;
   forgetIfEmpty(deviceSessions: DeviceSessions): void;
   /** Drops all sessions and retained messages whose time is over. */
@@ -66,7 +70,7 @@ export function createSessionEviction(
     drop,
     makeRoom: (deviceSessions, atMicros) => {
       if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
-      // By the record's time: whether they were swept away before must make no difference.
+      // By the record's time: it must make no difference whether they were swept away before.
       dropExpired(deviceSessions, atMicros);
       if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
       const longest = longestAway(deviceSessions);

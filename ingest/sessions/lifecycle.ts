@@ -1,4 +1,4 @@
-/** How the sessions of devices begin, go on and end. */
+/** How connections begin, resume and end the sessions of devices. */
 import { endsWithConnection, type Will } from "../../store/journal/message.js";
 import type { Meter } from "../meter.js";
 import type { Changes } from "./changes.js";

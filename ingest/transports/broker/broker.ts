@@ -17,7 +17,7 @@ export interface Broker {
 export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "signal"> {
   readonly settings: BrokerSettings;
   readonly meter: Meter;
-  /** What is wrong with the way to the broker, or that nothing is (null). */
+  /** What is wrong with the connection to the broker; null: nothing. */
   readonly note: (trouble: string | null) => void;
   readonly log: {
     info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -95,7 +95,7 @@ export function openBroker(deps: BrokerDeps): Broker {
     if (reason !== "closed") reconnect = setTimeout(open, backOff.next(usefulMs));
   }
 
-  // What stops the reading may end without a commit of ours: space on the disk, a backlog.
+  // What stops the reading may end without a commit of ours: a full disk, a backlog.
   const sweep = setInterval(resume, sweepMs);
   open();
 
@@ -136,7 +136,7 @@ function createLinkReport({
   log,
 }: Pick<BrokerDeps, "settings" | "meter" | "note" | "log">): LinkReport {
   const address = `${settings.host}:${settings.port}`;
-  /** Said in the log; not again until it is over or another. */
+  /** The last reason that went to the log: not repeated until it is over or another comes. */
   let told: LinkEnd | null = null;
   return {
     connected: () => {

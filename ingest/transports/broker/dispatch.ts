@@ -22,7 +22,9 @@ interface Dispatch {
   atOnce(received: Received): boolean;
   /** Waits for whatever the message needs. */
   later(received: Received): Promise<void>;
-  /** Asks for the device of a message whose turn comes later, so that a burst of unknown devices is looked up together. */
+  /**
+   * Asks for the device of a message whose turn comes later, so that a burst of unknown devices is looked up together.
+   */
   askAhead(delivery: Delivery): void;
 }
 

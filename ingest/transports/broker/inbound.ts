@@ -1,4 +1,4 @@
-/** What the broker hands us: in its order into the journal, acknowledged in that order. */
+/** Messages from the broker: into the journal in the broker's order, and acknowledged in that order. */
 import { createSlice } from "../../../store/lib/turns.js";
 import type { Taken } from "../../uplinks/redelivery.js";
 import { createDispatch, type DispatchDeps } from "./dispatch.js";
@@ -23,7 +23,7 @@ interface Inbound {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(link: Link, resumed: boolean): void;
   take(delivery: Delivery): void;
-  /** Reading must wait. */
+  /** Whether reading must wait. */
   readonly isFull: boolean;
   readonly inFlight: number;
 }
@@ -40,7 +40,7 @@ export function createInbound(deps: InboundDeps): Inbound {
   let waiting: Received[] = [];
   let isDraining = false;
 
-  /** A fault of ours at one message costs that one: sent again it would come to the same. */
+  /** A fault of ours at one message costs only that one: sent again, it would fail again. */
   function passOver(received: Received, error: unknown): void {
     deps.onFault(error);
     intake.refuse(received, "fault");

@@ -56,7 +56,7 @@ type LinkState = "connecting" | "connected" | "accepted" | "ready" | "ended";
 
 /** One connection to the broker. */
 export interface Link {
-  /** Of a message that came down this connection. */
+  /** Acknowledges a message that came over this connection. */
   acknowledge(messageID: number): void;
   push(bytes: Uint8Array): void;
   flush(): void;
@@ -96,7 +96,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     silence.stop();
     writeBuffer.flush();
     socket.end();
-    // A peer that never closes its half is cut off.
+    // A peer that does not close its half is cut off.
     setTimeout(() => socket.destroy(), 1000).unref();
     events.ended(reason, text);
   }
@@ -105,7 +105,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     state = "accepted";
     silence.keepAlive(accepted.keepAlive ?? keepAlive);
     events.accepted(link, accepted);
-    // An earlier start may have left the other one in the session.
+    // An earlier start may have left the other filter in the session.
     if (accepted.sessionPresent) writeBuffer.push(unsubscribePacket(subscribeID, otherFilter));
     writeBuffer.push(subscribePacket(subscribeID, filter));
   }
@@ -173,7 +173,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   return link;
 }
 
-/** Reads the packets of a broker: messages and their acknowledgements by hand, what is rare by the library. */
+/** Reads the packets of a broker: messages and their acknowledgements by hand, rare packets by the library. */
 function createFrameOwner(
   state: () => LinkState,
   events: Pick<LinkEvents, "delivered" | "acknowledged">,
@@ -218,7 +218,7 @@ function connect({ host, port, tls }: BrokerSettings): Socket {
   });
 }
 
-/** What ends the connection if the packet says no, or DISCONNECT; otherwise null. */
+/** Why the connection ends if the packet refuses something or is a DISCONNECT; otherwise null. */
 function refusalOf(packet: Rare, filter: string): { reason: LinkEnd; text: string } | null {
   if (packet.cmd === "disconnect") {
     const reason = packet.code === takenOver ? "taken_over" : "disconnected";
