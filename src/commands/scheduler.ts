@@ -1,3 +1,4 @@
+import { repeatedFlight } from "../../store/lib/single-flight.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { nextDueAt } from "../../store/metadata/commands/due-schedules.js";
 import type { Logger } from "../observability/log.js";
@@ -29,22 +30,18 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   const { signal } = closing;
   const runs = createDueRuns(deps, signal);
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | null = null;
-  let again = false;
   let skipped = false;
   let failing = false;
 
   async function runDue(): Promise<void> {
     if (!skipped) await runs.skipMissed();
     skipped = true;
-    do {
-      again = false;
-      while (!signal.aborted && (await runs.toDevices())) await nextTurn();
-      while (!signal.aborted && (await runs.toGroups())) await nextTurn();
-    } while (again && !signal.aborted);
+    while (!signal.aborted && (await runs.toDevices())) await nextTurn();
+    while (!signal.aborted && (await runs.toGroups())) await nextTurn();
   }
 
-  async function run(): Promise<void> {
+  const running = repeatedFlight(async () => {
+    if (signal.aborted) return;
     clearTimeout(timer);
     try {
       await runDue();
@@ -55,11 +52,8 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
       if (!failing) log.warn("cannot run schedules", { error });
       failing = true;
       plan(0);
-    } finally {
-      // In the same turn as the last look: whoever asks a moment later must not wait for what has ended.
-      running = null;
     }
-  }
+  });
 
   function plan(at: number): void {
     if (signal.aborted) return;
@@ -68,10 +62,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   function look(): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
-    again = true;
-    running ??= run();
-    return running;
+    return signal.aborted ? Promise.resolve() : running.run();
   }
 
   void look();
@@ -80,7 +71,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     close: async () => {
       closing.abort();
       clearTimeout(timer);
-      await running;
+      await running.running;
       clearTimeout(timer);
     },
   };

@@ -9,11 +9,10 @@ import {
   resealRecords,
   topicBackOf,
 } from "./frame.js";
+import { createRecordBuffers, giveBack } from "./record-buffers.js";
 import { recordKinds } from "./record-kinds.js";
 import type { SharedTopics } from "./shared-topics.js";
 
-const bufferBytes = 1024 * 1024;
-const pooledMax = 8;
 /** Records written anew in one turn of the loop: a millisecond or two. */
 const rebuiltPerTurn = 500;
 /** A shorter topic is repeated: to refer to it takes as much. */
@@ -59,12 +58,8 @@ export function createBatches(): (firstID: number, salt: number) => Batch {
 }
 
 function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch {
-  let buffers: Buffer[] = [];
+  let buffers = createRecordBuffers(pool);
   const dones: (Done | undefined)[] = [];
-  /** Of the newest buffer; the others are cut to what they hold. */
-  let used = bufferBytes;
-  /** Of the buffers before the newest. */
-  let fullBytes = 0;
   let bytes = 0;
   let salt = firstSalt;
   let holders = new Map<number, number>();
@@ -73,28 +68,15 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
   /** Where it stands, if it refers to records before it. */
   let fitted: Place | null = null;
 
-  /** The buffer that the next record goes to. */
-  function room(wanted: number): Buffer {
-    const newest = buffers.at(-1);
-    if (newest !== undefined && used + wanted <= bufferBytes) return newest;
-    if (newest !== undefined) {
-      buffers[buffers.length - 1] = newest.subarray(0, used);
-      fullBytes += used;
-    }
-    const next = pool.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
-    buffers.push(next);
-    used = 0;
-    return next;
-  }
-
   /** Returns its bytes. */
   function write(frame: FrameInput, id: number, receivedAt: number, stamp: number): number {
-    const buffer = room(frameBytesMax(frame));
-    const begin = used;
-    const back = isShared(frame) ? backOf(frame, fullBytes + begin) : 0;
-    used = encodeFrame(buffer, begin, frame, id, receivedAt, stamp, salt, back);
-    bytes += used - begin;
-    return used - begin;
+    const buffer = buffers.room(frameBytesMax(frame));
+    const begin = buffers.used;
+    const back = isShared(frame) ? backOf(frame, buffers.bytesBefore + begin) : 0;
+    const end = encodeFrame(buffer, begin, frame, id, receivedAt, stamp, salt, back);
+    buffers.used = end;
+    bytes += end - begin;
+    return end - begin;
   }
 
   /** How far before `at`, in the batch, its envelope's topic stands; 0: it is the first, and holds it from now on. */
@@ -110,24 +92,13 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     return 0;
   }
 
-  const views = (): Buffer[] =>
-    buffers.map((buffer, i) => (i === buffers.length - 1 ? buffer.subarray(0, used) : buffer));
-
-  function giveBack(some: readonly Buffer[]): void {
-    for (const { buffer } of some) {
-      if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));
-    }
-  }
-
   /** Writes every record anew for the place. */
   async function rebuild(place: Place): Promise<void> {
-    const before = views();
+    const before = buffers.views();
     ({ salt } = place);
     fitted = place;
-    buffers = [];
+    buffers = createRecordBuffers(pool);
     holders = new Map();
-    used = bufferBytes;
-    fullBytes = 0;
     bytes = 0;
     let records = 0;
     for (const view of before) {
@@ -141,11 +112,11 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
       }
       await nextTurn();
     }
-    giveBack(before);
+    giveBack(pool, before);
   }
 
   async function reseal(place: Place): Promise<void> {
-    for (const view of views()) {
+    for (const view of buffers.views()) {
       resealRecords(view, place.salt);
       await nextTurn();
     }
@@ -172,7 +143,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
       dones.push(done);
       return written;
     },
-    views,
+    views: () => buffers.views(),
     fit: async (place) => {
       if (misfits(place)) await rebuild(place);
       else if (salt !== place.salt) await reseal(place);
@@ -182,7 +153,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
     },
     visit: (record) => {
       let base = 0;
-      for (const view of views()) {
+      for (const view of buffers.views()) {
         for (let at = 0; at < view.length; at += 8 + view.readUInt32LE(at)) {
           record(base + at, peekRecord(view, at));
         }
@@ -200,7 +171,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
           onFault(firstID + i, error);
         }
       });
-      giveBack(buffers);
+      giveBack(pool, buffers.views());
     },
   };
 }

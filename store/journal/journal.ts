@@ -1,9 +1,10 @@
-import { statfs } from "node:fs/promises";
 import type { Damage } from "../files/damage.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { nextTurn } from "../lib/turns.js";
 import { type Batch, createBatches } from "./batch.js";
+import { createCommitWaiters } from "./commit-waiters.js";
 import { frameBytesMax, type RecordPeek } from "./frame.js";
+import { createPatientWriter } from "./patient-writer.js";
 import { type JournalReader, openJournalReader } from "./reader.js";
 import type { JournalInput } from "./record.js";
 import { frameOf } from "./record-codecs.js";
@@ -69,8 +70,6 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-const retryMs = 1000;
-const freeCheckMs = 1000;
 /** Behind a lost end ids begin at a multiple of this: those of the lost records are not given again. */
 const idBlock = 2 ** 20;
 /** Of a batch whose segment is not there yet: it is sealed again for that. */
@@ -88,16 +87,16 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let committedID = recovered.lastID ?? base;
   let nextID = committedID + 1;
   const writer = createJournalWriter(options, recovered);
+  const waiters = createCommitWaiters();
+  const { dir, freeBytesMin } = options;
+  const patient = createPatientWriter(writer, { dir, freeBytesMin, onStopped });
   const createBatch = createBatches();
   let pending: Batch | null = null;
   let pendingBytes = 0;
   let committing: Promise<void> | null = null;
-  let stopped: string | null = null;
   let closing = false;
   /** What comes now is never committed, and acknowledged to nobody. */
   let closed = false;
-  let freeCheckedAt = 0;
-  let waiters: { id: number; resolve: () => void }[] = [];
   const commitTimes: ((seconds: number, records: number) => void)[] = [];
 
   function append(input: JournalInput, done?: (id: number) => void): number {
@@ -127,7 +126,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         // Where it stands it may take less.
         const { bytes } = batch;
         const startedAt = performance.now();
-        const { segment, position } = await writeUntilKept(batch);
+        const { segment, position } = await patient.write(batch);
         committedID = batch.lastID;
         pendingBytes -= bytes;
         const records = batch.lastID - batch.firstID + 1;
@@ -136,7 +135,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
         batch.settle(tellFault);
         options.onCommit?.();
-        wake();
+        waiters.wakeUpTo(committedID);
       }
     } finally {
       // In the turn that finds nothing more: whoever appends now begins anew.
@@ -149,33 +148,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     options.onFault?.(new Error(`cannot act on record ${id}: ${asError(error).message}`, { cause: error }));
   }
 
-  /** Holds the batch until a disk takes it; a failed file is never synced again. */
-  async function writeUntilKept(batch: Batch): Promise<{ segment: Segment; position: number }> {
-    for (;;) {
-      try {
-        await checkFree(batch.bytes);
-        const written = await writer.write(batch);
-        setStopped(null);
-        return written;
-      } catch (error) {
-        if (closing) throw error;
-        setStopped(asError(error).message);
-        await writer.abandon();
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
-  }
-
-  async function checkFree(bytes: number): Promise<void> {
-    const now = performance.now();
-    if (stopped === null && freeCheckedAt > 0 && now - freeCheckedAt < freeCheckMs) return;
-    freeCheckedAt = now;
-    const { bavail, bsize } = await statfs(options.dir);
-    if (bavail * bsize - bytes < options.freeBytesMin) {
-      throw new StoreError("UNAVAILABLE", `disk full: less than ${options.freeBytesMin} bytes free`);
-    }
-  }
-
   async function beginAbove(...ids: readonly number[]): Promise<boolean> {
     // Ids of other nodes are not this journal's to follow.
     const id = Math.max(0, ...ids.filter((one) => one < base + idsPerNode));
@@ -183,57 +155,29 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     nextID = base + Math.ceil((id + 1 - base) / idBlock) * idBlock;
     committedID = nextID - 1;
     await writer.close();
-    await begin();
+    await patient.begin(nextID);
     return true;
   }
 
-  /** A disk that is full now takes it with the first commit. */
-  async function begin(): Promise<void> {
-    await writer.begin(nextID).catch((error: unknown) => setStopped(asError(error).message));
-  }
-
-  function setStopped(reason: string | null): void {
-    if (stopped === reason) return;
-    stopped = reason;
+  function onStopped(reason: string | null): void {
     if (reason !== null) options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
     // Whoever waits for a commit looks again why it does not come.
-    const waiting = waiters;
-    waiters = [];
-    for (const waiter of waiting) waiter.resolve();
+    waiters.wakeAll();
     options.onCommit?.();
   }
 
-  function wake(): void {
-    const ready = waiters.filter((waiter) => waiter.id < committedID || closing);
-    if (ready.length === 0) return;
-    waiters = waiters.filter((waiter) => waiter.id >= committedID && !closing);
-    for (const waiter of ready) waiter.resolve();
-  }
-
-  /** Between commits too: a full disk is told before the first message meets it, and so is its end. */
-  async function probe(): Promise<void> {
-    if (committing !== null || closing) return;
-    freeCheckedAt = 0;
-    const reason = await checkFree(0).then(
-      () => null,
-      (error: unknown) => asError(error).message,
-    );
-    if (committing === null && !closing) setStopped(reason);
-  }
-  const probing = setInterval(() => void probe(), freeCheckMs);
-
   async function close(): Promise<void> {
     closing = true;
-    clearInterval(probing);
+    patient.stopTrying();
     // Whoever is told of a commit, or waited for it, may append more.
     for (; committing !== null; await nextTurn()) await committing.catch(() => undefined);
     closed = true;
     await writer.close();
-    wake();
+    waiters.wakeAll();
   }
 
   // The head of the first segment carries the first id, so that ids go on after a cut or an empty file.
-  if (segments.length === 0) await begin();
+  if (segments.length === 0) await patient.begin(nextID);
   if (recovered.lostThrough !== null) await beginAbove(recovered.lostThrough);
 
   return {
@@ -251,10 +195,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       return pendingBytes;
     },
     get full() {
-      return stopped !== null || pendingBytes > options.pendingBytesMax;
+      return patient.stopped !== null || pendingBytes > options.pendingBytesMax;
     },
     get stopped() {
-      return stopped;
+      return patient.stopped;
     },
     segments,
     read: (afterID) =>
@@ -267,11 +211,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         afterID,
       ),
     waitFor: async (id) => {
-      if (id >= committedID && !closing) {
-        await new Promise<void>((resolve) => {
-          waiters.push({ id, resolve });
-        });
-      }
+      if (id >= committedID && !closing) await waiters.wait(id);
       return id < committedID || !closing;
     },
     beginAbove,

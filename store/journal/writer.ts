@@ -14,7 +14,7 @@ export interface JournalWriterOptions {
 }
 
 /** Puts batches into the newest segment, and begins segments. It alone writes their list. */
-interface JournalWriter {
+export interface JournalWriter {
   /** Makes the batch durable; resolves with where it stands. After a failure, `abandon` before the next try. */
   write(batch: Batch): Promise<{ readonly segment: Segment; readonly position: number }>;
   /** Begins a segment for the records from `firstID` on. */

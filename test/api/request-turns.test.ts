@@ -2,9 +2,6 @@ import { createRequestTurns } from "../../src/server/request-turns.js";
 import { sliceMs } from "../../store/lib/turns.js";
 import { assert, suite, until } from "../suite.js";
 
-const hold = (ms: number): void => {
-  for (const end = performance.now() + ms; performance.now() < end; );
-};
 /** Like messages that come meanwhile: as often as the loop turns. */
 const eachTurn = (action: () => void): (() => void) => {
   let next = setImmediate(function again() {
@@ -16,11 +13,12 @@ const eachTurn = (action: () => void): (() => void) => {
 
 suite("turns of requests", (test) => {
   test("those that hold the loop begin in turns of their own, one client after the other", async () => {
-    const turns = createRequestTurns();
+    let now = 0;
+    const turns = createRequestTurns(() => now);
     const begun: string[] = [];
     const work = (name: string) => () => {
       begun.push(name);
-      hold(sliceMs * 2);
+      now += sliceMs * 2;
     };
     for (let n = 1; n <= 4; n++) turns.begin("a", work(`a${n}`));
     for (let n = 1; n <= 2; n++) turns.begin("b", work(`b${n}`));

@@ -136,6 +136,26 @@ const rows = (db: Db) =>
 const logs = async (db: Db) => (await db.all("select 1 from control_log")).length;
 
 suite("schedules that are due", (test) => {
+  test("one that is made while the last look ends runs at once", () =>
+    withDb(async (db) => {
+      let late: Promise<void> | undefined;
+      // As the scheduler asks when to look next, a schedule is made that it has not seen.
+      const first: Db["first"] = async (sql, args) => {
+        const row = await db.first(sql, args);
+        if (late === undefined && process !== undefined && sql.includes("min(nextAt)")) {
+          await schedule(db, { device: 1, nextAt: start });
+          late = process.scheduler.look();
+        }
+        return row as never;
+      };
+      let process: Process | undefined;
+      process = await openProcess({ ...db, first });
+      await process.at(start + 1);
+      await late;
+      assert.equal(process.sent, [1]);
+      await process.scheduler.close();
+    }));
+
   test("one-off: at its second, once, and then it is over", async () => {
     await withDb(async (db) => {
       await schedule(db, { device: 1, nextAt: start + 5000 });

@@ -88,7 +88,8 @@ suite("commands through kill -9", (test) => {
             }
           };
           const sending = [send(), send(), send()];
-          await pause(300);
+          const before = successful.size;
+          await until(() => successful.size >= before + 8, { what: "commands that have succeeded" });
           // Away for a part of some rounds: what comes then waits.
           if (round % 2 === 1) await listener.cut();
           await pause(Math.random() * 400);

@@ -53,7 +53,7 @@ const answers = {
     await verdictOn("alerts", `["${poisons.memory}"]`),
   ],
   time: [await verdictOn("series", `["${poisons.time}"]`, { time: 1500 })],
-  early: [await verdictOn("series", '{"temp":1}', { heap: 1 })],
+  early: [await verdictOn("series", '{"temp":1}', { heap: 5 })],
 };
 await world.close();
 process.stdout.write(`${JSON.stringify(answers)}\n`);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { repeatedFlight } from "../../lib/single-flight.js";
 import { nextTurn } from "../../lib/turns.js";
 import type { Db, SqlValue, Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
@@ -181,35 +182,19 @@ export async function openChangeFeed(
   intervalMs: number,
 ): Promise<ChangeFeed> {
   let last = (await db.first<{ id: number }>("select coalesce(max(id), 0) id from change"))?.id ?? 0;
-  let running: Promise<void> | null = null;
-  let again = false;
-  const drain = async (): Promise<void> => {
-    try {
-      do {
-        again = false;
-        const rows = await db.all<Change>("select * from change where id > ? order by id limit ?", [
-          last,
-          changesPerPoll,
-        ]);
-        for (const row of rows) {
-          await listener(row);
-          last = row.id;
-        }
-        if (rows.length < changesPerPoll) continue;
-        again = true;
-        // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
-        await nextTurn();
-      } while (again);
-    } finally {
-      // In the turn of the last look: a poll a moment later must not wait for a reading that has ended.
-      running = null;
+  const { run: poll } = repeatedFlight(async () => {
+    for (;;) {
+      const sql = "select * from change where id > ? order by id limit ?";
+      const rows = await db.all<Change>(sql, [last, changesPerPoll]);
+      for (const row of rows) {
+        await listener(row);
+        last = row.id;
+      }
+      if (rows.length < changesPerPoll) return;
+      // Local reads resolve without leaving the turn of the loop; a long feed gives way between its steps.
+      await nextTurn();
     }
-  };
-  const poll = (): Promise<void> => {
-    again = true;
-    running ??= drain();
-    return running;
-  };
+  });
   // A failed poll is made up for by the next: the position has not moved.
   const wake = (): Promise<void> => poll().catch(() => undefined);
   db.onWrite(wake);

@@ -1,5 +1,6 @@
 /** Makes the bucket where that is ours to do. */
 import { HttpError } from "@influxdata/influxdb-client";
+import { singleFlight } from "../../lib/single-flight.js";
 import { InfluxUnavailable } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
 
@@ -32,7 +33,7 @@ const shardSecondsDefault = 7 * 86_400;
 export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   const { org, bucket, ledger, request, onMade } = options;
   let shardSeconds = shardSecondsDefault;
-  let running: Promise<void> | null = null;
+  const making = singleFlight(ensure);
 
   /** False where it is not there, or the token may not see it. */
   async function look(): Promise<boolean> {
@@ -86,12 +87,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
       await look();
     },
     // Writes and questions that find it missing together make it once.
-    ensure: () => {
-      running ??= ensure().finally(() => {
-        running = null;
-      });
-      return running;
-    },
+    ensure: making.run,
     get shardMicros() {
       return shardSeconds * 1e6;
     },

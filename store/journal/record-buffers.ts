@@ -1,0 +1,45 @@
+const bufferBytes = 1024 * 1024;
+const pooledMax = 8;
+
+/** Buffers that records are laid out in one after another; a record lies within one of them. */
+interface RecordBuffers {
+  /** Where the next record begins in its buffer, once `room` has been called. */
+  used: number;
+  /** Bytes before the newest buffer. */
+  readonly bytesBefore: number;
+  /** The buffer with room for so many bytes more, from `used` on. */
+  room(bytes: number): Buffer;
+  /** What is laid out, in order. */
+  views(): Buffer[];
+}
+
+/** @param pool where buffers come from, before new ones are made */
+export function createRecordBuffers(pool: Buffer[]): RecordBuffers {
+  const buffers: Buffer[] = [];
+  const all: RecordBuffers & { bytesBefore: number } = {
+    used: bufferBytes,
+    bytesBefore: 0,
+    room: (bytes) => {
+      const newest = buffers.at(-1);
+      if (newest !== undefined && all.used + bytes <= bufferBytes) return newest;
+      if (newest !== undefined) {
+        buffers[buffers.length - 1] = newest.subarray(0, all.used);
+        all.bytesBefore += all.used;
+      }
+      const next = pool.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
+      buffers.push(next);
+      all.used = 0;
+      return next;
+    },
+    views: () =>
+      buffers.map((buffer, i) => (i === buffers.length - 1 ? buffer.subarray(0, all.used) : buffer)),
+  };
+  return all;
+}
+
+/** For the next batch: buffers of a megabyte are dear to make. */
+export function giveBack(pool: Buffer[], views: readonly Buffer[]): void {
+  for (const { buffer } of views) {
+    if (pool.length < pooledMax) pool.push(Buffer.from(buffer, 0, bufferBytes));
+  }
+}

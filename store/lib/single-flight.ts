@@ -1,0 +1,53 @@
+/** Work of which one run at a time makes sense: whoever asks meanwhile shares it. */
+interface SingleFlight<T> {
+  /** Begins a run, or joins the one that is under way. */
+  run(): Promise<T>;
+  /** The run under way, or null. */
+  readonly running: Promise<T> | null;
+}
+
+/** A call that joins a run gets what that one comes to. */
+export function singleFlight<T>(work: () => Promise<T>): SingleFlight<T> {
+  let running: Promise<T> | null = null;
+  return {
+    run: () => {
+      running ??= work().finally(() => {
+        running = null;
+      });
+      return running;
+    },
+    get running() {
+      return running;
+    },
+  };
+}
+
+/**
+ * For work that looks for something to do: a call that joins a run makes it look once more before it resolves, so that
+ * nothing from before the call is overlooked.
+ */
+export function repeatedFlight(work: () => Promise<void>): SingleFlight<void> {
+  let running: Promise<void> | null = null;
+  let again = false;
+  async function untilQuiet(): Promise<void> {
+    try {
+      do {
+        again = false;
+        await work();
+      } while (again);
+    } finally {
+      // In the same turn as the last look at `again`: a call a moment later begins a run of its own.
+      running = null;
+    }
+  }
+  return {
+    run: () => {
+      again = true;
+      running ??= untilQuiet();
+      return running;
+    },
+    get running() {
+      return running;
+    },
+  };
+}
