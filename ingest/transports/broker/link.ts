@@ -20,7 +20,7 @@ import {
   unsubscribePacket,
 } from "./packets.js";
 import { type BrokerSettings, keepAlive, packetBytesMax, receiveMaximum, sessionExpiry } from "./settings.js";
-import { watchSilence } from "./silence.js";
+import { type SilenceWatch, watchSilence } from "./silence.js";
 import { ownFilter, sharedFilter } from "./topics.js";
 
 /** Why a connection to the broker has ended; labels of `tidemark_broker_connections_ended_total`. */
@@ -81,7 +81,6 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const writeBuffer = createWriteBuffer(socket);
   const framer = new Framer();
   let state: LinkState = "connecting";
-  let isPaused = false;
   const silence = watchSilence({
     ping: () => {
       writeBuffer.push(pingreq);
@@ -147,12 +146,25 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   });
 
   const link: Link = {
+    ...createReadingPause(socket, silence),
     acknowledge: (messageID) => writeBuffer.acknowledge(pubackByte, messageID),
     push: (bytes) => writeBuffer.push(bytes),
     flush: () => writeBuffer.flush(),
     get waitingBytes() {
       return writeBuffer.waitingBytes;
     },
+    close: () => {
+      if (state === "accepted" || state === "ready") writeBuffer.push(disconnect);
+      end("closed", "");
+    },
+  };
+  return link;
+}
+
+/** Pauses the reading of a socket, and with it the watch over its silence; asked twice, it changes nothing. */
+function createReadingPause(socket: Socket, silence: SilenceWatch): Pick<Link, "pause" | "resume"> {
+  let isPaused = false;
+  return {
     pause: () => {
       if (isPaused) return;
       isPaused = true;
@@ -165,12 +177,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
       silence.resume();
       socket.resume();
     },
-    close: () => {
-      if (state === "accepted" || state === "ready") writeBuffer.push(disconnect);
-      end("closed", "");
-    },
   };
-  return link;
 }
 
 /** Reads the packets of a broker: messages and their acknowledgements by hand, rare packets by the library. */

@@ -1,6 +1,6 @@
 /** Watches over a connection to the broker: it must answer in time, and be heard while it is kept alive. */
 
-interface SilenceWatch {
+export interface SilenceWatch {
   /** Something has been received. */
   heard(): void;
   /** CONNECT and SUBSCRIBE have been answered. */
