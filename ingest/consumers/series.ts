@@ -9,7 +9,7 @@ import type { Narrow } from "../followers/narrowing.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
 import { createPointBatch } from "./point-batch.js";
-import { type LostPoints, missingFrom, type Replayed, replay } from "./replay.js";
+import { createReplays, type Replays } from "./replay.js";
 
 export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   readonly journal: Journal;
@@ -25,19 +25,9 @@ export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-export interface SeriesConsumer {
+export interface SeriesConsumer extends Replays {
   /** Journal id up to which every point can be read. */
   readonly settledID: number;
-  /**
-   * Decodes the kept messages after `afterID` once more, as the product was when they came; new ones wait
-   * meanwhile, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
-   */
-  replay(afterID: number): Promise<Replayed>;
-  /**
-   * Decodes the kept messages in (afterID, endID] once more and writes those points that the gap covers and the store
-   * does not hold: nothing is overwritten. Returns how many. @throws StoreError as `replay` does
-   */
-  refill(gap: LostPoints, afterID: number, endID: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -119,22 +109,11 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   );
   running.catch((error: unknown) => options.onFailure(asError(error)));
 
-  const replayPaused = (span: () => Parameters<typeof replay>[2], choose: Parameters<typeof replay>[3]) =>
-    pauses.ask(() => replay({ ...options, pointsMax }, writer, span(), choose, signal));
-
   return {
     get settledID() {
       return settledID;
     },
-    replay: (afterID) =>
-      replayPaused(
-        () => ({ afterID, endID: settledID }),
-        async (points) => points,
-      ),
-    refill: async (gap, afterID, endID) => {
-      const span = { afterID, endID: Math.min(endID, settledID) };
-      return (await replayPaused(() => span, missingFrom(series, gap))).points;
-    },
+    ...createReplays({ ...options, pointsMax }, writer, pauses.ask, () => settledID, signal),
     close: async () => {
       stop.abort();
       await running.catch(() => undefined);
