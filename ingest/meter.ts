@@ -24,14 +24,14 @@ export type EndReason =
   | "version"
   | "sessions" // too many of one device
   | "connections" // as many of the device or tenant as its limit allows
-  | "room" // its will, for a tenant for whose clients as much is held as may be
+  | "room" // its will: as much is held for the tenant's clients as may be
   | "rate" // more messages or bytes than the limit allows, for too long
   | "gave_way" // another took its place, when there was none left
   | "unavailable" // the service cannot take anything now
-  | "fault" // an error of ours at one of its packets
+  | "fault" // an error of ours in handling one of its packets
   | "shutdown";
 
-/** Why something that was to be held for a client is not. */
+/** Why a message or a session that was to be held for a client is not. */
 type DropReason =
   | "slow_reader"
   | "queue_full"
@@ -63,7 +63,7 @@ export type HttpEndReason =
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
 type MessageRefusal =
   | "oversize" // told so in MQTT 5, at QoS 1 and 2
-  | "topic"; // too many bytes or levels; told likewise
+  | "topic"; // too many bytes or levels; told in the same way
 
 /** What a policy has refused; labels of `tidemark_policy_refused_total`. */
 type PolicyRefusal =
@@ -74,7 +74,7 @@ type PolicyRefusal =
 /** Why a message of the external broker is not taken; labels of `tidemark_broker_refused_total`. */
 export type BrokerRefusal =
   | "topic" // not `devices/{deviceID}/up/{topic}`
-  | "malformed" // properties that are none
+  | "malformed" // malformed properties
   | "device" // nobody has that deviceID
   | "blocked"
   | "oversize"
@@ -95,9 +95,9 @@ export interface Meter {
   readonly handshakesFailed: Map<HandshakeFailure, number>;
   httpConnections: number;
   readonly httpEnded: Map<HttpEndReason, number>;
-  /** What answers that are not read yet hold. */
+  /** Bytes of answers that have not been read yet. */
   answerBytes: number;
-  /** Answers that were given up, because others are not read. */
+  /** Answers that were given up because others are not being read. */
   answersRefused: number;
   readonly refused: Map<Reason, number>;
   /** Records of the journal that a follower failed at, and passed over. */
@@ -117,7 +117,7 @@ export interface Meter {
   readonly brokerRefused: Map<BrokerRefusal, number>;
   /** Connections to it that ended, by reason. */
   readonly brokerEnded: Map<string, number>;
-  /** 1 while it is there. */
+  /** 1 while it is connected. */
   brokerConnections: number;
 }
 

@@ -35,14 +35,14 @@ interface ActionRules {
 
 const actionOfAccess = { publish: 0, subscribe: 1 } as const;
 
-/** Null for a device without rules, which costs nothing. Rules are parsed when the first topic is asked for. */
+/** Null for a device without rules, which costs nothing. Rules are parsed when the first topic is looked up. */
 export function compilePolicies(rules: readonly PolicyRule[], names: RuleNames): AccessRules | null {
   if (rules.length === 0) return null;
   const alias = inboxAlias(names.deviceID);
   let publish: ActionRules | undefined;
   let subscribe: ActionRules | undefined;
 
-  /** The inbox is one topic with two names: what is said of either is said of both. */
+  /** The inbox is one topic with two names: a rule for either is a rule for both. */
   function passes({ allowed, denied }: ActionRules, topic: string): boolean {
     const isInbox = topic === inboxTopic || topic === alias;
     const spellings = (isInbox ? [inboxTopic, alias] : [topic]).map((name) => name.split("/"));
@@ -117,7 +117,7 @@ function toLevel(text: string): Level {
   return text === "#" ? rest : text;
 }
 
-/** A name put in for `%d` or `%u` is literal, whatever characters it has; its slashes part levels. */
+/** A name put in for `%d` or `%u` is literal, whatever characters it has; its slashes separate levels. */
 function parseRule(topic: string, { deviceID, deviceUsername }: RuleNames): Level[] {
   return topic.split("/").flatMap((text): Level[] => {
     const filled = text.replace(/%[du]/g, (word) => (word === "%d" ? deviceID : deviceUsername));
@@ -134,7 +134,7 @@ function matchesTopic(filter: Levels, topic: readonly string[]): boolean {
   return filter.length === topic.length;
 }
 
-/** The filter of the topics that a subscription and a rule both cover, where there are any. */
+/** The filter of the topics that a subscription and a rule both cover, if there are any. */
 function shared(asked: Levels, rule: Levels): [Levels] | [] {
   const [first] = rule;
   // A subscription's leading wildcard does not cover `$…` [MQTT-4.7.2-1].
@@ -174,7 +174,7 @@ function isTopic(levels: readonly string[]): boolean {
   return levels.length > 1 || levels[0] !== "";
 }
 
-/** What carries the rules of a device; absent or null: there are none. */
+/** Carries the rules of a device; absent or null: there are none. */
 interface Ruled {
   readonly access?: AccessRules | null;
 }

@@ -1,6 +1,9 @@
 import { isIP, isIPv6, SocketAddress } from "node:net";
 
-/** An address in its one spelling: `::FFFF:1.2.3.4` is 1.2.3.4, a zone is left out; null for what is none. */
+/**
+ * An address in its canonical spelling: `::FFFF:1.2.3.4` is 1.2.3.4, a zone is left out; null for a text that is no
+ * address.
+ */
 export function canonicalAddress(text: string): string | null {
   const [address = ""] = text.split("%", 1);
   const kind = isIP(address);
@@ -10,7 +13,7 @@ export function canonicalAddress(text: string): string | null {
 }
 
 const groupsMax = 8;
-/** Of an IPv6 address, what its provider has given to one subscriber. */
+/** The part of an IPv6 address that a provider gives to one subscriber. */
 const prefixGroups = 4;
 
 /**

@@ -2,38 +2,38 @@ import { createShares } from "../../store/lib/shares.js";
 import { addressBlock } from "./address-block.js";
 
 /**
- * Who holds one of a bounded number of connections. Nobody is refused while there is room. When there is none, whoever
+ * Decides who holds one of a bounded number of connections. Nobody is refused while there is room. After that, whoever
  * comes takes the place of the one that came first from the address with the most connections, of those that have shown
  * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
- * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of the
- * places; beyond it they give way until a sixteenth of the places is left for unauthenticated connections; those of the tenant
- * with the most of them give way first.
+ * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of
+ * the places; beyond it they give way until a sixteenth of the places is left for unauthenticated connections; those of
+ * the tenant with the most of them give way first.
  *
  * The longest queue gives way first: Suter, Lakshman, Stiliadis and Choudhury, "Buffer management schemes for
  * supporting TCP in gigabit routers with per-flow queueing", IEEE JSAC 17(6), 1999.
  */
 export interface Admission<Guest extends Admitted> {
-  /** False where every place is held by callers. */
+  /** False if callers hold every place. */
   enter(guest: Guest): boolean;
   /** The guest has shown a right credential of this tenant; told again, nothing changes. */
   prove(guest: Guest, tenant: number): void;
-  /** It comes from somewhere else, as has turned out: from now on it counts for that address (canonical). */
+  /** It has turned out to come from this address (canonical): from now on it counts for that one. */
   move(guest: Guest, address: string): void;
   leave(guest: Guest): void;
-  /** Connections that are in, and how many of them nobody displaces. */
+  /** Open connections, and how many of them nobody displaces. */
   readonly counts: { readonly open: number; readonly proven: number };
 }
 
 export interface Admitted {
   /** The peer's address, canonical; empty for a socket that is gone already. Written by `move` alone. */
   address: string;
-  /** Nothing of it is under way: such ones give way first. */
+  /** Nothing is under way on it: idle ones give way first. */
   readonly isIdle: boolean;
   /** Ends it: another takes its place. It has left when this is called. */
   giveWay(): void;
 }
 
-/** How many of an address are looked at for an idle one. */
+/** How many connections of an address are looked at in the search for an idle one. */
 const looksMax = 16;
 
 /** @param max places, 1 or more */
@@ -45,7 +45,10 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   const beyond = createCrowds<number, Guest>();
   const beyondOf = new Map<Guest, number>();
 
-  /** Places that unauthenticated connections may take of callers beyond their share: of fewer, a flood would displace whoever comes beside it. */
+  /**
+   * Places that unauthenticated connections may take of callers beyond their share: of fewer, a flood would displace
+   * others who come at the same time.
+   */
   const reserve = Math.max(1, max >> 4);
 
   const open = (): number => unauthenticated.size + proven.size + beyond.size;
@@ -90,7 +93,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
     },
     prove: (guest, tenant) => {
       if (proven.has(guest)) return;
-      // One that has given way meanwhile is nobody's.
+      // A connection that has given way meanwhile is no longer counted.
       if (!removeBeyond(guest) && !removeUnauthenticated(guest)) return;
       if (tenants.take(tenant, 1)) proven.set(guest, tenant);
       else {
@@ -115,7 +118,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   };
 }
 
-/** The one that came first of those that wait for nothing; the very first where the first few all do. */
+/** The first of those that are idle; if none of the first few is, the very first. */
 function firstIdle<Guest extends Admitted>(crowd: ReadonlySet<Guest>): Guest {
   const [first] = crowd;
   let looks = 0;

@@ -14,7 +14,7 @@ export interface ClientCertificate {
 /** Who a client says it is, and what it has proved that with. */
 interface Proof {
   readonly username: string;
-  /** Empty where it gave none. */
+  /** Empty if it gave none. */
   readonly token: string;
   /** Null on listeners that ask for none. */
   readonly certificate: ClientCertificate | null;
@@ -29,7 +29,7 @@ export interface Denied {
 /**
  * Who connects with this user name and proof. One answer for an unknown user and a wrong token. authType 1 enters by
  * token wherever it connects, authType 2 by a certificate bound to it and by nothing else; the mutual listener takes
- * nobody whose certificate is not valid now or is disabled, whatever else he proves.
+ * nobody whose certificate is not valid now or is disabled, whatever else it proves.
  */
 export async function authenticate(
   directory: Directory,
@@ -69,7 +69,7 @@ export function isValidAt({ validFrom, validTo }: ClientCertificate, now: number
   return validFrom <= now && now < validTo;
 }
 
-/** Whether the way in is the device's: a certificate bound to it and enabled, or a token. */
+/** Whether the device may enter this way: by a certificate that is bound to it and enabled, or by token. */
 function fits({ device, certificates }: DeviceEntry, certificate: ClientCertificate | null): boolean {
   if (device.authType !== 2) return device.authType === 1;
   if (certificate === null) return false;

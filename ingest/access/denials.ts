@@ -8,10 +8,12 @@ export interface Denials {
 }
 
 const recordEveryMs = 1000;
-/** Of all devices in such a time. */
+/** Of all devices together, in one such time. */
 const recordsMax = 1000;
 
-/** At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted. */
+/**
+ * At most one record a device and second, and so many in all: guessing must not fill the disk. The excess is counted.
+ */
 export function createDenials(accept: Accept, meter: Meter, monotonic: () => number): Denials {
   let second = 0;
   const recorded = new Set<number>();

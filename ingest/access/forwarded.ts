@@ -4,8 +4,8 @@ import { canonicalAddress } from "./address-block.js";
 const pair = /[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))[ \t]*/y;
 
 /**
- * What `for` says in each element of the header Forwarded (RFC 7239), from left to right; null where one says
- * nothing. Null as a whole where it is not of the form: what a client wrote to the left of a proxy's element must
+ * What `for` says in each element of the header Forwarded (RFC 7239), from left to right; null for one that says
+ * nothing. Null as a whole if the header is malformed: what a client wrote to the left of a proxy's element must
  * not be able to swallow it.
  */
 export function forwardedFor(header: string): (string | null)[] | null {

@@ -6,8 +6,8 @@ import { createGuessCounts, type NameHash } from "./guess-counts.js";
 export interface GuessBackOff {
   /**
    * Milliseconds to wait; 0: the attempt may be made. It counts as a failure until `succeeded` says otherwise, so
-   * that attempts at once are counted like those one after the other. Nobody knows of a name whether it exists:
-   * whatever is tried is counted alike.
+   * that simultaneous attempts are counted like successive ones. No answer says whether a name exists:
+   * every name that is tried is counted alike.
    */
   attempt(address: string, name: string): number;
   succeeded(address: string, name: string): void;
@@ -18,7 +18,7 @@ export interface GuessBackOff {
 const waitMsMax = 300_000;
 /** 32,768 slots, 850 KB. */
 const usualSets = 4096;
-/** One address gets at a share of the slots only. */
+/** One address can use only this share of the slots. */
 const shareOfAddress = 8;
 
 /**
@@ -45,7 +45,7 @@ export function createGuessBackOff(
     return { set: digest.readUInt32LE(8), name };
   }
 
-  /** Where a name of an address is counted. `claims`: it gets a slot where it has none and there is one. */
+  /** Where a name of an address is counted. `claims`: if it has no slot, it gets one that is free. */
   function placeOf(address: string, name: string, claims: boolean) {
     const block = addressBlock(address);
     const whole = hash(block);
@@ -75,7 +75,7 @@ export function createGuessBackOff(
     succeeded: (address, name) => {
       const { counts, at, isOwn } = placeOf(address, name, false);
       if (at < 0) return;
-      // What others of the address have tried is not made good by one that was right.
+      // One right guess does not excuse what others of the address have tried.
       if (isOwn) counts.free(at);
       else counts.undo(at);
     },

@@ -1,8 +1,8 @@
-/** Slots for the counts of failed attempts, a fixed number of them: what is counted, and how often, is in no list that grows. */
+/** A fixed number of slots for the counts of failed attempts: no list grows with what is counted. */
 interface GuessCounts {
-  /** The slot of a name in a set; -1 where it has none. */
+  /** The slot of a name in a set; -1 if it has none. */
   find(set: number, name: NameHash): number;
-  /** Its slot, or a new one in that set; -1 where every other one is in use. */
+  /** Its slot, or a new one in that set; -1 if every other one is in use. */
   claim(set: number, name: NameHash, now: number): number;
   /** Counts a failed attempt, which lasts for `waitMs`. */
   fail(slot: number, now: number, waitMs: number): void;
@@ -45,7 +45,7 @@ export function createGuessCounts(sets: number): GuessCounts {
 
   const isTaken = (at: number): boolean => failedAt[at] !== Number.NEGATIVE_INFINITY;
 
-  /** Of those that have rested long enough the one that has rested longest. */
+  /** The slot that has rested longest, of those that have rested long enough. */
   function freed(set: number, now: number): number {
     let found = -1;
     for (let at = set * ways; at < (set + 1) * ways; at++) {

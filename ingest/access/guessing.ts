@@ -21,7 +21,7 @@ interface Comer {
 }
 
 /**
- * Refuses what comes from an address under a user name that has been wrong too often; a success clears it. A
+ * Refuses attempts from an address under a user name that has been wrong too often; a success clears it. A
  * certificate, and a token that was right before, get in meanwhile: neither is a guess.
  */
 export async function guardGuessing(

@@ -11,7 +11,9 @@ export interface LimitSettings {
 
 /** How fast one connection may publish. */
 export interface Limiter {
-  /** Takes one message of so many bytes; returns the milliseconds to wait before it, or null: it goes too far. */
+  /**
+   * Takes one message of so many bytes; returns the milliseconds to wait before it, or null if that would be too long.
+   */
   take(bytes: number): number | null;
 }
 
@@ -20,7 +22,7 @@ export interface Limits {
   /** Counts a connection; false when its device or tenant has as many as it may. */
   enter(device: DeviceEntry): boolean;
   leave(device: DeviceEntry): void;
-  /** Null where nothing is limited. */
+  /** Null if nothing is limited. */
   limiter(device: DeviceEntry): Limiter | null;
 }
 

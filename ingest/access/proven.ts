@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 
 /**
- * Credentials that were right before, as far as memory of fixed size goes: only what is right is written, so that
- * nobody who has nothing right can push others out.
+ * Credentials that were right before, as many as memory of fixed size holds: only right ones are written, so that
+ * nobody without a right one can push others out.
  */
 export interface Proven {
   add(name: string, proof: string): void;

@@ -13,8 +13,8 @@ export interface Proxies {
   /** Whether this address (canonical) is one of theirs. */
   trusts(address: string): boolean;
   /**
-   * Whose request it is that came from `peer` (canonical): from the right, the first address that is no trusted
-   * proxy's. Where a proxy does not say, or what stands there cannot be read, it is the proxy's own.
+   * Whose request came from `peer` (canonical): from the right, the first address that is not a trusted
+   * proxy's. If a proxy does not say, or says something unreadable, the request is the proxy's own.
    */
   clientOf(peer: string, headers: ProxyHeaders): string;
 }
@@ -29,7 +29,7 @@ interface Network {
 /** What IPv6 puts before an IPv4 address, bits: `::ffff:10.0.0.0/104` is 10.0.0.0/8. */
 const mappedBits = 96;
 
-/** Null for what is no network. */
+/** Null for a text that is no network. */
 function networkOf(text: string): Network | null {
   const [given = "", length, ...rest] = text.split("/");
   const address = canonicalAddress(given);

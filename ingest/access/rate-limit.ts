@@ -30,7 +30,7 @@ export function waitMs(bucket: TokenBucket, now: number): number {
   return bucket.tokens > 0 ? 0 : Math.max(1, Math.ceil((-bucket.tokens / ratePerSecond) * 1000));
 }
 
-/** Takes so many, into debt where need be. */
+/** Takes so many, going into debt if need be. */
 export function draw(bucket: TokenBucket, count: number): void {
   bucket.tokens -= count;
 }

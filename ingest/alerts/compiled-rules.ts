@@ -42,13 +42,13 @@ export interface CompiledRule {
   readonly cause: string;
   readonly rule: Pick<AlertRule, "alertName" | "alertContent" | "alertSeverity">;
   readonly durationMicros: number;
-  /** Of the condition: another one begins its duration anew. */
+  /** The condition's version: a changed condition begins its duration anew. */
   readonly version: number;
   /** Where each operand comes from: a data point, its value or the one before; null: a data point that is gone. */
   readonly operands: readonly { readonly point: number | null; readonly isPrevious: boolean }[];
   readonly evaluate: Condition["evaluate"];
   readonly weight: number;
-  /** The instant that it was last touched in: so that it is evaluated once in each. */
+  /** The last instant that touched it, so that each instant evaluates it once. */
   touchedAt: number;
 }
 
@@ -56,25 +56,28 @@ export interface CompiledRule {
 interface Condition {
   /** `dataPoint`, `lastValue` or a dataPointID. */
   readonly variables: readonly string[];
-  /** What it costs, as a formula's. */
+  /** What it costs, in the unit of a formula's weight. */
   readonly weight: number;
   /** The operands in the order of `variables`; NaN for null. */
   evaluate(operands: Float64Array): number;
 }
 
-/** Compiles a saved condition, and remembers it for a while. @throws StoreError INVALID for one that this version does not take */
+/**
+ * Compiles a saved condition, and remembers it for a while. @throws StoreError INVALID for one that this version does
+ * not take
+ */
 export type CompileCondition = (text: string) => Condition;
 
 export interface CompiledRulesCache {
   /** From memory only. */
   peek(productIntID: number): CompiledRules | undefined;
-  /** As it is now; while its product is edited all the time, it is not in memory afterwards. */
+  /** As they are now; not kept in memory while the product is being edited. */
   get(productIntID: number): Promise<CompiledRules>;
   forget(change: Change): void;
 }
 
 const productsMax = 10_000;
-/** What a product's rules are compiled from, beside the product. */
+/** What a product's rules are compiled from, besides the product. */
 const members: ReadonlySet<string> = new Set(["data_point", "product_resource", "alert_rule"]);
 
 /** Kept until the metadata that they come from changes. */
@@ -102,7 +105,7 @@ export function createCompiledRulesCache(db: Db, compile: CompileCondition): Com
     get: async (productIntID) => (await cache.get(productIntID, () => read(productIntID))).compiled,
     forget: ({ entity, recordID, detail }) => {
       if (entity === "product" || members.has(entity)) cache.touch(recordName(entity, recordID));
-      // A new member is in no compiled rules yet; what makes it names its product.
+      // A new member is in no compiled rules yet; the change that creates it names its product.
       const product = members.has(entity) ? fromJson<{ productIntID?: number }>(detail)?.productIntID : null;
       if (typeof product === "number") cache.touch(recordName("product", product));
     },
@@ -167,7 +170,7 @@ function add<Value>(all: Map<number, Value[]>, id: number, value: Value): void {
   else known.push(value);
 }
 
-/** To look at a value without rules costs what some parts of a formula do. */
+/** Looking at a value without rules costs as much as a few parts of a formula. */
 const pointWeight = 5;
 
 function weightOf({ rules }: PointRules): number {

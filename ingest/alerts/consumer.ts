@@ -1,8 +1,7 @@
-/** The follower of the journal for what messages mean beside their points. */
+/** The follower of the journal for what messages mean besides their points. */
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalRecord } from "../../store/journal/record.js";
-import { orAborted, sleep } from "../../store/lib/abortable.js";
-import { asError } from "../../store/lib/errors.js";
+import { orAborted } from "../../store/lib/abortable.js";
 import { createLock } from "../../store/lib/turns.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -10,8 +9,9 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { type DeviceIngest, devicesOffline, forgetDeleted } from "../../store/metadata/devices/ingest.js";
 import { openEnvelopes } from "../envelopes/envelopes.js";
 import type { DecodedListener } from "../followers/decoded.js";
-import { followJournal, type RecordConsumer } from "../followers/follower.js";
+import type { RecordConsumer } from "../followers/follower.js";
 import type { Narrow } from "../followers/narrowing.js";
+import { createCatchUp } from "./catch-up.js";
 import { createDeviceStates } from "./device-states.js";
 import { createJournalRecords, type JournalRecordsOptions } from "./journal-records.js";
 import { createOffline, type OfflineOptions } from "./offline.js";
@@ -42,20 +42,15 @@ export interface AlertsConsumer extends DecodedListener {
   readonly settledID: number;
   /** The journal id that a restart goes on from. */
   readonly savedID: number;
-  /** What this process knows of a device, written or not; undefined when that is nothing. */
+  /** What this process knows of a device, written or not; undefined if it knows nothing. */
   ingestOf(device: number): Promise<DeviceIngest | undefined>;
-  /** Writes at once what has been counted of these devices: what is then changed by hand is not undone by it. */
+  /** Writes at once what has been counted of these devices, so that a change by hand is not overwritten afterwards. */
   settle(devices: readonly number[]): Promise<void>;
   /** A message that was set aside has its effect now; it has been counted as a message already. */
   replay(record: JournalRecord): Promise<void>;
   forget(change: Change): void;
   close(): Promise<void>;
 }
-
-/** The series consumer may wait for its store: after so long this one goes ahead, and decodes for itself. */
-const stallMs = 1000;
-/** So long it waits for others before it reads on: thousands of devices connect at once. */
-const readDelayMs = 10;
 
 export async function startAlertsConsumer(options: AlertsOptions): Promise<AlertsConsumer> {
   const { journal, directory, db, node, compiledRules } = options;
@@ -70,7 +65,6 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
   let position = from;
   /** The newest record that the series consumer has offered. */
   let offeredID = 0;
-  let reading: Promise<void> | null = null;
 
   /** A restart must not go on after an envelope whose entries are not on disk. */
   const safePosition = (): number => Math.min(position, envelopes.oldestOpenID - 1);
@@ -109,31 +103,14 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     },
   };
 
-  async function readSoon(): Promise<void> {
-    await sleep(readDelayMs, signal);
-    await followJournal(await journal.read(position), reader, signal);
-  }
-
-  function readOn(): void {
-    if (reading !== null || signal.aborted) return;
-    reading = readSoon()
-      .catch((error: unknown) => options.onFailure(asError(error)))
-      .finally(() => {
-        reading = null;
-      });
-  }
-
-  let seenAt = position;
-  const stallTimer = setInterval(() => {
-    if (position < journal.committedID && position === seenAt) readOn();
-    seenAt = position;
-  }, stallMs);
-  readOn();
+  const { onFailure } = options;
+  const catchUp = createCatchUp({ journal, consumer: reader, position: () => position, onFailure }, signal);
+  catchUp.start();
 
   return {
     offer: (previousID, record, device, decoded) => {
       offeredID = record.id;
-      if (reading !== null || record.id <= position || signal.aborted) return;
+      if (catchUp.isReading || record.id <= position || signal.aborted) return;
       const isGiven = decoded !== null || !concernsDevice(record.kind);
       const known = isGiven ? device : directory.peek(record.device);
       const isReady =
@@ -142,7 +119,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
         narrowing.pass(record.id, states.settledID) &&
         decoded?.outcome?.isEnvelope !== true;
       if (isReady && effects.apply(record, known, decoded) === "applied") position = record.id;
-      else readOn();
+      else catchUp.start();
     },
     get settledID() {
       return states.settledID;
@@ -158,11 +135,10 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       envelopes.forget(change);
     },
     close: async () => {
-      clearInterval(stallTimer);
       offline.close();
       stop.abort();
       envelopes.close();
-      await reading;
+      await catchUp.close();
       await states.close();
       narrowing.close();
     },

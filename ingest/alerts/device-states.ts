@@ -14,18 +14,18 @@ export interface DeviceStates {
   /** From memory only. */
   peek(id: number): DeviceState | undefined;
   load(device: OwnedDevice): Promise<DeviceState>;
-  /** Loads what is missing of these together. */
+  /** Loads those that are missing, together. */
   loadAll(devices: readonly OwnedDevice[]): Promise<void>;
   /** It has changed. */
   touch(state: DeviceState): void;
   /**
-   * Keeps it from being written, with nothing left to write, until it is released: what follows may take several
+   * Writes what has changed and keeps it from being written again until it is released: what follows may take several
    * turns and counts as a whole. Null if the consumer has stopped.
    */
   hold(device: OwnedDevice): Promise<DeviceState | null>;
   /** It has changed, as a whole. */
   release(state: DeviceState): void;
-  /** So much waits to be written, of it or of all, that nothing more should be applied to it before. */
+  /** So much waits to be written, of it or of all, that nothing more should be applied to it before that is done. */
   isFull(state: DeviceState): boolean;
   /** Writes what waits with alerts. */
   drain(): Promise<void>;
@@ -84,7 +84,7 @@ export function createDeviceStates(options: StateWriterOptions, signal: AbortSig
   }
 
   function touch(state: DeviceState): void {
-    // Whoever holds it does that once it is whole.
+    // Its holder does that once the change is complete.
     if (!state.isBusy) writer.touch(state);
   }
 
@@ -92,7 +92,7 @@ export function createDeviceStates(options: StateWriterOptions, signal: AbortSig
     const waits: Promise<void>[] = [];
     await writer.writeSome(() => {
       const known = ids.flatMap((id) => states.get(id) ?? []);
-      // What is being applied to it is to be written too, or it would be written after what is then changed by hand.
+      // What is being applied to it must be written too, or it would overwrite a later change by hand.
       const isBusy = known.some((state) => state.isBusy) && !signal.aborted;
       if (isBusy) waits.push(waitUntil(signal, (wake) => void onReleased.push(wake)));
       return isBusy ? [] : known.filter((state) => state.isDirty);

@@ -32,8 +32,8 @@ const severities = { fault: 1, limit: 2, scope: 3 } as const;
 const reportedCharactersMax = 255;
 
 /**
- * What one message changes, by the points that are not older than the last one used of the same data point. Answers
- * what of it is only counted.
+ * Applies one message, by those of its points that are not older than the last one used of the same data point. Returns
+ * what was only counted.
  */
 export function evaluate(compiled: CompiledRules, state: DeviceState, message: Observation): LeftOut {
   let left = nothingLeft;
@@ -49,8 +49,8 @@ export function evaluate(compiled: CompiledRules, state: DeviceState, message: O
 }
 
 /**
- * `evaluate` for a message that takes long: others get their turn between its times. Null where `isStopped` came to
- * be true first; half of it has been applied then.
+ * `evaluate` for a message that takes long: others get their turn between its times. Null if `isStopped` became
+ * true first; half of the message has been applied then.
  */
 export async function evaluateInSlices(
   compiled: CompiledRules,
@@ -85,7 +85,7 @@ export function isHeavy(compiled: CompiledRules, scopes: readonly unknown[], poi
   return points * each > heavyFrom;
 }
 
-/** The points in the order of their times; none where there is nothing to look at. */
+/** The points in the order of their times; none if there is nothing to look at. */
 function begin(compiled: CompiledRules, state: DeviceState, message: Observation): readonly DecodedPoint[] {
   const { points, from } = message;
   const first = points[from];
@@ -102,7 +102,7 @@ function begin(compiled: CompiledRules, state: DeviceState, message: Observation
 
 /** The way through a message: what its points have touched and rules and fences have not looked at yet. */
 interface Run {
-  /** Of the instant, unlike that of any other. */
+  /** A number that no other instant has. */
   mark: number;
   moved: boolean;
   readonly touched: CompiledRule[];
@@ -114,7 +114,7 @@ let marks = 0;
 
 const newRun = (): Run => ({ mark: ++marks, moved: false, touched: [], spent: 0 });
 
-/** Of messages that are evaluated in one turn: there is one at a time. */
+/** Used for messages that are evaluated in one turn: there is one at a time. */
 const inOneTurn = newRun();
 
 function begunAnew(run: Run): Run {
@@ -125,7 +125,7 @@ function begunAnew(run: Run): Run {
   return run;
 }
 
-/** A limit, fault or rule that is watched no more troubles nobody; watched again, it begins with what comes then. */
+/** A limit, fault or rule that is no longer watched has no alert; watched again, it begins with the next values. */
 function forgetCauses(compiled: CompiledRules, state: DeviceState, time: number): void {
   state.compiled = compiled;
   for (const point of state.values.keys())
@@ -139,7 +139,9 @@ function forgetCauses(compiled: CompiledRules, state: DeviceState, time: number)
 
 const watched = /^(fault|upper|lower|rule):/;
 
-/** Points of one time, from `from` on: all values are set before rules and fences look at them. Answers where it ends. */
+/**
+ * Points of one time, from `from` on: all values are set before rules and fences look at them. Returns where they end.
+ */
 function evaluateInstant(
   compiled: CompiledRules,
   state: DeviceState,
@@ -163,7 +165,7 @@ function evaluateInstant(
     for (const column of rules.columns) report(state, column, String(point.value));
     for (const rule of rules.rules) touch(run, rule);
   }
-  // One that has taken too long is looked at once more, as its last point leaves it.
+  // If the message has taken too long, rules are looked at once more, as its last point leaves them.
   if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
   return at;
 }
@@ -188,10 +190,10 @@ function touch(run: Run, rule: CompiledRule): void {
   run.touched.push(rule);
 }
 
-/** No message can say so late a time: the clock has been ahead, and has been set back since. */
+/** No message can carry so late a time: the clock was ahead, and has been set back since. */
 const isOfWrongClock = (time: number, receivedAt: number): boolean => time > receivedAt + aheadMaxMicros;
 
-/** Makes it the newest value used; false when there is a newer one. */
+/** Makes it the newest value used; false if there is a newer one. */
 function use(
   state: DeviceState,
   rules: PointRules,
@@ -268,7 +270,7 @@ function move(
   return true;
 }
 
-/** Sets a column of the device where it has changed. */
+/** Sets a column of the device if its value has changed. */
 function report(state: DeviceState, column: ReportedColumn, value: number | string): void {
   if (state.reported.get(column) === value) return;
   if (typeof value === "string" && value.length > reportedCharactersMax) return;
@@ -293,7 +295,7 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
   }
 }
 
-/** A fence that the device has no longer troubles nobody. */
+/** A fence that has been taken from the device has no alert. */
 function forgetScopes(state: DeviceState, scopes: readonly Scope[], time: number): void {
   state.scopes = scopes;
   for (const cause of [...state.active]) {
@@ -305,7 +307,7 @@ function forgetScopes(state: DeviceState, scopes: readonly Scope[], time: number
 const operandsMax = 200;
 const operands = new Float64Array(operandsMax);
 
-/** A condition that is null says nothing: neither trouble nor its end. */
+/** A condition that is null says nothing: neither that an alert begins nor that it ends. */
 function checkRule(state: DeviceState, message: Observation, rule: CompiledRule, time: number): void {
   for (let at = 0; at < rule.operands.length; at++) {
     const { point, isPrevious } = rule.operands[at] as CompiledRule["operands"][number];
@@ -342,7 +344,10 @@ const detailCharactersMax = 8192;
 const shownText = (text: string, isLocation: boolean): unknown =>
   isLocation ? JSON.parse(text) : text.slice(0, valueCharactersMax);
 
-/** A message's values by dataPointID, as JSON made once and when it is asked for; of several of one, the last. */
+/**
+ * A message's values by dataPointID, as JSON that is made once, when first asked for; of several values of one, the
+ * last.
+ */
 export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
   let made: string | undefined;
   return () => {

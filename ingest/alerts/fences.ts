@@ -6,7 +6,7 @@ export interface Scope {
   readonly name: string;
   readonly isForbidden: boolean;
   readonly contains: Fence;
-  /** What it costs to ask, in the unit of a formula's weight. */
+  /** What a look at it costs, in the unit of a formula's weight. */
   readonly weight: number;
 }
 
@@ -42,7 +42,7 @@ export function scopesOf(stored: readonly unknown[]): readonly Scope[] {
   return scopes;
 }
 
-/** Fences of one name are told apart by how many come before: whatever else leaves the list, a cause stays. */
+/** Fences of one name are told apart by their number among these: a cause stays the same if others leave the list. */
 function toScope({ scopeType, points, center, radius }: StoredScope, name: string, before: number): Scope[] {
   const common = { cause: `scope:${before}:${name}`, name, isForbidden: scopeType === forbidden };
   if (points !== undefined) return [{ ...common, contains: polygon(points), weight: points.length }];

@@ -45,7 +45,7 @@ export function polygon(points: readonly LngLat[]): Fence {
 /** Not Math.min(...all), whose arguments a large ring would not fit. */
 const least = (all: readonly number[]): number => all.reduce((so, one) => Math.min(so, one), Infinity);
 
-/** Longitudes that go on beyond 180°, so that no edge leaps. Points that repeat the one before are left out. */
+/** Longitudes that go on beyond 180°, so that no edge jumps. Points that repeat the one before are left out. */
 export function unroll(points: readonly LngLat[]): LngLat[] {
   const ring: LngLat[] = [];
   for (const [lng, lat] of points) {
@@ -90,7 +90,7 @@ function isBetween(a: number, value: number, b: number): boolean {
   return a < b ? a <= value && value <= b : b <= value && value <= a;
 }
 
-/** The first two edges, by their number from 0, that meet though they are no neighbours; null: a plain polygon. */
+/** The first two edges, by their number from 0, that meet although they are not neighbours; null: a simple polygon. */
 export function crossing(points: readonly LngLat[]): readonly [number, number] | null {
   const ring = unroll(points);
   const edges = ring.map((from, at) => {

@@ -66,7 +66,7 @@ export function createJournalRecords(
     return [...found.values()];
   }
 
-  /** Until it is applied: reads what is missing, makes room, waits for others. */
+  /** Applies the record; until that is possible, reads what is missing, makes room, waits for others. */
   async function apply(
     record: JournalRecord,
     device: DeviceEntry,
@@ -94,7 +94,7 @@ export function createJournalRecords(
   }
 
   async function findAndApply(record: JournalRecord, isAside: boolean): Promise<void> {
-    // One that must not be looked into is counted if that needs nothing more.
+    // A record that must not be looked into is counted only if its device is in memory.
     const known = directory.peek(record.device);
     const device = known ?? (isAside ? undefined : await patiently(() => directory.get(record.device)));
     if (device === undefined) return;
@@ -102,6 +102,8 @@ export function createJournalRecords(
     if (isAside) decoded = setAsideRecord;
     else if (isDecodable(record)) decoded = decodeAlone(record, device, rules());
     if (decoded?.outcome?.isEnvelope === true && isMessage(record)) {
+      // Should its entries be refused, its state must be there to count that.
+      await patiently(() => states.load(device.device));
       await patiently(() => orAborted(envelopes.expand(record), signal));
       if (signal.aborted) return;
     }
@@ -114,7 +116,7 @@ export function createJournalRecords(
       try {
         await patiently(() => states.loadAll(missing));
       } catch (error) {
-        // It comes again for the record that it lies in.
+        // The error comes again for the record that it lies in.
         if (signal.aborted || !liesInRecord(error)) throw error;
       }
     },

@@ -23,7 +23,9 @@ export interface Offline {
 
 const lookMs = 1000;
 
-/** `left`: who was away when the last run ended; their time begins anew, for they could not come back before. */
+/**
+ * `left`: devices that were away when the last run ended; their time begins anew, for they could not come back before.
+ */
 export function createOffline(
   { db, monotonic, offlineGraceMs, onTrouble }: OfflineOptions,
   states: DeviceStates,
@@ -47,7 +49,7 @@ export function createOffline(
         if (due.get(id) !== at || state?.isBusy === true) continue;
         due.delete(id);
         if (state === undefined || name === undefined || state.offlineSince === null) continue;
-        // Blocked on purpose, and nothing that it does could end the alert.
+        // It is blocked on purpose, and nothing that it does could end the alert.
         if (device?.device.blocked === 1) state.offlineSince = null;
         else raiseOffline(state, name.deviceName);
         states.touch(state);

@@ -30,7 +30,7 @@ export function followPresence(
   state.offlineSince = record.orderly ? null : Math.floor(record.receivedAt / 1000);
 }
 
-/** It has not come back. */
+/** The device has not come back in time. */
 export function raiseOffline(state: DeviceState, deviceName: string): void {
   const startTime = state.offlineSince;
   if (startTime === null) return;

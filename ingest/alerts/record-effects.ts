@@ -26,7 +26,7 @@ export interface RecordEffectsOptions {
 type Applied = "applied" | "missing" | "full" | "heavy" | "busy";
 
 export interface RecordEffects {
-  /** Applies the record in this turn of the loop, where that is possible. `rules`: if they have been read for it. */
+  /** Applies the record in this turn of the loop, if possible. `rules`: those that have been read for it, if any. */
   apply(
     record: JournalRecord,
     device: DeviceEntry | undefined,
@@ -40,7 +40,7 @@ export interface RecordEffects {
     decoded: DecodedRecord,
     note: (state: DeviceState) => void,
   ): Promise<void>;
-  /** Tells of a record that could not be worked on. It alone pays: what it had brought about until then stays. */
+  /** Reports a record that could not be worked on. No other is affected, and what it had changed until then stays. */
   fail(record: JournalRecord, error: unknown): void;
 }
 
@@ -118,7 +118,7 @@ export function createRecordEffects(
         note(state);
         const message = observationOf(state, rules, record, device, decoded);
         const counted = message && (await evaluateInSlices(rules, state, message, () => signal.aborted));
-        // Half of it has been applied: the next start does it again.
+        // Only half of it has been applied: the next start applies it again.
         if (signal.aborted) return;
         if (counted !== null) countLeftOut(counted);
       } catch (error) {

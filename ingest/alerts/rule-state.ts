@@ -40,11 +40,11 @@ export const alertEventsMax = { ofCause: 10, ofMessage: 500 } as const;
 export const lengthMax = 2 * 1024 * 1024;
 const noDetail = "{}";
 
-/** What of a message is only counted. */
+/** What a message would have brought about and is only counted. */
 export interface LeftOut {
   /** Beginnings and ends of alerts. */
   readonly alertEvents: number;
-  /** Of alerts that are there all the same. */
+  /** Of alerts that are written without them. */
   readonly details: number;
 }
 
@@ -90,9 +90,11 @@ export interface DeviceState {
   /** The fences that it was last evaluated by. */
   scopes: unknown;
   isDirty: boolean;
-  /** A message is being applied to it in slices: half of that is not to be written, nor the next one applied. */
+  /**
+   * A message is being applied to it in slices: until that is done, nothing is written and no other message applied.
+   */
   isBusy: boolean;
-  /** An alert has begun or ended: that is written at once, what goes on with the rest. */
+  /** An alert has begun or ended, which is written at once; an alert that goes on is written with the rest. */
   isUrgent: boolean;
 }
 
@@ -184,7 +186,7 @@ export interface Countable {
   detail(): string;
 }
 
-/** Counts one more message of a trouble that goes on and was written of lately; false: `raise` must say what it is. */
+/** Counts one more message of an alert that goes on and was raised lately; false: `raise` must say what it is. */
 export function countOn(state: DeviceState, cause: string, message: Countable): boolean {
   const open = state.raising.get(cause);
   if (open === undefined) return false;
@@ -199,7 +201,7 @@ export function countOn(state: DeviceState, cause: string, message: Countable): 
   return true;
 }
 
-/** A trouble that `countOn` did not count. */
+/** Raises an alert that `countOn` did not count. */
 export function raise(state: DeviceState, trigger: Raise["trigger"], message: Countable): void {
   const { cause } = trigger;
   const begins = !state.active.has(cause);
@@ -245,7 +247,7 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
   const { ofMessage } = state;
   const count = (state.alertEvents.get(cause) ?? 0) + 1;
   state.alertEvents = ownMap(state.alertEvents).set(cause, count);
-  // Once it has no room for a detail, it has none for alerts that end again.
+  // A message without room for a detail has none for alerts that end again either.
   const isOver = ofMessage.alertEvents >= alertEventsMax.ofMessage || ofMessage.details > 0;
   if (count <= alertEventsMax.ofCause && !isOver) {
     ofMessage.alertEvents++;
@@ -259,7 +261,7 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
 
 /**
  * Once everything of a message has been looked at: causes whose alert events were held back are left as their last one
- * found them. Answers what was only counted.
+ * found them. Returns what was only counted.
  */
 export function endMessage(state: DeviceState): LeftOut {
   const { ofMessage } = state;

@@ -22,7 +22,7 @@ interface TakenState {
 
 /** Devices of one transaction. */
 const devicesPerWrite = 200;
-/** Alerts that begin or end of one transaction; what one device waits with is written as a whole. */
+/** Alerts that begin or end in one transaction; what waits of one device is written as a whole. */
 const effectsPerWrite = 500;
 /** Characters of their contents and details, and newest values that are kept with the devices. */
 const lengthPerWrite = 1024 * 1024;
@@ -72,7 +72,7 @@ export async function takeStatements(
         raised.push({ ...trigger, tenant, deviceIntID: id, alertDetail: detail, times, save });
         if (raised.length >= raisesPerStatement) raiseAll();
       } else {
-        // The order of what a device was found in is kept.
+        // Beginnings and ends of alerts keep their order.
         raiseAll();
         statements.push(endAlert(id, effect.cause, effect.endTime, notYetSaved(node, id, save)));
       }

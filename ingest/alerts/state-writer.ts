@@ -8,6 +8,7 @@ import type { Db, Statement } from "../../store/metadata/db/db.js";
 import type { DeviceState } from "./rule-state.js";
 import { createStateBacklog } from "./state-backlog.js";
 import { endOfWrite, takeStatements } from "./state-statements.js";
+import { createWriteLoop } from "./write-loop.js";
 
 export const alertsConsumer = "alerts";
 
@@ -18,7 +19,7 @@ export interface StateWriterOptions {
   readonly now: () => number;
   /** The checkpoint at the start. */
   readonly from: number;
-  /** The id up to which everything has been applied and what follows from it is kept. */
+  /** The id up to which everything has been applied, with all entries that follow from it on disk. */
   readonly position: () => number;
   /** Everything up to there has had its effect. */
   readonly onSettled: (id: number) => void;
@@ -31,7 +32,7 @@ interface StateWriter {
   /** It has changed. */
   touch(state: DeviceState): void;
   isFull(state: DeviceState): boolean;
-  /** Writes what waits with alerts. */
+  /** Writes the states that wait with alerts. */
   drain(): Promise<void>;
   /** Writes those that `choose` names once nothing else is being written. */
   writeSome(choose: () => readonly DeviceState[]): Promise<void>;
@@ -46,10 +47,10 @@ interface StateWriter {
 }
 
 const alertsDelayMs = 20;
-/** Counters and locations wait for company, the longer the more devices there are to write. */
+/** Counters and locations wait to be written together, the longer the more devices there are to write. */
 const restDelayMs = { least: 200, perDevice: 2, most: 10_000 } as const;
 const retryDelayMs = { first: 200, longest: 10_000 } as const;
-/** Without effects the checkpoint moves only now and then. */
+/** If nothing changes, the checkpoint moves only once in so many records. */
 const checkpointEvery = 10_000;
 
 /** @param onRested is called after all that had changed has been written */
@@ -58,51 +59,24 @@ export function createStateWriter(
   onRested: () => void,
   signal: AbortSignal,
 ): StateWriter {
-  const { db, node } = options;
-  const dirty = new Set<DeviceState>();
-  /** Those with alerts that have begun or ended. */
-  const urgent = new Set<DeviceState>();
+  const { node, position } = options;
   const backlog = createStateBacklog();
   let settledID = options.from;
   let savedID = options.from;
   let restAt = 0;
-  let running: Promise<void> | null = null;
-  let hasFailed = false;
-  let timer: NodeJS.Timeout | undefined;
 
-  /** Then everything up to the present position has had its effect, whatever the checkpoint says. */
-  const isClean = (): boolean => dirty.size === 0 && running === null && !hasFailed;
-
-  function schedule(delayMs: number): void {
-    if (!signal.aborted) timer ??= setTimeout(runDue, delayMs);
+  function nextDelayMs(): number | null {
+    if (backlog.urgent.size > 0) return alertsDelayMs;
+    return backlog.all.size > 0 || settledID < position() ? restDelayMs.least : null;
   }
 
-  function runDue(): void {
-    timer = undefined;
-    if (running === null) void start(flush(performance.now() >= restAt));
-  }
+  const loop = createWriteLoop(
+    { writeDue: () => flush(performance.now() >= restAt), nextDelayMs, onFailure: options.onFailure },
+    signal,
+  );
 
-  /** One work at a time takes effects out of the states. */
-  function start(work: Promise<void>): Promise<void> {
-    running = work
-      .catch((error: unknown) => {
-        // What was taken out to be written is not in the states any more: nothing may be written after it.
-        hasFailed = true;
-        if (!signal.aborted) options.onFailure(asError(error));
-      })
-      .finally(() => {
-        running = null;
-        if (hasFailed) return;
-        if (urgent.size > 0) schedule(alertsDelayMs);
-        else if (dirty.size > 0 || settledID < options.position()) schedule(restDelayMs.least);
-      });
-    return running;
-  }
-
-  async function alone(work: () => Promise<void>): Promise<void> {
-    while (running !== null) await running;
-    if (!hasFailed) await start(work());
-  }
+  /** Whether everything up to the present position has had its effect, whatever the checkpoint says. */
+  const isClean = (): boolean => backlog.all.size === 0 && !loop.isRunning && !loop.hasFailed;
 
   /** `target`: everything up to it is written with the last of them. */
   async function writeStates(chosen: readonly DeviceState[], target: number | null = null): Promise<void> {
@@ -111,26 +85,21 @@ export function createStateWriter(
       at += some.length;
       const isLast = at === chosen.length;
       const checkpoint = isLast && target !== null ? [saveCheckpoint(node, alertsConsumer, target)] : [];
-      await write([...(await takeStatements(some, options, forget)), ...checkpoint]);
+      const statements = await takeStatements(some, options, backlog.forget);
+      await writeUntilTaken(options, [...statements, ...checkpoint], signal);
       if (checkpoint.length > 0) savedID = Math.max(savedID, target ?? 0);
       await nextTurn();
     }
   }
 
-  function forget(state: DeviceState): void {
-    dirty.delete(state);
-    urgent.delete(state);
-    backlog.forget(state);
-  }
-
-  /** Writes every dirty device, or those with alerts only. */
+  /** Writes all that has changed, or the urgent ones only. */
   async function flush(all: boolean): Promise<void> {
-    const target = options.position();
-    const chosen = [...(all ? dirty : urgent)];
+    const target = position();
+    const chosen = [...(all ? backlog.all : backlog.urgent)];
     await writeStates(chosen, all ? target : null);
     if (!all) return;
     if (chosen.length === 0 && target - savedID >= checkpointEvery) {
-      await write([saveCheckpoint(node, alertsConsumer, target)]);
+      await writeUntilTaken(options, [saveCheckpoint(node, alertsConsumer, target)], signal);
       savedID = target;
     }
     settledID = Math.max(settledID, target);
@@ -140,50 +109,46 @@ export function createStateWriter(
     onRested();
   }
 
-  /** Tries the same statements until they are in: a device whose write has succeeded unheard is left alone. */
-  async function write(statements: readonly Statement[]): Promise<void> {
-    const { onTrouble } = options;
-    await retry(() => db.write(statements), {
-      signal,
-      delayMs: retryDelayMs,
-      isTransient: isUnavailable,
-      onTrouble,
-    });
-    onTrouble(null);
-  }
-
   return {
     touch: (state) => {
-      if (!state.isDirty) dirty.add(state);
-      state.isDirty = true;
-      backlog.note(state);
-      if (!state.isUrgent) {
-        schedule(restDelayMs.least);
-        return;
-      }
-      if (urgent.has(state)) return;
-      urgent.add(state);
-      clearTimeout(timer);
-      timer = undefined;
-      schedule(alertsDelayMs);
+      const isNewlyUrgent = backlog.note(state);
+      if (isNewlyUrgent) loop.reschedule(alertsDelayMs);
+      else if (!state.isUrgent) loop.schedule(restDelayMs.least);
     },
     isFull: backlog.isFull,
-    drain: () => alone(() => writeStates(backlog.states())),
-    writeSome: (choose) => alone(() => writeStates(choose())),
-    rest: () => alone(() => flush(true)),
+    drain: () => loop.alone(() => writeStates(backlog.withEffects())),
+    writeSome: (choose) => loop.alone(() => writeStates(choose())),
+    rest: () => loop.alone(() => flush(true)),
     get hasFailed() {
-      return hasFailed;
+      return loop.hasFailed;
     },
     get settledID() {
-      return isClean() ? options.position() : settledID;
+      return isClean() ? position() : settledID;
     },
     get savedID() {
-      return isClean() ? options.position() : savedID;
+      return isClean() ? position() : savedID;
     },
     close: async () => {
-      clearTimeout(timer);
-      await running;
-      if (!hasFailed) await flush(true).catch((error: unknown) => options.onTrouble(asError(error)));
+      await loop.end();
+      if (!loop.hasFailed) await flush(true).catch((error: unknown) => options.onTrouble(asError(error)));
     },
   };
+}
+
+/**
+ * Tries the same statements until they are in: they leave devices alone for which a write had succeeded without an
+ * answer.
+ */
+async function writeUntilTaken(
+  { db, onTrouble }: Pick<StateWriterOptions, "db" | "onTrouble">,
+  statements: readonly Statement[],
+  signal: AbortSignal,
+): Promise<void> {
+  await retry(() => db.write(statements), {
+    signal,
+    delayMs: retryDelayMs,
+    isTransient: isUnavailable,
+    onTrouble,
+  });
+  onTrouble(null);
 }

@@ -73,7 +73,7 @@ export function createDecoder(
     return batch.isFull ? batch.flush() : undefined;
   }
 
-  /** Undefined for a device that there is not; null where its rows cannot be read. */
+  /** Undefined if there is no such device; null if its rows cannot be read. */
   async function findOrFail(record: JournalRecord): Promise<DeviceEntry | undefined | null> {
     try {
       // The metadata may be away for a while; the message waits for it.
@@ -102,7 +102,7 @@ export function createDecoder(
       const previousID = batch.through;
       batch.through = record.id;
       if (isAside) {
-        // The listener reads it for itself: it may be set aside for this follower alone.
+        // The listener reads the record for itself: it may be set aside for this follower alone.
         if (isDecodable(record)) refuse("set_aside", 1);
         return undefined;
       }

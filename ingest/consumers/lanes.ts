@@ -19,13 +19,13 @@ export interface LanesOptions {
 
 const retryDelayMs = { first: 200, longest: 10_000 } as const;
 
-/** Of a point of the batch: the message that it came with. */
+/** The message that a point of the batch came with. */
 export type SourceOf = (point: Point) => PointSource | null;
 
 /** Writes batches in the order of each device, several at once. */
 export interface Lanes {
   /**
-   * Resolves when there is room for the next; `settled` is called once these points can be read, but for those
+   * Resolves when there is room for the next; `settled` is called once these points can be read, except those
    * that the store refused.
    */
   write(
@@ -67,7 +67,7 @@ export function createLanes(options: LanesOptions, signal: AbortSignal): Lanes {
   return {
     write: async (points, through, settled, sourceOf) => {
       const parts = split(points, lanes.length);
-      // One lane cannot know how far the other is: of several, the checkpoint moves when all have written.
+      // A lane cannot know how far the others are: with several, the checkpoint moves once all have written.
       const own = lanes.length === 1 ? through : 0;
       const all = parts.map((part, i) => enter(lanes[i] as (typeof lanes)[number], part, own, sourceOf));
       settling = Promise.all([Promise.all(all), settling]).then(async ([refused]) => {

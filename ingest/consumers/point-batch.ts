@@ -14,9 +14,9 @@ export interface PointBatch {
   /** Whether there are so many points that they should be written now. */
   readonly isFull: boolean;
   flush(): Promise<void>;
-  /** What has been taken so far waits from now on, unless it waits already. */
+  /** Starts the wait of what has been taken so far, unless it runs already. */
   startWaiting(): void;
-  /** How long until what waits is due; infinite when nothing does. */
+  /** How long until what waits is due; infinite if nothing waits. */
   waitsMs(): number;
 }
 
@@ -71,7 +71,7 @@ export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointB
   };
 }
 
-/** Made when it is first asked for: refused points are few, or come all at once. */
+/** The map is made when it is first needed: refused points are few, or come all at once. */
 function sourcesOf(points: readonly Point[], sources: readonly BatchSource[]): SourceOf {
   let byPoint: Map<Point, PointSource> | null = null;
   return (point) => {

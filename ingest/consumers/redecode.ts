@@ -16,14 +16,14 @@ interface RedecodeOptions {
   readonly start: number;
   readonly stop: number;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
-  /** Which of the points may still be written: their data points may have gone. Runs `write` with these. */
+  /** Runs `write` with those of the points that may still be written: data points may have been deleted. */
   readonly guarded: (
     points: readonly Point[],
     write: (some: readonly Point[]) => Promise<void>,
   ) => Promise<void>;
   /** Receipt of the message just read, and counts so far. */
   readonly reached: (receivedAt: number, counts: Redecoded) => Promise<void>;
-  /** Keeps what the store will never take. */
+  /** Keeps the points that the store will never take. */
   readonly refused: (points: readonly RefusedPoint[]) => Promise<void>;
   /** Messages that must not be looked into. */
   readonly isAside: (id: number) => boolean;
@@ -69,7 +69,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   const slice = createSlice();
   for await (const record of events.kept(device.id, start, stop)) {
     signal.throwIfAborted();
-    // One that a policy refused has no points.
+    // A message that a policy refused has no points.
     if (!isDecodable(record) || options.isAside(record.id)) continue;
     messages++;
     const own: DecodedPoint[] = [];
@@ -99,7 +99,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   return { messages, points: stored };
 }
 
-/** Of points of one series and time the first: the newest message's. */
+/** The first of the points of one series and time: the newest message's. */
 function newestOfEach(points: readonly Point[]): Map<SeriesRef, Map<number, Point>> {
   const bySeries = new Map<SeriesRef, Map<number, Point>>();
   for (const point of points) {
@@ -119,7 +119,7 @@ async function notStored(
   for (const [series, byTime] of bySeries) {
     const times = [...byTime.keys()].sort((a, b) => a - b);
     const stop = (times.at(-1) ?? 0) + 1;
-    // In pieces: one message may lie years from the next, with a million points between.
+    // In pieces: one message may be years older than the next, with a million points between them.
     for (let at = 0; at < times.length; ) {
       const range = { start: times[at] as number, stop, oldest: readPointsMax, bytesMax: textsPerReadBytes };
       const found = await store.read(series, range);

@@ -15,21 +15,61 @@ export interface LostPoints {
   readonly series: Omit<SeriesRef, "kind"> | null;
 }
 
-export interface Replayed {
+interface Replayed {
   readonly messages: number;
   readonly points: number;
 }
 
+/** Kept messages decoded once more. One replay or refill runs at a time. */
+export interface Replays {
+  /**
+   * Decodes the kept messages after `afterID` once more, as the product was when they came; new ones wait
+   * meanwhile, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
+   */
+  replay(afterID: number): Promise<Replayed>;
+  /**
+   * Decodes the kept messages in (afterID, endID] once more and writes those points that the gap covers and the store
+   * does not hold: nothing is overwritten. Returns how many. @throws StoreError as `replay` does
+   */
+  refill(gap: LostPoints, afterID: number, endID: number): Promise<number>;
+}
+
 interface ReplayOptions extends DecoderOptions {
   readonly journal: Journal;
+  readonly series: SeriesStore;
   /** A record that has been set aside has no points. */
   readonly isAside: (id: number) => boolean;
   /** Points of one write. */
   readonly pointsMax: number;
 }
 
-/** Decodes the records in (afterID, endID] and writes those of their points that `choose` leaves. */
-export async function replay(
+/**
+ * @param whilePaused runs work while the follower stands still, with everything written that it has decoded
+ * @param settledID of the follower
+ */
+export function createReplays(
+  options: ReplayOptions,
+  writer: Lanes,
+  whilePaused: <T>(work: () => Promise<T>) => Promise<T>,
+  settledID: () => number,
+  signal: AbortSignal,
+): Replays {
+  return {
+    replay: (afterID) =>
+      whilePaused(() => {
+        const span = { afterID, endID: settledID() };
+        return replay(options, writer, span, async (points) => points, signal);
+      }),
+    refill: async (gap, afterID, endID) => {
+      const span = { afterID, endID: Math.min(endID, settledID()) };
+      const choose = missingFrom(options.series, gap);
+      return (await whilePaused(() => replay(options, writer, span, choose, signal))).points;
+    },
+  };
+}
+
+/** Decodes the records in (afterID, endID] and writes those of their points that `choose` returns. */
+async function replay(
   options: ReplayOptions,
   writer: Lanes,
   span: { readonly afterID: number; readonly endID: number },
@@ -77,14 +117,19 @@ export async function replay(
 
 const pointsPerPiece = 10_000;
 
-/** Leaves the points at whose times the store holds nothing but what was left before: of these a later one still wins. */
-export function missingFrom(
+/**
+ * Chooses the points of the gap at whose times the store holds nothing but what was chosen before: of these a later one
+ * still wins.
+ */
+function missingFrom(
   store: Pick<SeriesStore, "scan">,
+  gap: LostPoints,
 ): (points: readonly Point[]) => Promise<Point[]> {
   const chosen = new Map<SeriesRef, Set<number>>();
   return async (points) => {
     const bySeries = new Map<SeriesRef, Point[]>();
     for (const point of points) {
+      if (!isInGap(gap, point)) continue;
       const some = bySeries.get(point.series);
       if (some === undefined) bySeries.set(point.series, [point]);
       else some.push(point);
@@ -108,14 +153,13 @@ export function missingFrom(
   };
 }
 
-/** Whether a point lies in the gap. */
-export function coveredBy({ start, stop, series }: LostPoints): (point: Point) => boolean {
-  return ({ time, series: of }) =>
-    time >= start &&
-    time < stop &&
-    (series === null ||
-      (of.field === series.field &&
-        of.deviceID === series.deviceID &&
-        of.productID === series.productID &&
-        of.tenant === series.tenant));
+function isInGap({ start, stop, series }: LostPoints, { time, series: of }: Point): boolean {
+  const isInTime = time >= start && time < stop;
+  if (!isInTime || series === null) return isInTime;
+  return (
+    of.field === series.field &&
+    of.deviceID === series.deviceID &&
+    of.productID === series.productID &&
+    of.tenant === series.tenant
+  );
 }

@@ -9,11 +9,11 @@ import type { Narrow } from "../followers/narrowing.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
 import { createLanes, type LanesOptions } from "./lanes.js";
 import { createPointBatch } from "./point-batch.js";
-import { coveredBy, type LostPoints, missingFrom, type Replayed, replay } from "./replay.js";
+import { createReplays, type Replays } from "./replay.js";
 
 export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   readonly journal: Journal;
-  /** Points wait so long for company. */
+  /** Points wait so long for others, to be written together. */
   readonly lingerMs: number;
   readonly listener?: DecodedListener;
   /** Told of points once they can be read; not of those that `replay` writes anew. */
@@ -25,23 +25,13 @@ export interface SeriesConsumerOptions extends LanesOptions, DecoderOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-export interface SeriesConsumer {
+export interface SeriesConsumer extends Replays {
   /** Journal id up to which every point can be read. */
   readonly settledID: number;
-  /**
-   * Decodes the kept messages after `afterID` once more, as the product was when they came; new ones wait
-   * meanwhile, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
-   */
-  replay(afterID: number): Promise<Replayed>;
-  /**
-   * Decodes the kept messages in (afterID, endID] once more and writes those points that the gap covers and the store
-   * does not hold: nothing is overwritten. Returns how many. @throws StoreError as `replay` does
-   */
-  refill(gap: LostPoints, afterID: number, endID: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Points of one write and lane: the size that both engines like. */
+/** Points of one write of a lane: a size that suits both engines. */
 const pointsPerWrite = 5000;
 
 export async function startSeriesConsumer(options: SeriesConsumerOptions): Promise<SeriesConsumer> {
@@ -92,31 +82,18 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     const waitsMs = batch.waitsMs();
     if (waitsMs <= 0) await batch.flush();
     else if (lastID > batch.through) await passOver(lastID);
-    else return waitForMore(lastID, waitsMs);
+    else if (!(await waitForRecords(journal, lastID, waitsMs, pauses, signal))) {
+      await writeAll();
+      return false;
+    }
     return true;
   }
 
-  /** Ids without a record: those of records that are lost. */
+  /** Passes over ids without a record: those of records that are lost. */
   async function passOver(lastID: number): Promise<void> {
     await writeAll();
     batch.through = lastID;
     settle(lastID);
-  }
-
-  /** Resolves with false once the journal is closed: it would tell at once, and for ever, that there is nothing. */
-  async function waitForMore(lastID: number, mostMs: number): Promise<boolean> {
-    let isOpen = true;
-    await waitUntil(signal, (wake) => {
-      const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
-      pauses.onAsked = wake;
-      void journal.waitFor(lastID).then((open) => {
-        isOpen = open;
-        clearTimeout(timer);
-        wake();
-      });
-    });
-    if (!isOpen) await writeAll();
-    return isOpen;
   }
 
   const running = followJournal(
@@ -132,24 +109,11 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   );
   running.catch((error: unknown) => options.onFailure(asError(error)));
 
-  const replayPaused = (span: () => Parameters<typeof replay>[2], choose: Parameters<typeof replay>[3]) =>
-    pauses.ask(() => replay({ ...options, pointsMax }, writer, span(), choose, signal));
-
   return {
     get settledID() {
       return settledID;
     },
-    replay: (afterID) =>
-      replayPaused(
-        () => ({ afterID, endID: settledID }),
-        async (points) => points,
-      ),
-    refill: async (gap, afterID, endID) => {
-      const end = Math.min(endID, settledID);
-      const missing = missingFrom(series);
-      const choose = (points: Point[]) => missing(points.filter(coveredBy(gap)));
-      return (await replayPaused(() => ({ afterID, endID: end }), choose)).points;
-    },
+    ...createReplays({ ...options, pointsMax }, writer, pauses.ask, () => settledID, signal),
     close: async () => {
       stop.abort();
       await running.catch(() => undefined);
@@ -158,13 +122,37 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   };
 }
 
+/**
+ * Waits for records after `lastID`, for so long at most, or until a pause is asked for. Resolves with false once the
+ * journal is closed: it would tell at once, and for ever, that there is nothing.
+ */
+async function waitForRecords(
+  journal: Journal,
+  lastID: number,
+  mostMs: number,
+  pauses: Pauses,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let isOpen = true;
+  await waitUntil(signal, (wake) => {
+    const timer = Number.isFinite(mostMs) ? setTimeout(wake, mostMs) : undefined;
+    pauses.onAsked = wake;
+    void journal.waitFor(lastID).then((open) => {
+      isOpen = open;
+      clearTimeout(timer);
+      wake();
+    });
+  });
+  return isOpen;
+}
+
 /** Work for which the follower stands still, with everything written that it has decoded. */
 interface Pauses {
   /** Runs the work once the follower stands still. @throws StoreError UNAVAILABLE while other work runs or waits */
   ask<T>(work: () => Promise<T>): Promise<T>;
   /** Runs what has been asked for, after `settle`; called by the follower between two batches. */
   run(settle: () => Promise<void>): Promise<void>;
-  /** Wakes the follower where it waits. */
+  /** Wakes the follower if it waits. */
   onAsked: () => void;
 }
 

@@ -1,5 +1,4 @@
 import { isUtf8 } from "node:buffer";
-import { readBits } from "./bits.js";
 import type { Reason } from "./reasons.js";
 import { wholeOf } from "./whole.js";
 
@@ -12,7 +11,7 @@ export interface BinaryPoint {
 }
 
 /**
- * One field of a payload. `bits` is its length, null where two bytes before it give the length in bytes; bytes
+ * One field of a payload. `bits` is its length, null if two bytes before it give the length in bytes; bytes
  * begin at the next whole byte. `read` is given the first bit of the field and its length in bits.
  */
 interface Field {
@@ -101,7 +100,7 @@ const variable =
   () =>
     withLength(read);
 
-/** Of fixed length where it has a size, else with a length before it. */
+/** Of fixed length if it has a size, else with a length before it. */
 const text: Form = (size) => (size === null || size < 1 ? withLength(readText) : bytes(size, readPaddedText));
 
 const bits: Form = (size) => {
@@ -141,7 +140,7 @@ const forms: ReadonlyMap<number, Form> = new Map<number, Form>([
 
 const bitType = 19;
 
-/** The layout of a stream, or null when one of its data points has no binary form of its size. */
+/** The layout of a stream, or null if one of its data points has no binary form of its size. */
 export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
   const fields: Field[] = [];
   for (const { dataPointID: key, pointDataType, binarySize } of points) {
@@ -176,4 +175,30 @@ export function readBinary(
   if (end - from >= 8) return "length";
   for (let i = 0; i < fields.length; i++) take((fields[i] as Field).key, values[i]);
   return null;
+}
+
+/**
+ * A big-endian whole number of 1 to 64 bits that begins at bit `from`; the highest bit of a byte is its first.
+ * A number that no double holds becomes a bigint.
+ */
+function readBits(payload: Uint8Array, from: number, count: number): number | bigint {
+  if (count <= 53) return Number(gather(payload, from, count));
+  const high = count - 32;
+  const value =
+    BigInt(gather(payload, from, high)) * 4_294_967_296n + BigInt(gather(payload, from + high, 32));
+  return wholeOf(value);
+}
+
+/** At most 53 bits. */
+function gather(payload: Uint8Array, from: number, count: number): number {
+  let value = 0;
+  for (let at = from, left = count; left > 0; ) {
+    const room = 8 - (at & 7);
+    const take = Math.min(room, left);
+    const byte = payload[at >> 3] ?? 0;
+    value = value * 2 ** take + ((byte >> (room - take)) & ((1 << take) - 1));
+    at += take;
+    left -= take;
+  }
+  return value;
 }

@@ -22,12 +22,12 @@ interface Reader {
   at: number;
 }
 
-/** What is not well-formed; it is no value of CBOR. */
+/** Stands for bytes that are not well-formed; it is not a value of CBOR. */
 const broken = Symbol("broken");
 /** The byte that ends what came without a length. */
 const breakMark = Symbol("break");
 
-/** The one item that the bytes hold, or null when they are not well-formed or hold more. */
+/** The one item that the bytes hold, or null if they are not well-formed or hold more. */
 export function readCbor(buffer: Buffer): Decoded | null {
   const reader: Reader = { buffer, at: 0 };
   const value = readItem(reader, 0);
@@ -60,7 +60,7 @@ function readLength(reader: Reader, info: number): number | null {
   return size < 8 ? reader.buffer.readUIntBE(from, size) : Number(reader.buffer.readBigUInt64BE(from));
 }
 
-/** A bigint where no double holds it. */
+/** A bigint if no double holds it. */
 function readWhole(reader: Reader, info: number, isNegative: boolean): unknown {
   const from = reader.at;
   const size = readLength(reader, info);
@@ -96,7 +96,7 @@ function slice(reader: Reader, length: number): Buffer | null {
 
 function readArray(reader: Reader, length: number, depth: number): unknown {
   const items: unknown[] = [];
-  // A length that lies is met by the end of the bytes: each item takes one at least.
+  // A false length is caught by the end of the bytes: each item takes at least one.
   for (let i = 0; i < length; i++) {
     const item = readItem(reader, depth + 1);
     if (item === broken) return broken;

@@ -3,7 +3,9 @@ import type { Converter } from "./values.js";
 /** An enumeration's values are the deployment's, so no time zone reads them. */
 const noZone = () => null;
 
-/** The enumeration's values as they are stored; null, without entries or with none of the right type: all are taken. */
+/**
+ * The enumeration's values as they are stored; null if it has no entries of the right type: then all values are taken.
+ */
 export function valuesOfEnum(
   convert: Converter,
   entries: readonly { readonly value: unknown }[],
@@ -17,7 +19,7 @@ export function valuesOfEnum(
   return allowed.size === 0 ? null : allowed;
 }
 
-/** Refuses what is none of the enumeration's values. */
+/** Refuses a value that is not one of the enumeration's. */
 export function withEnum(convert: Converter, entries: readonly { readonly value: unknown }[]): Converter {
   const allowed = valuesOfEnum(convert, entries);
   if (allowed === null) return convert;

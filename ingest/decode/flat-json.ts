@@ -2,8 +2,8 @@ import { numberOf } from "./whole.js";
 
 /**
  * Most sensors send flat objects of numbers: `{"temp":21.5,"on":true}`, or `{"temp":{"value":21.5,"time":…}}`. These
- * are read from their bytes, without objects for JSON.parse to make. Whatever else a payload is, JSON.parse decides; so
- * it does in every case of doubt.
+ * are read from their bytes, without the objects that JSON.parse would make. Any other payload is left to JSON.parse,
+ * as is every case of doubt.
  */
 
 /** The members that were read, in their order; valid until the next call. */
@@ -12,7 +12,7 @@ export const flat = {
   values: new Array<number | bigint | boolean>(32).fill(0),
   /** Whether `times` speaks of these members: some are in the value form. */
   isTimed: false,
-  /** Undefined where a member has no time of its own. */
+  /** Undefined if a member has no time of its own. */
   times: new Array<number | bigint | boolean | undefined>(32).fill(undefined),
 };
 
@@ -28,7 +28,7 @@ const backslash = 0x5c;
 /** Where the reader stands; -1 once the payload is not a flat object. */
 let at = 0;
 
-/** How many members were put into `flat`, or -1 where the payload is not an object of numbers and booleans. */
+/** How many members were put into `flat`, or -1 if the payload is not an object of numbers and booleans. */
 export function scanFlat(payload: Buffer): number {
   if (payload[0] !== braceOpen) return -1;
   at = 1;
@@ -88,7 +88,7 @@ function skipSpaces(payload: Buffer): void {
   while (payload[at] === space) at++;
 }
 
-/** Of a key that comes twice the last counts, which is left to JSON.parse. */
+/** Whether the key has come before: of two the last counts, which is left to JSON.parse. */
 function isAmong(key: string, count: number): boolean {
   for (let i = 0; i < count; i++) if (flat.keys[i] === key) return true;
   return false;
@@ -99,13 +99,13 @@ interface Known {
   readonly text: string;
 }
 
-/** The longest dataPointID: a longer key is nobody's, and is not worth remembering. */
+/** The longest dataPointID: a longer key names no data point, and is not worth remembering. */
 const keyBytesMax = 64;
 
 /** Keys seen before, by a hash of their bytes: the same few come again and again. */
 const knownKeys = new Array<Known | undefined>(1024).fill(undefined);
 
-/** A short key of plain ASCII that does not begin with a digit: objects bring numbers forward in their order. */
+/** A short key of plain ASCII that does not begin with a digit: objects move keys that are numbers to the front. */
 function readKey(payload: Buffer): string | null {
   if (payload[at] !== quote) return null;
   const from = at + 1;
@@ -149,7 +149,7 @@ function readValue(payload: Buffer): number | bigint | boolean | null {
   return value;
 }
 
-/** So many digits are exact in a double, and so are these powers of ten: their quotient is rounded right. */
+/** So many digits are exact in a double, and so are these powers of ten: their quotient is rounded correctly. */
 const digitsMax = 15;
 const powers = Array.from({ length: digitsMax + 1 }, (_, exponent) => 10 ** exponent);
 
@@ -178,7 +178,7 @@ function readNumber(payload: Buffer): number | bigint | null {
   return isNegative ? -size : size;
 }
 
-/** Whether there is one; null where it is broken. */
+/** Whether there is one; null if it is malformed. */
 function readExponent(payload: Buffer): boolean | null {
   const mark = payload[at];
   if (mark !== 0x65 && mark !== 0x45) return false;

@@ -6,7 +6,7 @@ import { readPack } from "./senml.js";
 import type { Sink } from "./sink.js";
 
 export interface FormatContext extends JsonContext {
-  /** Of a binary stream; null where it has no layout; undefined for every other topic. */
+  /** Of a binary stream; null if it has no layout; undefined for every other topic. */
   readonly layout: Layout | null | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface JsonContext extends SenmlContext {
 
 /**
  * Reads a JSON payload: `{"temp": 21.5}`, `{"temp": {"value": 21.5, "time": …}}`, `{"time": …, "temp": 21.5}`,
- * an array of these, or a SenML pack. The keys are not looked up here. An entry of another shape costs itself only.
+ * an array of these, or a SenML pack. The keys are not looked up here. An entry of another shape is refused alone.
  */
 export function readJson(payload: Buffer, context: JsonContext, take: Sink, refuse: Refuse): void {
   const members = scanFlat(payload);
@@ -32,7 +32,7 @@ export function readJson(payload: Buffer, context: JsonContext, take: Sink, refu
 /** Undefined for what is not JSON in UTF-8. */
 function parse(payload: Buffer): unknown {
   const text = payload.toString("utf8");
-  // Bytes that are no UTF-8 have become U+FFFD; only a text with one is worth a second look.
+  // Bytes that are not UTF-8 have become U+FFFD; only a text with one is worth a second look.
   if (text.includes("\ufffd") && !isUtf8(payload)) return undefined;
   try {
     return parseJson(text);

@@ -19,7 +19,7 @@ export interface Message {
 
 export interface DecodeRules {
   readonly local: LocalTime;
-  /** Before it no time is taken, microseconds: at least `earliestTime`. */
+  /** Earlier times are refused, microseconds: at least `earliestTime`. */
   readonly earliest: number;
   /** The oldest time kept, microseconds; 0 = no limit. */
   readonly oldest: number;
@@ -32,7 +32,7 @@ export interface DecodedPoint extends Point {
   readonly series: PointSeries;
 }
 
-/** What a message is beside its points; most are nothing else. */
+/** What a message is besides its points; most are nothing else. */
 export interface Outcome {
   /** The points of a message that a fault with isDiscard keeps out of the series. */
   readonly discarded: readonly DecodedPoint[] | null;
@@ -47,7 +47,7 @@ export const envelopeKey = "Telemetry";
 
 /**
  * Decodes one uplink of a device into points, appended to `points` in the order of the payload. Whatever is not
- * stored is told to `refuse`, value by value. Null where there is nothing more to say of the message.
+ * stored is reported to `refuse`, value by value. Null if there is nothing more to say of the message.
  */
 export function decodePoints(
   device: DeviceEntry,
@@ -142,7 +142,7 @@ function isExact(value: unknown): value is number {
 
 const issuedOnly: Converted = { reason: "direction" };
 
-/** The topic's stream. An envelope's entries are JSON, also where the child sends bytes on that topic. */
+/** The topic's stream. An envelope's entries are JSON, even if the child sends bytes on that topic. */
 function streamOf(device: DeviceEntry, { topic, isEntry }: Message): StreamEntry | undefined {
   const stream = device.product.streams.get(topic);
   return isEntry === true && stream?.layout !== undefined ? undefined : stream;
@@ -193,7 +193,7 @@ function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): v
   if (dropped > 0) refuse("duplicate", dropped);
 }
 
-/** So few points are compared with each other faster than a map of them is made. */
+/** So few points are compared with each other more quickly than a map of them is made. */
 const comparedMax = 16;
 
 function hasDuplicate(points: readonly DecodedPoint[], from: number): boolean {

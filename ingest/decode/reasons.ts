@@ -4,13 +4,13 @@
  */
 export const reasons = [
   "format", // the payload is not JSON in UTF-8, nor CBOR
-  "shape", // well-formed JSON or CBOR that is none of the accepted forms
+  "shape", // well-formed JSON or CBOR of a form that is not accepted
   "layout", // a binary stream with a data point that has no binary form of its size
   "length", // a binary payload that is too short or too long for its stream
   "unknown", // a key that is no data point of the product, or not of the topic's stream
   "direction", // a data point that is only issued, never reported
   "type", // a value of another type than the data point's
-  "number", // NaN, an infinity, or text that is no number
+  "number", // NaN, an infinity, or text that is not a number
   "size", // text longer than a series can hold
   "enum", // a value outside the data point's enumeration
   "time", // a time that cannot be read, or lies outside the range of times that are taken
@@ -29,5 +29,5 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number];
 
-/** Is told of what does not become a point: why, and how many values or entries. */
+/** Is told what does not become a point: why, and how many values or entries. */
 export type Refuse = (reason: Reason, count: number) => void;

@@ -1,5 +1,5 @@
 /**
- * One rule for every form that a time comes in: the nearest microsecond, of two equally near ones the later. A
+ * One rule for every form of time: the nearest microsecond, of two equally near ones the later. A
  * JSON number stands for the shortest decimal digits that print it.
  */
 

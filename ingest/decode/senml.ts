@@ -46,7 +46,7 @@ export function isPack(entries: readonly unknown[], knows: SenmlContext["knows"]
   return typeof n === "string" && hasValue() && !knows("n");
 }
 
-/** Reads the records of a pack in their order. A record that is none costs itself only. */
+/** Reads the records of a pack in their order. A malformed record is refused alone. */
 export function readPack(
   records: readonly unknown[],
   context: SenmlContext,
@@ -128,7 +128,7 @@ function rebase(entry: Entry, base: Base): boolean {
   return true;
 }
 
-/** The value, or the sum where there is no value; undefined for neither. */
+/** The value, or the sum if there is no value; undefined if there is neither. */
 function recordValue(entry: Entry, base: Base): unknown {
   const { v, vs, vb, vd, s } = entry;
   if (v !== undefined) return isNumber(v) ? exactSum(v, base.value) : null;

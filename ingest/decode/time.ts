@@ -40,9 +40,9 @@ function fromNumber(value: number): number | null {
 }
 
 const decimalForm = /^(-?)(\d+)(?:\.(\d+))?$/;
-/** Longer ones are no times. */
+/** Longer texts are not times. */
 const digitsMax = 20;
-/** Further ones only tell whether a half is more than one. */
+/** Further digits could only break a tie. */
 const decimalsMax = 18;
 
 function fromDigits([, sign = "", digits = "", decimals = ""]: readonly string[]): number | null {

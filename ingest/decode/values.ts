@@ -1,7 +1,7 @@
 import type { Reason } from "./reasons.js";
 import { type LocalTime, readTime } from "./time.js";
 
-/** A stored value, or why there is none. */
+/** The value to store, or why there is none. */
 export type Converted =
   | { readonly value: number | boolean | string; readonly rounded?: boolean }
   | { readonly reason: Reason };
@@ -32,7 +32,7 @@ function fromNumberText(text: string): number | null {
   return numberForm.test(trimmed) ? Number(trimmed) : null;
 }
 
-/** Whole numbers beyond 2^53 are no longer told apart; 2^53 itself is exact when written as such. */
+/** Whole numbers beyond 2^53 are no longer distinct; 2^53 itself is exact when written as such. */
 function isRounded(value: unknown, number: number): boolean {
   if (typeof value === "string" && /^\s*[+-]?\d+\s*$/.test(value)) {
     return BigInt(value.trim().replace("+", "")) !== BigInt(number) || Math.abs(number) > 2 ** 53;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * Whole numbers that no double holds are bigints until a data point takes them: so it is seen, and counted, where
+ * Whole numbers that no double holds are bigints until a data point takes them: so it is seen, and counted, when
  * digits are lost.
  */
 
@@ -38,11 +38,11 @@ export function numberOf(token: string): number | bigint {
   const zeros = Number(exponent) - decimals.length;
   const digits = whole + decimals;
   if (zeros >= 0) return wholeOf(BigInt(digits) * 10n ** BigInt(zeros));
-  // What is no whole number is rounded anyway.
+  // A number that is not whole is rounded anyway.
   return /^0*$/.test(digits.slice(zeros)) ? wholeOf(BigInt(digits.slice(0, zeros))) : number;
 }
 
-/** JSON.parse, but that whole numbers which no double holds are bigints. @throws SyntaxError */
+/** JSON.parse, except that whole numbers which no double holds are bigints. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   const parsed = JSON.parse(text) as unknown;
   return holdsLarge(parsed, levels) ? parseExactly(text, parsed) : parsed;
@@ -51,7 +51,7 @@ export function parseJson(text: string): unknown {
 /** Telemetry, its entries, their values, and the numbers of the value form. */
 const levels = 4;
 
-/** Whether a number from 2^53 on came out, where values are looked for. */
+/** Whether a number from 2^53 on came out in a place that may hold values. */
 function holdsLarge(value: unknown, depth: number): boolean {
   if (typeof value === "number") return value >= 2 ** 53 || value <= -(2 ** 53);
   if (typeof value !== "object" || value === null || depth === 0) return false;
@@ -63,7 +63,9 @@ function holdsLarge(value: unknown, depth: number): boolean {
   return false;
 }
 
-/** Shorter numbers are below 2^53, or as large and counted as such; no part of an exponent. */
+/**
+ * Shorter numbers are below 2^53, or have an exponent and count as rounded anyway; an exponent itself never matches.
+ */
 const longNumber = /(?<![\deE.+-])-?\d[\d.]{15,}(?:[eE][+-]?\d+)?/g;
 
 /** The same text with texts in place of those numbers, which no sender can write: they hold a random mark. */
@@ -116,7 +118,7 @@ function unmarked(parsed: unknown, mark: string, found: readonly bigint[]): unkn
   return root[0];
 }
 
-/** JSON.stringify, but that bigints are written as the numbers they are. @throws RangeError when nested too deeply */
+/** JSON.stringify, except that bigints are written as the numbers they are. @throws RangeError if nested too deeply */
 export function writeJson(value: object): string {
   try {
     return JSON.stringify(value);

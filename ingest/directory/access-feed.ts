@@ -77,7 +77,7 @@ export function createAccessFeed({ db, cache, versions, onSubscriptions }: Acces
         after = members.at(-1) ?? after;
       }
     },
-    // Its memberships went with it: who was in it is known by what it had subscribed.
+    // Its memberships went with it: its former members are known by what they were subscribed to.
     groupGone: async (id) => {
       versions.touch(recordName("group", id));
       const slice = createSlice();

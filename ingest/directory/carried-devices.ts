@@ -1,9 +1,9 @@
-/** Which devices were heard through a parent that is there: its gateway or its parent device. */
+/** Which devices were heard through a parent that is present: a gateway or a parent device. */
 interface CarriedDevices {
   /** Through which parent the device was heard last. */
   parentOf(device: number): number | undefined;
   put(device: number, parent: number): void;
-  /** Forgets the parent; answers the devices that were heard through it last. */
+  /** Forgets the parent; returns the devices that were last heard through it. */
   take(parent: number): readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** Which record has which deviceID, for ways in that name devices by it. */
+/** Which record has which deviceID, for transports that name devices by it. */
 export interface DeviceIDs {
   /** Record id; null: nobody has it; undefined: it is not known here. */
   get(deviceID: string): number | null | undefined;
@@ -8,17 +8,17 @@ export interface DeviceIDs {
   begin(): number;
   /** It found nobody. */
   addUnknown(deviceID: string, begun: number): void;
-  /** A device has been made. */
+  /** A device has been created. */
   forgetUnknown(): void;
 }
 
-/** Names of nobody: what floods in must not fill the memory. */
+/** Names that no device has: a flood of them must not fill the memory. */
 const unknownMax = 10_000;
 
 export function createDeviceIDs(): DeviceIDs {
   const known = new Map<string, number>();
   const unknown = new Set<string>();
-  /** Moves when a device is made: what was looked for before that may be there now. */
+  /** Moves when a device is created: a name that was looked for before that may exist now. */
   let generation = 0;
 
   return {

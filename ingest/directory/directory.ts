@@ -40,7 +40,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   const products = createProductCache(store);
   /** Of devices, products, policies and groups. */
   const versions = createVersions();
-  /** What is read under it is not overtaken by a change: the feed waits, and applies to what was read. */
+  /** No change overtakes what is read under it: the feed waits, and then applies to what was read. */
   const inTurn = createLock();
   const loader = createEntryLoader(store, cache, products, versions, inTurn);
   const deviceListeners: ((id: number, entry: DeviceEntry | undefined) => void)[] = [];

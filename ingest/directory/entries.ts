@@ -30,7 +30,7 @@ export interface ProductEntry {
   readonly subscriptions: readonly PlatformSubscription[];
 }
 
-/** A device as the way up uses it. All but the id changes when the metadata does. */
+/** A device as the path of uplinks uses it. All but the id changes when the metadata does. */
 export interface DeviceEntry {
   readonly id: number;
   device: DeviceIdentity;
@@ -59,9 +59,9 @@ const locationType = 6;
 
 export const noAccess: DeviceAccess = { rules: [], subscriptions: [] };
 
-/** Without access: that is compiled when it is set. */
+/** Without access, which is compiled when it is set. */
 export function toEntry({ device, product, certificates }: Loaded): DeviceEntry {
-  // Not before its first message: most of many devices are silent.
+  // Made with its first message: of many devices most are silent.
   let series: Map<number, PointSeries> | null = null;
   return {
     id: device.id,

@@ -5,10 +5,10 @@ import { type DeviceEntry, type Loaded, toEntry } from "./entries.js";
 
 /** The devices that are in memory: which policies each is bound to, and which may be evicted. */
 export interface EntryCache {
-  /** Those not used for longest first. */
+  /** The least recently used first. */
   readonly entries: ReadonlyMap<number, DeviceEntry>;
   readonly byDeviceID: DeviceIDs;
-  /** As it was read now; an entry that is there keeps its identity. */
+  /** Takes in what has just been read; an entry that is there keeps its identity. */
   admit(loaded: Loaded): DeviceEntry;
   forget(id: number): void;
   setAccess(entry: DeviceEntry, access: DeviceAccess): void;
@@ -21,7 +21,7 @@ export interface EntryCache {
 }
 
 const none: ReadonlySet<DeviceEntry> = new Set();
-/** Of the bound, after an eviction: the next ones come without. */
+/** The part of the bound that an eviction leaves, so that the next entries come without one. */
 const keptPart = 0.9;
 
 /** @param devicesMax beyond it entries are evicted */

@@ -9,13 +9,12 @@ import {
   findRowsByUsername,
   toIdentity,
 } from "../../store/metadata/devices/identity.js";
-import { createBatchLoader } from "./batch-loader.js";
 import { certificatesOf } from "./certificates.js";
 import { type DeviceEntry, type Loaded, noAccess } from "./entries.js";
 import type { EntryCache } from "./entry-cache.js";
 import type { ProductCache } from "./product-cache.js";
 
-/** Reads devices that are not in memory, and admits what is still true by then. */
+/** Reads devices that are not in memory, and admits what is still true after the read. */
 export interface EntryLoader {
   byUsername(deviceUsername: string): Promise<DeviceEntry | undefined>;
   byDeviceID(deviceID: string): Promise<DeviceEntry | undefined>;
@@ -67,8 +66,8 @@ export function createEntryLoader(
   }
 
   /**
-   * What was read while the feed brought a change of it may be older than the change: it is read again. What changes
-   * all the time is read in turn with the feed in the end, so that an edit without end keeps no device out.
+   * A record that was read while the feed brought a change of it may be older than the change: it is read again. What
+   * changes all the time is finally read in turn with the feed, so that endless edits keep no device out.
    */
   async function admitCurrent(
     read: () => Promise<DeviceIdentity | undefined>,
@@ -138,4 +137,31 @@ function* recordsOf({ device, product, access }: Loaded): Iterable<string> {
   for (const { groupIntID } of access.subscriptions) {
     if (groupIntID !== null) yield recordName("group", groupIntID);
   }
+}
+
+/** A turn of the loop accepts one connection, so that the next requests come with the turns that follow. */
+const gatheringMs = 2;
+
+/**
+ * Reads together whatever is asked for within a moment, and returns to each caller its own: thousands of devices
+ * connect at once, and a statement costs more than its rows. Nothing is remembered.
+ */
+function createBatchLoader<Key, Value>(
+  read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
+  keysMax: number,
+): (key: Key) => Promise<Value | undefined> {
+  let open: { readonly keys: Set<Key>; readonly found: Promise<ReadonlyMap<Key, Value>> } | null = null;
+
+  return async (key) => {
+    if (open === null || open.keys.size >= keysMax) {
+      const keys = new Set<Key>();
+      const found = new Promise((resolve) => setTimeout(resolve, gatheringMs)).then(() => {
+        if (open?.keys === keys) open = null;
+        return read([...keys]);
+      });
+      open = { keys, found };
+    }
+    open.keys.add(key);
+    return (await open.found).get(key);
+  };
 }

@@ -1,4 +1,7 @@
-/** Keeps the directory as the metadata are: what is in memory of a record is read again once the record has changed. */
+/**
+ * Keeps the directory in step with the metadata: what is in memory of a record is read again once the record has
+ * changed.
+ */
 import { createSlice } from "../../store/lib/turns.js";
 import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -16,7 +19,7 @@ interface FeedDeps extends AccessFeedDeps {
   onDevice(id: number, entry: DeviceEntry | undefined): void;
 }
 
-/** Keeps what is in memory as the change feed says; to be run one change after the other. */
+/** Applies the change feed to what is in memory; to be run one change after the other. */
 export function createFeed(deps: FeedDeps): (change: Change) => Promise<void> {
   const { db, cache, products, loader, versions, onDevice, onSubscriptions } = deps;
   const { entries } = cache;
@@ -24,7 +27,7 @@ export function createFeed(deps: FeedDeps): (change: Change) => Promise<void> {
 
   async function reloadDevice(id: number, gone: boolean): Promise<void> {
     versions.touch(recordName("device", id));
-    // One that is gone may have left a session though nobody has asked for it since the start.
+    // A deleted device may have left a session though nobody has asked for the device since the start.
     if (!entries.has(id) && !gone) return;
     const loaded = gone ? undefined : await loader.reload(id);
     const entry = loaded && cache.admit(loaded);

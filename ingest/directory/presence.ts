@@ -7,13 +7,13 @@ export interface Presence {
   connected(device: number, ip: string, keepAlive: number, at: number): void;
   disconnected(device: number): void;
   /**
-   * A message of the device has come through its parent: it is there until the parent goes. One that is no longer
-   * there brings nobody back: the message may be old.
+   * A message of the device has come through its parent: it is present until the parent goes. A parent that is no
+   * longer present brings no device back: the message may be old.
    */
   carried(device: number, parent: number, at: number): void;
-  /** Writes what has changed. @throws what the metadata throw; it is tried again with the next save */
+  /** Writes what has changed. @throws what the metadata throws; it is tried again with the next save */
   save(): Promise<void>;
-  /** Writes what has changed so far, for who is about to read it; what cannot be written is not waited for. */
+  /** Writes what has changed so far, for whoever is about to read it; what cannot be written is not waited for. */
   settle(): Promise<void>;
   readonly online: number;
 }
@@ -32,7 +32,7 @@ export function createPresence(db: Db, node: number): Presence {
   const isThere = (device: number): boolean =>
     connections.has(device) || carried.parentOf(device) !== undefined;
 
-  /** With its connection, or with its parent; whoever it carries goes too, unless connected otherwise. */
+  /** It goes with its connection or its parent; the devices that it carries go too, unless connected otherwise. */
   function gone(device: number): void {
     changes.set(device, { ...offline, id: device });
     for (const one of carried.take(device)) if (!isThere(one)) gone(one);
@@ -69,7 +69,7 @@ export function createPresence(db: Db, node: number): Presence {
         return;
       }
       connections.delete(device);
-      // What carries it keeps it here.
+      // Its parent keeps it present.
       if (isThere(device)) changes.set(device, { ...offline, id: device, deviceStatus: 1 });
       else gone(device);
     },
@@ -83,7 +83,7 @@ export function createPresence(db: Db, node: number): Presence {
       while (changes.size > 0) await next();
     },
     settle: async () => {
-      // Those of now stand first: what comes meanwhile is not waited for.
+      // What has changed until now comes first: later changes are not waited for.
       const writes = Math.ceil(changes.size / rowsPerWrite);
       await writing;
       for (let i = 0; i < writes && changes.size > 0; i++) await next().catch(() => undefined);

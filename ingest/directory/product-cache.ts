@@ -6,7 +6,7 @@ export interface ProductCache {
   get(id: number): Promise<ProductEntry>;
   has(id: number): boolean;
   forget(id: number): void;
-  /** Those that have been asked for. */
+  /** The products that have been asked for. */
   all(): readonly (readonly [id: number, entry: Promise<ProductEntry>])[];
 }
 

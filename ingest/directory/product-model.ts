@@ -23,14 +23,14 @@ export interface PointEntry extends BinaryPoint {
   readonly takesNumbers: boolean;
   readonly field: string;
   readonly kind: SeriesRef["kind"];
-  /** A fault of this value keeps its message out of the series; null: none does. */
+  /** A fault of this value keeps its message out of the series; null: no fault does. */
   readonly discards: string | null;
-  /** Where the values of a number stand: at `from` and so many steps of `size`. */
+  /** Which values a number may have: `from` and so many steps of `size` above it. */
   readonly step: { readonly from: number; readonly size: number } | null;
 }
 
 export interface StreamEntry {
-  /** Of a binary stream, null where it cannot be read; undefined for JSON. */
+  /** Of a binary stream, null if it cannot be read; undefined for JSON. */
   readonly layout: Layout | null | undefined;
   readonly points: ReadonlyMap<string, PointEntry>;
 }

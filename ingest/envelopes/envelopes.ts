@@ -14,13 +14,13 @@ import { createParents } from "./parents.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
- * after them one that says they are all there. What the journal holds of an envelope tells how far a killed run had
- * come, so that no entry is written twice.
+ * after them one that says they are all there. What the journal holds of an envelope tells how far a killed run
+ * came, so that no entry is written twice.
  */
 export interface Envelopes {
   /** Appends the entries; until they are on disk the envelope counts as open. @throws what lies in the record */
   expand(record: MessageRecord): Promise<void>;
-  /** The oldest envelope whose entries are not on disk yet; infinite when there is none. */
+  /** The oldest envelope whose entries are not on disk yet; infinite if there is none. */
   readonly oldestOpenID: number;
   /** Resolves when the entries of every envelope expanded so far are on disk. */
   written(): Promise<void>;
@@ -38,13 +38,13 @@ interface Progress {
 
 /** Envelopes whose entries wait for the disk together. */
 const openMax = 1000;
-/** Later entries are refused, for their number would not fit a record; so many of 16 bytes fill a payload. */
+/** Later entries are refused, because their number would not fit a record; so many of 16 bytes fill a payload. */
 const entriesMax = 65_536;
 /** What a record can say. */
 const refusedMax = 0xffff;
 
 /**
- * `afterID`: envelopes up to it have been expanded for certain. `carried` is told of each entry that is written:
+ * `afterID`: envelopes up to it have certainly been expanded. `carried` is told of each entry that is written:
  * which device was heard through which parent, and when, in microseconds.
  */
 export async function openEnvelopes(
@@ -72,18 +72,20 @@ export async function openEnvelopes(
     wake();
   }
 
-  /** An envelope is as much as one message takes in: while the journal is full its entries come one by one. */
+  /** The entries of one envelope may be many: while the journal is full they are appended one by one. */
   async function roomForMore(): Promise<void> {
     while (journal.full && entries > 0 && !closed)
       await new Promise<void>((resolve) => void waiting.add(resolve));
   }
 
-  /** What fails half way is left at that: its entries are events, and nothing says that they are all there. */
+  /**
+   * An envelope that fails half way is left at that: its entries are events, and nothing says that they are all there.
+   */
   async function expandOrForget(envelope: MessageRecord): Promise<void> {
     try {
       await expand(envelope);
     } catch (error) {
-      // What is only away is tried again, and goes on where it was.
+      // If the store is only away, the envelope is tried again, and goes on at the entry where it was.
       if (liesInRecord(error)) progress.delete(envelope.id);
       throw error;
     }
@@ -149,8 +151,8 @@ function about({ id: envelope, tenant, device, ip, topic, receivedAt, stamp }: M
 }
 
 /**
- * Null for what is nested deeper than JSON.stringify follows, as JSON.parse does without bound, and for what has grown
- * larger than a message may be: `1e20` becomes 21 digits.
+ * Null for an entry that is nested deeper than JSON.stringify follows (JSON.parse has no bound), and for one that has
+ * grown larger than a message may be: `1e20` becomes 21 digits.
  */
 function toPayload(entry: object): Buffer | null {
   try {

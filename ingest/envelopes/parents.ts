@@ -5,7 +5,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { fromJson } from "../../store/metadata/db/table.js";
 import { devicesBelow } from "../../store/metadata/devices/ingest.js";
 
-/** For whom gateways and parent devices may speak. */
+/** Which devices gateways and parent devices may speak for. */
 interface Parents {
   /** Record ids by deviceID, of what hangs below the parent and is not blocked. */
   below(parent: number): Promise<ReadonlyMap<string, number>>;
@@ -18,7 +18,7 @@ interface Below {
   readonly ids: readonly number[];
 }
 
-/** What of a device decides below whom it hangs, and who may speak for it. */
+/** The part of a device that decides what it hangs below, and who may speak for it. */
 interface ParentFields {
   readonly gateway?: number | null;
   readonly parentDevice?: number | null;
@@ -46,7 +46,7 @@ export function createParents(db: Db): Parents {
       const { gateway, parentDevice, blocked } = fields;
       const stays = [gateway, parentDevice, blocked].every((one) => one === undefined);
       if (action === "update" && stays) return;
-      // Whatever it hung below is made of it; what it hangs below now may not be yet.
+      // The lists of its former parents were made with it; those of its present ones may not have been made yet.
       for (const id of [recordID, gateway, parentDevice]) if (typeof id === "number") known.touch(toName(id));
     },
   };

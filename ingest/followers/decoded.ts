@@ -20,7 +20,9 @@ export interface DecodedRecord {
 
 /** Is offered what has been decoded, in the order of the journal. */
 export interface DecodedListener {
-  /** `previousID`: the record before this one. `decoded` is null for what is no message or could not be decoded. */
+  /**
+   * `previousID`: the record before this one. `decoded` is null if the record is no message or could not be decoded.
+   */
   offer(
     previousID: number,
     record: JournalRecord,
@@ -50,7 +52,7 @@ export function decodeAlone(
     const outcome = decodePoints(device, messageOf(record), { ...rules, asOfReceipt: false }, points, refuse);
     return { points, from: 0, outcome, refusals };
   } catch {
-    // The series consumer fails at it too, and tells of it.
+    // The series consumer fails at it too, and reports it.
     refuse("error", 1);
     return { points: [], from: 0, outcome: null, refusals };
   }

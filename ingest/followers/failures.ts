@@ -13,8 +13,8 @@ export interface FailedRecord {
 export type OnFailed = (failed: FailedRecord) => void;
 
 /**
- * Whether an error is one of what was read, which would come again for that record alone, and not of an engine, which
- * would come for every other too. Errors of the metadata's engine that are not known by name keep theirs.
+ * Whether an error lies in what was read, so that it would come again for that record alone, and not in an engine,
+ * where it would come for every other record too. Errors of the metadata's engine without a name of ours keep its name.
  */
 export function liesInRecord(error: unknown): boolean {
   if (error instanceof StoreError) return !isUnavailable(error);

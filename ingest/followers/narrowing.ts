@@ -3,20 +3,20 @@ import type { Span, Work, WorkMark } from "../../store/journal/work-mark.js";
 
 /**
  * Finds the record that ends one start after the other. While a follower works off what it has found in the journal,
- * its mark says which records are in work. A start that finds such a mark works these off in small groups, then one
- * by one, each settled before the next is begun. What two starts have ended in alone is tried in a thread of its own first, and
- * passed over only where that ends the trial too. A start that finds no mark loses nothing by all this.
+ * its mark says which records are in work. A start that finds such a mark works these off in small groups, then one by
+ * one, each settled before the next is begun. What two starts have ended in alone is tried in a thread of its own
+ * first, and passed over only if it ends the trial too. A start that finds no mark loses nothing by all this.
  */
 export interface Narrowing {
   /** Whether the record may be worked on at once; what is then in work is noted. */
   pass(id: number, settledID: number): boolean;
-  /** For one that `pass` holds back: false where it is set aside. `rest` settles everything before it. */
+  /** For a record that `pass` holds back: false if it is set aside. `rest` settles everything before it. */
   enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean>;
-  /** Everything up to there is settled. After what the start has found nothing is noted any more. */
+  /** Everything up to there is settled. Beyond the records that the start has found, nothing is noted any more. */
   settled(id: number): void;
-  /** Whether it still has to do with what an earlier start has ended in. */
+  /** Whether a record that may have ended an earlier start is still to be worked on. */
   readonly isNarrow: boolean;
-  /** An orderly end, which says nothing of what is in work. */
+  /** An orderly end: nothing is noted as in work. */
   close(): void;
 }
 
@@ -27,11 +27,11 @@ interface NarrowingOptions {
   readonly end: number;
   /** Records that have been set aside for this follower. */
   readonly isAside: (id: number) => boolean;
-  /** Tries a record where it harms nobody. False: it ended the trial, and has been set aside. */
+  /** Tries a record where it can do no harm. False: it ended the trial, and has been set aside. */
   readonly tryAlone: (record: JournalRecord) => Promise<boolean>;
-  /** Whether to wait for another follower that is narrow: alone means in the whole process. */
+  /** Whether to wait for another follower that is narrow: a record is alone only if it is so in the whole process. */
   readonly isHeld: () => boolean;
-  /** Resolves once none is. */
+  /** Resolves once no other follower is narrow. */
   readonly turn: () => Promise<void>;
   /** No longer narrow. */
   readonly onWide: () => void;
@@ -69,7 +69,7 @@ export function createNarrowing(options: NarrowingOptions): Narrowing {
     if (!active || id > end) return true;
     if (isAside(id) || options.isHeld()) return false;
     if (work !== null && id > work.after && id <= work.through) return true;
-    // What was suspected must be settled before it is not.
+    // Suspected records must be settled before others are worked on.
     if (suspect !== null && id > suspect.after) return false;
     const through = Math.min(end, suspect?.after ?? end, id + notedAtOnce);
     note({ after: Math.min(settledID, id - 1), through });
@@ -136,7 +136,7 @@ function endedIn(work: Span, suspect: Work["suspect"]): Suspect {
   return { ...work, ends: (again ? suspect.ends : 0) + 1 };
 }
 
-/** For one that follows no journal of a deployment. */
+/** For a follower of a journal that is not a deployment's. */
 export const unnarrowed: Narrow = () => ({
   pass: () => true,
   enter: async () => true,

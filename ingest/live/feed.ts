@@ -1,4 +1,4 @@
-/** The live feed: hands stored points to those who listen to their device. */
+/** The live feed: hands stored points to those who listen to the device. */
 import { randomBytes } from "node:crypto";
 import type { Point } from "../../store/series/series.js";
 import { createListeners, type LiveSubscription } from "./listeners.js";
@@ -30,11 +30,11 @@ interface LiveCounts {
 export interface LiveOptions {
   readonly listenersMax: number;
   readonly listenersOfTenantMax: number;
-  /** Held of a device that somebody listens to: who falls behind them is let go, and may come back. */
+  /** Events held of a device that somebody listens to: whoever falls behind them is let go, and may come back. */
   readonly deviceBytesMax: number;
-  /** Held of all devices together, a share for each tenant, with what is on its way to listeners. */
+  /** Events held of all devices together, a share for each tenant, with what is on its way to listeners. */
   readonly bytesMax: number;
-  /** So long a device's events are held after its last listener has left. */
+  /** How long a device's events are held after its last listener has left. */
   readonly heldMs: number;
 }
 
@@ -69,7 +69,7 @@ export function createLiveFeed(options: LiveOptions = liveDefaults): LiveFeed {
   function publishTo(topic: Topic, point: Point): number {
     const event = liveEvent(++newest, point.series.field, point);
     if (!memory.append(topic, event)) return 0;
-    // By an eighth at a time, so that dropping costs little a point.
+    // An eighth at a time, so that dropping costs little per point.
     const { deviceBytesMax } = options;
     if (topic.log.bytes > deviceBytesMax) memory.shrink(topic, deviceBytesMax * (7 / 8));
     return bytesOfEvent(event);

@@ -11,7 +11,7 @@ export interface LiveSubscription {
    * until the next are taken.
    */
   take(bytesMax: number): readonly LiveEvent[];
-  /** Counts events of another source likewise; false if there is no room for them: the listener is let go. */
+  /** Counts events of another source in the same way; false if there is no room for them: the listener is let go. */
   hold(events: readonly LiveEvent[]): boolean;
   /** False once it has fallen behind by more than is held, or is closed: nothing more will come. */
   readonly open: boolean;
@@ -30,7 +30,7 @@ interface Listeners {
   /** Closes the topic's listeners. */
   closeAll(topic: Topic): void;
   readonly count: number;
-  /** Let go since the start, because they fell behind. */
+  /** Listeners let go since the start, because they fell behind. */
   readonly letGo: number;
 }
 

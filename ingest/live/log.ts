@@ -11,7 +11,7 @@ export interface LiveEvent {
   readonly value: number | boolean | Uint8Array;
 }
 
-/** What an event takes in memory beside its text, and nearly what its line takes on the wire. */
+/** What an event takes in memory besides its text, and nearly what its line takes on the wire. */
 const eventBytes = 96;
 /** The objects around a text's bytes. */
 const textBytes = 160;

@@ -1,4 +1,6 @@
-/** The bytes that the live feed holds, a share for each tenant: the fullest of a tenant's logs give way to new events. */
+/**
+ * The bytes that the live feed holds, a share for each tenant: the fullest of a tenant's logs give way to new events.
+ */
 import { createShares } from "../../store/lib/shares.js";
 import type { LiveEvent } from "./log.js";
 import { bytesOfEvent } from "./log.js";
@@ -17,7 +19,9 @@ interface LiveMemory {
   readonly total: number;
 }
 
-/** @param onDropped is called after events of a topic have been dropped: who has not taken them has fallen behind */
+/**
+ * @param onDropped is called after events of a topic have been dropped: whoever has not taken them has fallen behind
+ */
 export function createLiveMemory(
   bytesMax: number,
   partOf: (tenant: number) => TenantPart | undefined,

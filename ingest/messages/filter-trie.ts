@@ -1,6 +1,6 @@
 /**
  * Values by topic filter, and those whose filters cover a topic, found in one walk over all of them (MQTT 5.0 §4.7). A
- * chain of levels without a branch is one node, which refers to a filter's text instead of copying it: there are less
+ * chain of levels without a branch is one node, which refers to a filter's text instead of copying it: there are fewer
  * than two nodes a filter, however many levels it has.
  */
 export interface FilterTrie<Value> {
@@ -87,7 +87,7 @@ function createNode<Value>(text: string, from: number, to: number): Node<Value> 
   return { text, from, to, children: null, here: undefined, rest: undefined };
 }
 
-/** Without a last level `#`; -1 where that is all of it. */
+/** Without a last level `#`; -1 if that is all of it. */
 function stemOf(filter: string): { readonly length: number; readonly endsInRest: boolean } {
   const endsInRest = filter === "#" || filter.endsWith("/#");
   return { length: endsInRest ? filter.length - 2 : filter.length, endsInRest };
@@ -126,7 +126,7 @@ function split<Value>(parent: Node<Value>, child: Node<Value>, end: number): Nod
   return upper;
 }
 
-/** Takes away what has become needless, from the end of the path up. */
+/** Removes nodes that are no longer needed, from the end of the path up. */
 function tidy<Value>(path: readonly Node<Value>[]): void {
   for (let i = path.length - 1; i > 0; i--) {
     const [parent, node] = [path[i - 1] as Node<Value>, path[i] as Node<Value>];
@@ -171,7 +171,7 @@ function walk<Value>(node: Node<Value>, of: Levels, level: number, found: Value[
   const { children } = node;
   if (children === null) return;
   const begin = level === 0 ? 0 : (ends[level - 1] as number) + 1;
-  // No topic has a level `+`: the two are never one child.
+  // No topic has a level `+`: the two are never the same child.
   const named = children.get(topic.slice(begin, ends[level]));
   const any = hidesWildcards ? undefined : children.get("+");
   if (named !== undefined) descend(named, of, level, found);

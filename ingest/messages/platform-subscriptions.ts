@@ -9,10 +9,10 @@ export type PlatformPart = Map<
   { readonly state: "applied" | "owned" | "declined"; readonly qos: number }
 >;
 
-/** Of the filters that the platform may want of one session, as JSON: they go into one record of the journal. */
+/** Bytes, as JSON, of the filters that the platform may want of one session: they go into one record of the journal. */
 export const platformBytesMax = 256 * 1024;
 
-/** Of several with one filter the highest QoS counts; filters beyond the bound are left out. */
+/** If several have one filter, the highest QoS counts; filters beyond the bound are left out. */
 export function mergeSubscriptions(all: readonly PlatformSubscription[]): PlatformSubscription[] {
   const merged = new Map<string, PlatformSubscription>();
   let bytes = 0;
@@ -54,13 +54,13 @@ export function platformSteps(
   return { part: part.size === 0 ? null : part, subscribe, unsubscribe };
 }
 
-/** Whether what is wanted is not what the session was last brought up to. */
+/** Whether what is wanted differs from what the session was last brought up to. */
 export function differs(known: PlatformPart | null, wanted: readonly PlatformSubscription[]): boolean {
   if (wanted.length !== (known?.size ?? 0)) return true;
   return wanted.some(({ topic, qos }) => known?.get(topic)?.qos !== qos);
 }
 
-/** The client has subscribed to the filter, or unsubscribed from it: from now on that stands. */
+/** The client has subscribed to the filter, or unsubscribed from it: from now on its own choice stands. */
 export function decidedByClient(
   part: PlatformPart | null,
   filter: string,

@@ -1,4 +1,6 @@
-/** Shared by all that hold nothing, as most of many sessions and devices do: an empty Map of its own takes 180 bytes. */
+/**
+ * Shared by all that hold nothing, as most of many sessions and devices do: an empty Map of its own takes 180 bytes.
+ */
 export const emptyMap: ReadonlyMap<never, never> = new Map<never, never>();
 export const emptySet: ReadonlySet<never> = new Set<never>();
 

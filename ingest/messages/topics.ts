@@ -3,14 +3,14 @@
 /** What the length field of MQTT holds, bytes. */
 export const topicBytesLimit = 65_535;
 
-/** What topics and filters may have; longer ones cost more than they are of use. */
+/** How long topics and filters may be; longer ones cost more than they are worth. */
 export interface TopicBounds {
   /** Of UTF-8. */
   readonly bytesMax: number;
   readonly levelsMax: number;
 }
 
-/** Costs nothing but a look at the length for most topics. */
+/** For most topics this costs only a look at the length. */
 export function isWithin(topic: string, { bytesMax, levelsMax }: TopicBounds): boolean {
   if (topic.length * 3 > bytesMax && Buffer.byteLength(topic) > bytesMax) return false;
   if (topic.length < levelsMax) return true;
@@ -50,12 +50,12 @@ export function inboxAlias(deviceID: string): string {
   return `/devices/${deviceID}/inbox`;
 }
 
-/** Where a group's members get what needs no receipt; the membership is the subscription. */
+/** Where a group's members get messages that need no receipt; the membership is the subscription. */
 export function groupInbox(groupID: string): string {
   return `/groups/${groupID}/inbox`;
 }
 
-/** False for every topic that is no device's inbox; costs no allocation. */
+/** False for every topic that is not a device's inbox; allocates nothing. */
 export function looksLikeInbox(topic: string): boolean {
   return topic === inboxTopic || (topic.startsWith("/devices/") && topic.endsWith("/inbox"));
 }

@@ -1,6 +1,6 @@
-/** What the sessions of a device may hold. What would go beyond is not taken, and counted. */
+/** What the sessions of a device may hold. Anything beyond is counted and not taken. */
 
-/** Sessions of one device that may live side by side, connected or not; the one longest away goes first. */
+/** Sessions that one device may have, connected or not; the one longest away goes first. */
 export const sessionsPerDeviceMax = 8;
 export const subscriptionsMax = 1000;
 /** Bytes of the messages that wait for one client; their number is a setting. */

@@ -1,6 +1,6 @@
 import type { SessionState } from "./state.js";
 
-/** What the snapshot of the state lacks. Marks only: what is written is the state of the moment of saving. */
+/** What the snapshot lacks of the state. These are marks only: what is written is the state at the time of saving. */
 export interface Changes {
   session(state: SessionState): void;
   message(state: SessionState, messageID: number): void;

@@ -102,7 +102,7 @@ export function createConnectionRecords(
           expiry: sessionExpiry,
           will,
         });
-        // What it left behind may be a will.
+        // A will may be due: the session before this one may have left it.
         onEnded();
         done(state, present);
       });

@@ -11,10 +11,10 @@ import type { SessionState } from "./state.js";
 export interface Connection {
   readonly clientID: string;
   readonly entry: DeviceEntry;
-  /** What it authenticated with; when the device has another, it is thrown out. */
+  /** What it authenticated with; if the device's own changes, the connection is thrown out. */
   readonly username: string;
   readonly token: string;
-  /** Certificate that it proved itself with; null where none was asked for. */
+  /** The certificate that it proved itself with; null if none was asked for. */
   readonly certificate: ClientCertificate | null;
   /** Null until its CONNECT is on disk. */
   readonly state: SessionState | null;
@@ -23,20 +23,20 @@ export interface Connection {
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void;
 }
 
-/** The live sessions, by device and client id. */
+/** The live connections, by device and client id. */
 export interface Connections {
-  /** Takes over a session of the same client id; false when the device has too many. */
+  /** Takes over a connection of the same client id; false if the device has too many. */
   open(session: Connection): boolean;
   close(session: Connection): void;
-  /** Whether any client of the device is there. */
+  /** Whether any client of the device is connected. */
   has(device: number): boolean;
-  /** Sends to every client of the device at QoS 0, subscribed or not; false where none takes it. */
+  /** Sends to every client of the device at QoS 0, subscribed or not; false if none takes it. */
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
   /** Brings every session of the device up to what the platform subscribes it to. */
   subscribeByPlatform(device: number, wanted: readonly PlatformSubscription[]): void;
   /** Throws out whoever no longer fits the device's row. */
   check(device: number, entry: DeviceEntry | undefined): void;
-  /** Ends up to `most` sessions at once, so that closing thousands does not hold the loop. */
+  /** Ends all connections, some in each turn, so that closing thousands does not hold the loop. */
   endAll(reason: EndReason): Promise<void>;
   readonly size: number;
   /** Bytes that a tenant's connections have been handed and have not taken. */

@@ -4,8 +4,8 @@ import type { SessionRegistry } from "./session-registry.js";
 const devicesPerRead = 5000;
 
 /**
- * Drops what is held for devices that are no longer there: no record says that a device was deleted, so that a
- * killed run brings its sessions back, and a node that is off does not hear of it.
+ * Drops what is held for devices that no longer exist: no record says that a device was deleted, so a killed run
+ * brings its sessions back, and a node that is off does not hear of it.
  */
 export async function forgetDeleted(
   registry: Pick<SessionRegistry, "all" | "forget">,

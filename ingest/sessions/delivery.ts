@@ -10,8 +10,8 @@ export interface Delivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(deviceSessions: DeviceSessions, published: Published, settled?: Settled): Reached;
   /**
-   * What is retained under a filter that has just been subscribed to, as its options ask: at QoS 1 and 2 into the queue at
-   * once, for a queue is a function of the journal; the rest as quickly as the client reads.
+   * What is retained under a filter that has just been subscribed to, as its options ask: at QoS 1 and 2 into the queue
+   * at once, for a queue is a function of the journal; the rest as quickly as the client reads.
    */
   handOver(deviceSessions: DeviceSessions, state: SessionState, wanted: Wanted): void;
 }
@@ -72,8 +72,8 @@ export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetain
 const lookedAtOnce = 64;
 
 /**
- * What is retained when it is asked for, but for what has come after `last`: the subscription has brought that. Null,
- * again and again, where nothing has been found for a while.
+ * What is retained at the time of asking, except what has come after `last`: the subscription has brought that. Null,
+ * each time that some have been looked at, so that others get their turn.
  */
 function* retainedFor(
   { retained: all }: DeviceSessions,
@@ -91,11 +91,11 @@ function* retainedFor(
 }
 
 function* atQos0(messages: Iterable<Message | null>): Generator<Message | null, undefined> {
-  // One that has another QoS has been looked at for nothing as well.
+  // A message of another QoS has been looked at for nothing as well.
   for (const message of messages) yield message?.qos === 0 ? message : null;
 }
 
-/** What came in belongs to a larger buffer; what does not is shared by all that hold it. */
+/** A payload that came in is part of a larger buffer, and is copied; any other is shared by all that hold it. */
 function ownBytes(payload: Uint8Array): Uint8Array {
   return payload.byteLength === payload.buffer.byteLength ? payload : Uint8Array.from(payload);
 }

@@ -48,14 +48,14 @@ interface Open {
   cost: number;
 }
 
-/** Devices of one record, and what it may cost to find who of them gets it. */
+/** Devices of one record, and what it may cost to find which of them get it. */
 const recipientsMax = 250;
 const costMax = workMax / 4;
 
 /**
- * What is sent to several devices one after the other, as a command to a group is, goes by one record: its payload
- * stands there once. The record is written before anything else has its turn, unless what it brings about has to wait
- * for its tenant's: then the tenant's others wait for it, so that each device gets them in their order.
+ * A message that is sent to several devices one after the other, like a command to a group, goes by one record: its
+ * payload stands there once. The record is written before anything else has its turn, unless what it brings about has
+ * to wait for its tenant's: then the tenant's others wait for it, so that each device gets them in their order.
  */
 export function createDownlinkRecords(
   journal: Pick<Journal, "append">,
@@ -64,7 +64,7 @@ export function createDownlinkRecords(
   work: WorkBudget,
 ): DownlinkRecords {
   let open: Open | null = null;
-  /** Those that wait, by tenant; the first of each waits for room. */
+  /** Messages that wait, by tenant; the first of each waits for room. */
   const held = new Map<number, Open[]>();
 
   function close(): void {
@@ -126,7 +126,7 @@ export function createDownlinkRecords(
       journal.append(input, appended);
     } catch {
       if (taken > 0) work.give(tenant, taken);
-      // It can be on no record: it has failed, and nothing else that goes in this turn.
+      // It cannot be put on record: it alone fails, and nothing else that goes in this turn.
       for (const { settled, kept } of to) {
         settled(false);
         kept();

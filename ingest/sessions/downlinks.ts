@@ -20,28 +20,28 @@ interface Downlink {
   readonly receipt: number | null;
 }
 
-/** How far a message would come now. */
+/** How far a message would get now. */
 interface Reach {
   readonly entry: DeviceEntry;
   /** What subscriptions grant of the QoS that was asked for. */
   readonly qos: 0 | 1;
-  /** A session has it that outlives its connection: it waits there, also through a restart. */
+  /** A session that outlives its connection would hold it: it waits there, also through a restart. */
   readonly outlives: boolean;
-  /** A client is there now. */
+  /** A client is connected now. */
   readonly isLive: boolean;
 }
 
-/** none: nobody is there for it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
+/** none: no session takes it; sent: at QoS 0, no receipt will come; awaited: a receipt may come. */
 type Sent = "none" | "sent" | "awaited";
 
 /** Messages of ours on their way to sessions, connected or not. */
 export interface Downlinks {
-  /** Null: no session of the device is there that it would reach. */
+  /** Null: it would reach no session of the device. */
   reach(device: number, topic: string, qos: 0 | 1): Promise<Reach | null>;
   /**
    * Sends to every session whose subscriptions cover the topic. When it is awaited, `settled` is called once: at the
    * first acknowledgement, or when nobody holds it any more. `kept` is called when a kill would not lose it to a
-   * session that outlives its connection; where it is given up at once, `settled` has been called before.
+   * session that outlives its connection; if it is given up at once, `settled` has been called before.
    */
   send(to: DeviceEntry, message: Downlink, settled: Settled, kept: () => void): Sent;
 }
@@ -57,7 +57,10 @@ interface DownlinksDeps {
   readonly now: () => number;
 }
 
-/** Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its topic. */
+/**
+ * Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its
+ * topic.
+ */
 const downlinkBytesMax = 640 * 1024;
 
 export function createDownlinks({ registry, records, directory, now }: DownlinksDeps): Downlinks {
@@ -87,7 +90,7 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
       if (registry.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
       if (entry === undefined) return null;
-      // What is found here is remembered: the sending that follows costs no more.
+      // What is found here is remembered: the sending that follows costs nothing more.
       const cost = registry.publishCost(device, topic);
       return work.run(entry.device.tenant, cost, () => reachOf(entry, topic, qos));
     },
@@ -97,9 +100,9 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
       const message = { ...downlink, properties: expiry(ttl) };
       if (message.payload.length > downlinkBytesMax) return "none";
       if (found.outlives) {
-        // No queue would take it: then it need not go by the disk.
+        // No queue would take it: then it need not go through the journal.
         if (!registry.held.hasRoom(to.device.tenant, weightOfMessage(message))) return "none";
-        // A queue that outlives its connection is the journal's.
+        // Whatever enters a queue that outlives its connection goes through the journal.
         records.send(to, message, settled, kept);
         return "awaited";
       }
@@ -115,7 +118,7 @@ export function createDownlinks({ registry, records, directory, now }: Downlinks
   };
 }
 
-/** Whether a device may get what we send it: it is not blocked, and its policies leave it the topic. */
+/** Whether a device may get what we send it: it is not blocked, and its policies allow it the topic. */
 export function mayBeSent(entry: DeviceEntry, topic: string): boolean {
   return entry.device.blocked !== 1 && mayReceive(entry, topic);
 }

@@ -25,7 +25,7 @@ export interface Disconnected {
   readonly at: number;
   /** The client said goodbye: there is no will. */
   readonly orderly: boolean;
-  /** Said with the goodbye; null: as at CONNECT. */
+  /** The session expiry that DISCONNECT brought; null: as at CONNECT. */
   readonly expiry: number | null;
   /** Another run held the connection: whatever was queued may have been sent. */
   readonly ofEarlierRun: boolean;

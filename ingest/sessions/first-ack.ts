@@ -4,7 +4,7 @@ import type { Settled } from "./state.js";
 export interface Copies {
   /** For each copy. */
   readonly settled: Settled;
-  /** How many there are, once that is known; none: it is given up. */
+  /** How many there are, once that is known; if there are none, the message is given up. */
   begin(copies: number): void;
 }
 

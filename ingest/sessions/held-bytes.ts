@@ -9,9 +9,9 @@ import { unreleasedBytes, weightOfFilter, weightOfPlatform, weightOfWill } from 
 export interface HeldBytes {
   /** Counts what loaded sessions of a device hold. */
   takeUp(deviceSessions: DeviceSessions): void;
-  /** Takes them for a message; false where the tenant's share ends. */
+  /** Takes them for a message; false if the tenant's share has no room. */
   take(tenant: number, bytes: number): boolean;
-  /** For what is on record already; that there is room was asked before. */
+  /** For what is on record already; whether there is room was asked before. */
   force(tenant: number, bytes: number): void;
   give(tenant: number, bytes: number): void;
   /** What the session itself takes has grown, or shrunk. */
@@ -26,7 +26,9 @@ export interface HeldBytes {
   readonly total: number;
 }
 
-/** Of subscriptions, will and packet ids a session has so much free: the bound is not for fleets that ask for little. */
+/**
+ * What a session has free for subscriptions, will and packet ids: the bound is not for fleets that ask for little.
+ */
 export const ownBytesFree = 4096;
 
 const counted = (ownBytes: number): number => Math.max(0, ownBytes - ownBytesFree);

@@ -1,11 +1,10 @@
-/** How the sessions of devices begin, go on and end. */
+/** How connections begin, resume and end the sessions of devices. */
 import { endsWithConnection, type Will } from "../../store/journal/message.js";
-import { createSlice } from "../../store/lib/turns.js";
-import { count, type Meter } from "../meter.js";
-import { sessionsPerDeviceMax } from "./bounds.js";
+import type { Meter } from "../meter.js";
 import type { Changes } from "./changes.js";
 import type { DirtySet } from "./dirty-set.js";
 import type { Connected, Disconnected } from "./events.js";
+import { createSessionEviction } from "./eviction.js";
 import type { HeldBytes } from "./held-bytes.js";
 import type { MessageQueues } from "./message-queues.js";
 import type { PendingWills } from "./pending-wills.js";
@@ -14,7 +13,6 @@ import {
   createSessionState,
   type DeviceSessions,
   expiresAt,
-  isExpired,
   type SessionState,
 } from "./state.js";
 import { weightOfWill } from "./weights.js";
@@ -43,7 +41,9 @@ export function createSessionLifecycle(
   registry: Map<number, DeviceSessions>,
   deps: LifecycleDeps,
 ): SessionLifecycle {
-  const { changes, dirtySet, meter, held, queues, wills } = deps;
+  const { changes, dirtySet, held, wills } = deps;
+  const eviction = createSessionEviction(registry, deps);
+  const { drop, makeRoom, forgetIfEmpty } = eviction;
 
   function open({ tenant, device, deviceID }: Connected): DeviceSessions {
     let deviceSessions = registry.get(device);
@@ -53,32 +53,6 @@ export function createSessionLifecycle(
     }
     deviceSessions.deviceID = deviceID;
     return deviceSessions;
-  }
-
-  function forgetIfEmpty({ device, sessions, retained, wills: left }: DeviceSessions): void {
-    if (sessions.size === 0 && retained.size === 0 && left.length === 0) registry.delete(device);
-  }
-
-  function drop(deviceSessions: DeviceSessions, state: SessionState): void {
-    deviceSessions.sessions.delete(state.clientID);
-    changes.session(state);
-    queues.giveUp(state);
-  }
-
-  function dropExpired(deviceSessions: DeviceSessions, at: number): void {
-    for (const state of deviceSessions.sessions.values())
-      if (expiresAt(state) <= at) drop(deviceSessions, state);
-  }
-
-  function makeRoom(deviceSessions: DeviceSessions, at: number): void {
-    if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
-    // By the record's time: whether they were swept away before must make no difference.
-    dropExpired(deviceSessions, at);
-    if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
-    const longest = longestAway(deviceSessions);
-    if (longest === undefined) return;
-    count(meter.dropped, "session_room");
-    drop(deviceSessions, longest);
   }
 
   function setWill(state: SessionState, will: Will | null): void {
@@ -142,37 +116,7 @@ export function createSessionLifecycle(
       wills.published(deviceSessions, connection);
       forgetIfEmpty(deviceSessions);
     },
-    expire: async (nowMicros) => {
-      const slice = createSlice();
-      for (const deviceSessions of registry.values()) {
-        if (slice.isOver()) await slice.next();
-        dropExpired(deviceSessions, nowMicros);
-        for (const [topic, retained] of deviceSessions.retained) {
-          if (!isExpired(retained, nowMicros)) continue;
-          const nothing = { device: deviceSessions.device, session: -1, topic, retain: true, payload: none };
-          queues.retain(deviceSessions, { ...retained, ...nothing });
-        }
-        forgetIfEmpty(deviceSessions);
-      }
-    },
-    forget: (device) => {
-      const deviceSessions = registry.get(device);
-      if (deviceSessions === undefined) return;
-      for (const state of [...deviceSessions.sessions.values()]) drop(deviceSessions, state);
-      wills.giveUp(deviceSessions);
-      queues.giveUpRetained(deviceSessions);
-      registry.delete(device);
-    },
+    expire: eviction.expire,
+    forget: eviction.forget,
   };
 }
-
-/** The session whose client has been away longest. */
-function longestAway(deviceSessions: DeviceSessions): SessionState | undefined {
-  const away = [...deviceSessions.sessions.values()].filter(({ connection }) => connection === 0);
-  return away.reduce<SessionState | undefined>(
-    (found, one) => (found === undefined || one.endedAt < found.endedAt ? one : found),
-    undefined,
-  );
-}
-
-const none = new Uint8Array(0);

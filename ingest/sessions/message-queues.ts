@@ -15,7 +15,7 @@ export interface MessageQueues {
   /** PUBREC has come. */
   received(state: SessionState, messageID: number): void;
   settle(state: SessionState, messageID: number, acknowledged: boolean): void;
-  /** A session ends: whatever it holds is given up. */
+  /** The session ends: whatever it holds is given up. */
   giveUp(state: SessionState): void;
   /** An empty payload takes the retained message of its topic away [MQTT-3.3.1-6]. */
   retain(deviceSessions: DeviceSessions, published: Published): void;
@@ -45,7 +45,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
     settled?: Settled,
   ): boolean {
     if (state.isOver) return false;
-    // Also of one that has no room: what a replay under other bounds takes must not move the ids of what follows.
+    // A message without room gets an id too: a replay under other bounds may take it, which must not move the ids that follow.
     const messageID = nextID(state);
     dirtySet.session(state);
     const bytes = weightOfMessage(message);
@@ -113,7 +113,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
       held.end(state);
       const outgoing = ownMap(state.outgoing);
       for (const { settled } of outgoing.values()) settled?.(false);
-      // What is still on its way to the disk for it must not be taken off a second time.
+      // What is still on its way to the disk for it must not be subtracted a second time.
       outgoing.clear();
       state.outgoingBytes = 0;
     },
@@ -128,7 +128,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
   };
 }
 
-/** Ids follow each other; one that is in use is passed over [MQTT-2.2.1-4]. */
+/** Ids ascend; one that is in use is passed over [MQTT-2.2.1-4]. */
 function nextID(state: SessionState): number {
   let id = state.lastMessageID;
   do id = (id % 65_535) + 1;

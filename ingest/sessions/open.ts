@@ -39,9 +39,9 @@ export interface ReplayGuard {
 }
 
 /**
- * Rebuilds the sessions from their snapshot and the journal after it, or from all that the journal keeps if the snapshot
- * cannot be read. A record that cannot be replayed is passed over, and the guard is told; one that has ended starts is
- * not replayed.
+ * Rebuilds the sessions from their snapshot and the journal after it, or from all that the journal keeps if the
+ * snapshot cannot be read. A record that cannot be replayed is passed over, and the guard is told; one that has ended
+ * starts is not replayed.
  */
 export async function openSessions(
   store: SessionStore,
@@ -52,7 +52,7 @@ export async function openSessions(
 ): Promise<SavedSessions> {
   const changes = createChanges();
   const loaded = await loadSessions(store).catch(async (error: unknown) => {
-    // A text in it that is no JSON has been damaged as well.
+    // A text in it that is not JSON is damage too.
     if (!isDamage(error) && !(error instanceof SyntaxError)) throw error;
     await store.remake(asError(error).message);
     return [];
@@ -71,7 +71,7 @@ export async function openSessions(
   };
   const replaying: RecordConsumer = {
     pass: (id) => narrowing.pass(id, id - 1),
-    // What is applied is in memory at once: before a record nothing is left to settle.
+    // Records are applied to memory at once: before a record nothing is left to settle.
     enter: (record) => narrowing.enter(record, () => Promise.resolve()),
     take: (record, isAside) => (isAside ? undefined : void apply(record)),
     caughtUp: async () => false,
@@ -80,13 +80,13 @@ export async function openSessions(
   narrowing.settled(journal.committedID);
   narrowing.close();
 
-  /** A file that is begun anew under a save would be left with that one's changes alone. */
+  /** A file that is begun anew during a save would be left with only the changes of that save. */
   const inTurn = createLock();
   /** Whether the file lacks what has not changed since. */
   let isNew = false;
 
   async function save(stored?: () => Promise<void>): Promise<void> {
-    // A change follows its record's commit within the same turn, whose end this waits for: the state is that of what
+    // A change follows its record's commit within the same turn, whose end this waits for: the state is then that of what
     // is committed.
     await nextTurn();
     const journalID = journal.committedID;
@@ -150,7 +150,7 @@ function everything(registry: SessionRegistry): Marked {
 
 /**
  * Hands a device's message that was passed over at a start to its other sessions, as it would come now. Other records
- * say what a session was at their time, which has gone by. @throws StoreError INVALID for these
+ * say what a session was at their time, which has passed. @throws StoreError INVALID for these
  */
 export function publishLate(registry: SessionRegistry, record: JournalRecord): void {
   if (record.kind !== recordKinds.uplink) {

@@ -7,11 +7,11 @@ import type { Settled } from "./state.js";
  * each, and what will.
  */
 export interface PendingReceipts {
-  /** One more downlink record that carries a receipt: a look at every copy of it. */
+  /** One more downlink record that carries a receipt; returns what follows every copy of it. */
   begin(receipt: number): Copies;
   /** All of them, settled or not. */
   readonly known: ReadonlySet<number>;
-  /** What was settled before anyone listened comes at once. */
+  /** Whatever was settled before anyone listened is told at once. */
   listen(listener: ReceiptListener): void;
 }
 

@@ -6,14 +6,14 @@ import { weightOfWill } from "./weights.js";
 
 /** Wills of connections that have ended, until their record is on disk. */
 export interface PendingWills {
-  /** What loaded sessions of a device hold. */
+  /** Takes up the wills of a device's loaded sessions. */
   takeUp(deviceSessions: DeviceSessions): void;
   leave(
     deviceSessions: DeviceSessions,
     state: SessionState,
     ended: { connection: number; at: number; will: Will },
   ): void;
-  /** A session that ends takes its delayed will with it to the front; one that goes on takes it back. */
+  /** If a session ends, its delayed will is due at once; if it goes on, the will is withdrawn. */
   settle(deviceSessions: DeviceSessions, ended: { session: number; at: number }, present: boolean): void;
   published(deviceSessions: DeviceSessions, connection: number): void;
   /** The device is gone. */

@@ -5,7 +5,7 @@ import type { JournalInput } from "../../store/journal/record.js";
 import type { Origin } from "../uplinks/accept.js";
 import type { SessionState } from "./state.js";
 
-/** Whom a record of a session speaks of. */
+/** Who a record of a session is about. */
 export function subjectOf({ device, connection, session, ip }: Origin) {
   return { tenant: device.device.tenant, device: device.id, connection, session, ip };
 }

@@ -1,4 +1,4 @@
-/** The way of every change of a session: a record first, the change once it is on disk. */
+/** How every change of a session is made: first a record, then the change once the record is on disk. */
 import type { Journal } from "../../store/journal/journal.js";
 import { endsWithConnection } from "../../store/journal/message.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
@@ -13,7 +13,7 @@ import type { SessionRegistry } from "./session-registry.js";
 import { isExpired, type SessionState, type Settled } from "./state.js";
 import { createSubscriptionRecords, type SubscriptionRecords } from "./subscription-records.js";
 
-/** Sessions that end with their connection need no record of what happens within; theirs are changed at once. */
+/** Sessions that end with their connection need no record of what happens within it: they are changed at once. */
 export interface SessionRecords extends ConnectionRecords, SubscriptionRecords {
   /** PUBREL of a message that came up. */
   release(origin: Origin, state: SessionState, messageID: number, done: () => void): void;
@@ -22,7 +22,7 @@ export interface SessionRecords extends ConnectionRecords, SubscriptionRecords {
   /** `acknowledged`: by the client; otherwise it is given up. */
   delivered(origin: Origin, state: SessionState, messageID: number, acknowledged: boolean): void;
   /**
-   * To all sessions of the device that it reaches; `kept` is called once it is on disk, after what settles it then. One
+   * Sends to all sessions of the device that it reaches; `kept` is called once it is on disk, after any `settled`. One
    * payload (the same array) that goes to several devices without a pause stands in one record.
    */
   send(device: DeviceEntry, message: DownMessage, settled: Settled, kept: () => void): void;
@@ -31,7 +31,7 @@ export interface SessionRecords extends ConnectionRecords, SubscriptionRecords {
 }
 
 /**
- * The times that a change goes by are those of its record, not of its commit, so that a replay comes to the same.
+ * A change goes by the time of its record, not of its commit, so that a replay comes to the same state.
  * `now` is in milliseconds; `onEnded` is called after a disconnect has been applied: a will may be due.
  */
 export function createSessionRecords(

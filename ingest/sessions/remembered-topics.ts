@@ -9,12 +9,12 @@ const entryBytes = 192;
 export interface RememberedTopics<Found> {
   get(topic: string): Found | undefined;
   has(topic: string): boolean;
-  /** `bytes`: what it takes beside the topic. */
+  /** `bytes`: what it takes besides the topic. */
   set(topic: string, found: Found, bytes: number): void;
   forget(): void;
 }
 
-/** The memories of many clients, within one bound: the one that has begun first forgets first. */
+/** The memories of many clients, within one bound: the one that began first forgets first. */
 interface TopicMemory<Found> {
   begin(): RememberedTopics<Found>;
   readonly bytes: number;
@@ -24,7 +24,7 @@ interface TopicMemory<Found> {
 export function createTopicMemory<Found>(
   bytesMax: { readonly ofAll: number; readonly ofOne: number } = topicsBytesMax,
 ): TopicMemory<Found> {
-  /** Those that hold something, in the order in which they began to: their clients may have gone. */
+  /** Those that hold something, in the order in which they began; their clients may have gone. */
   const holding = new Map<RememberedTopics<Found>, number>();
   let total = 0;
 

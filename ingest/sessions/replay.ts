@@ -15,7 +15,7 @@ import type { PendingReceipts } from "./pending-receipts.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 
-/** Brings the state one record further, as the running service did when it was written. */
+/** Applies one record to the state, as the running service did when the record was written. */
 export function replay(registry: SessionRegistry, record: JournalRecord, held: PendingReceipts): void {
   (appliers[record.kind] as Applier<JournalRecord> | undefined)?.(registry, record, held);
 }
@@ -32,7 +32,7 @@ function ofSession<Input extends { readonly device: number; readonly session: nu
   };
 }
 
-/** What a record sends to one device. */
+/** Sends again what a record sent to one device. */
 function sendAgain(
   registry: SessionRegistry,
   { topic, payload, qos, receivedAt: at }: JournalRecord<Downlink | Downlinks>,
@@ -78,7 +78,7 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
     if (state !== undefined) registry.took(state, messageID);
     const at = record.receivedAt;
     if (!refused) registry.publish({ device, session, topic, payload, qos, retain, properties, at });
-    // Last: a device with nothing left goes from the registry.
+    // Last, for a device with nothing left goes from the registry.
     if (isWill) registry.willPublished(device, connection);
   },
   [recordKinds.downlink]: (registry, record, held) => {
@@ -87,7 +87,7 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
   },
   [recordKinds.downlinks]: (registry, record, held) => {
     const { properties, to } = decodeDownlinksDetails(record.details);
-    // Once for all of them.
+    // One copy for all of them.
     const own = { ...record, payload: Uint8Array.from(record.payload) };
     for (const { device, receipt } of to) sendAgain(registry, own, held, { device, receipt, properties });
   },
@@ -106,3 +106,13 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
     registry.delivered(state, messageID, acknowledged),
   ),
 };
+
+type Addressed =
+  | Pick<Downlinks, "kind" | "details">
+  | Pick<Exclude<JournalInput, Downlinks>, "kind" | "device">;
+
+/** Devices whose sessions a record changes: its own, or those that one message of ours goes to. */
+export function devicesOf(record: Addressed): number[] {
+  if (record.kind !== recordKinds.downlinks) return [record.device];
+  return decodeDownlinksDetails(record.details).to.map(({ device }) => device);
+}

@@ -16,7 +16,7 @@ type Reader = Pick<SessionState, "subscriptions" | "hasInbox">;
  */
 export function routeTo(reader: Reader, deviceID: string, topic: string, ofOwn = false): Route | null {
   if (!looksLikeInbox(topic) || !isInboxOf(deviceID, topic)) return covered(reader, topic, ofOwn);
-  // The inbox has two names, and one subscription of its own.
+  // The inbox has two names, and a subscription of its own.
   const alias = inboxAlias(deviceID);
   const named = covered(reader, inboxTopic, ofOwn);
   const aliased = covered(reader, alias, ofOwn);

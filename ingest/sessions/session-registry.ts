@@ -14,7 +14,7 @@ import type { DeviceSessions, DueWill, SessionState, Settled } from "./state.js"
 import { createSubscribing, type Subscribing } from "./subscribing.js";
 import { unreleasedBytes } from "./weights.js";
 
-/** Every function here is deterministic in state and arguments, but for what time has run out. */
+/** Every function here is deterministic in state and arguments, except for what has expired. */
 export interface SessionRegistry extends SessionLifecycle, Subscribing {
   get(device: number): DeviceSessions | undefined;
   all(): Iterable<DeviceSessions>;
@@ -30,7 +30,7 @@ export interface SessionRegistry extends SessionLifecycle, Subscribing {
   delivered(state: SessionState, messageID: number, acknowledged?: boolean): void;
   /** Wills that are due, each once. */
   dueWills(nowMicros: number): DueWill[];
-  /** What all of it takes. */
+  /** The bytes that all of it takes. */
   readonly held: Pick<HeldBytes, "hasRoom" | "mayGrow" | "of" | "total">;
 }
 

@@ -63,8 +63,9 @@ export async function loadSessions(store: SessionStore): Promise<DeviceSessions[
 }
 
 /**
- * What is marked as it stands now; what is no longer there is gone. Sessions and wills are made into rows at once, for
- * they change; of messages it is held which they are, for they do not, and their rows are made as they are gone over.
+ * The rows of what is marked, as it is now; what no longer exists is removed. Sessions and wills become rows at once,
+ * for they change; messages do not, so only which they are is noted, and their rows are made one by one as they are
+ * written.
  */
 export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
   const isThere = (state: SessionState): boolean =>
@@ -81,7 +82,7 @@ export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
   for (const state of marked.sessions) {
     const { device, clientID } = state;
     const deviceSessions = registry.get(device);
-    // One that has taken its place is marked as well, and saved after this is removed.
+    // A session that has taken its place is marked as well, and saved after this one is removed.
     if (deviceSessions === undefined || !isThere(state)) endedSessions.push([device, clientID]);
     else sessions.push({ ...idsOf(deviceSessions), ...sessionRow(state) });
   }
@@ -124,7 +125,7 @@ export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
 
 type Ids = Pick<DeviceSessions, "tenant" | "device" | "deviceID">;
 
-/** A message with what of it changes, as it was. */
+/** A message, with a copy of the fields that change. */
 interface MessageThen {
   readonly state: SessionState;
   readonly message: Outgoing;
@@ -277,7 +278,7 @@ function toProperties(text: string | null): MessageProperties | null {
   return text === null ? null : readProperties(JSON.parse(text) as WrittenProperties);
 }
 
-/** libSQL answers blobs as ArrayBuffer. */
+/** libSQL returns blobs as ArrayBuffer. */
 function bytes(blob: Uint8Array | ArrayBuffer): Uint8Array {
   return blob instanceof Uint8Array ? blob : new Uint8Array(blob);
 }

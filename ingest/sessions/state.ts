@@ -26,22 +26,22 @@ export interface SessionState {
   /** Published unless the client says goodbye. */
   will: Will | null;
   subscriptions: Subscriptions;
-  /** Which filters the platform wants of it; null: none, as nearly always. */
+  /** The filters that the platform wants of it; null: none, as nearly always. */
   platform: PlatformPart | null;
   /** Whether the subscription to the inbox that every session begins with still stands. */
   hasInbox: boolean;
-  /** Packet id given last. */
+  /** The packet id that was given last. */
   lastMessageID: number;
   /** What goes down at QoS 1 and 2 and is not settled, by packet id, in the order in which it came. */
   outgoing: ReadonlyMap<number, Outgoing>;
   outgoingBytes: number;
   /** What its subscriptions, its will and its packet ids take. */
   ownBytes: number;
-  /** It has ended or was replaced: whatever is still on its way to it is for nobody. */
+  /** It has ended or was replaced: whatever is still on its way to it goes to nobody. */
   isOver: boolean;
   /** Packet ids of QoS 2 messages that came up and are not released. */
   unreleased: ReadonlySet<number>;
-  /** The connection that is there now. */
+  /** The present connection. */
   link: Link | null;
 }
 
@@ -67,7 +67,7 @@ export interface Outgoing extends Message {
   received: boolean;
   /** The command that it is: record id of its control log. */
   readonly receipt: number | null;
-  /** Who waits for its end. */
+  /** Told what becomes of it. */
   settled: Settled | undefined;
 }
 
@@ -76,7 +76,7 @@ export type Settled = (acknowledged: boolean) => void;
 
 /** A live connection as its session's state uses it. */
 export interface Link {
-  /** At QoS 0; false where the reader is too slow for it. */
+  /** At QoS 0; false if the reader is too slow for it. */
   deliver(message: Message): boolean;
   /** The message is in the state's `outgoing`. */
   send(message: Outgoing): void;
@@ -92,7 +92,7 @@ export interface Retained {
   readonly qos: 0 | 1 | 2;
   readonly properties: MessageProperties | null;
   readonly at: number;
-  /** Of this run: each that is retained has a higher one; 0 where it was there before. */
+  /** Ascends with each message that this run retains; 0 for those of earlier runs. */
   readonly order: number;
 }
 

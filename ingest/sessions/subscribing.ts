@@ -47,7 +47,7 @@ export function createSubscribing(
     if (ownSubscriptions(state.subscriptions).delete(filter)) held.grow(state, -weightOfFilter(filter));
   }
 
-  /** The client has said itself what it wants of its inbox. */
+  /** The client itself has said what it wants of its inbox. */
   function takeInbox(state: SessionState, filter: string): void {
     const deviceSessions = registry.get(state.device);
     if (deviceSessions !== undefined && isInboxOf(deviceSessions.deviceID, filter)) state.hasInbox = false;
@@ -94,10 +94,10 @@ export function createSubscribing(
   };
 }
 
-/** To look at a retained message and to queue it, compared with a character of a filter. */
+/** What it costs to look at a retained message and to queue it, in characters of a filter. */
 const retainedCost = 100;
 
 const noSessions: readonly SessionState[] = [];
 
-/** What a client gets of a subscription that it has not made; retained messages once. */
+/** The options of a subscription that the platform makes; retained messages come only if it is new. */
 const byPlatform = { noLocal: false, retainAsPublished: false, retainHandling: 1, identifier: null } as const;

@@ -28,7 +28,7 @@ export function createSubscriptionRecords(
   registry: SessionRegistry,
   micros: () => number,
 ): SubscriptionRecords {
-  /** What sessions were asked to be brought up to and are not yet. */
+  /** How many platform records of each session are on their way to the disk. */
   const asked = new WeakMap<SessionState, number>();
 
   return {
@@ -60,7 +60,7 @@ export function createSubscriptionRecords(
           details: encodeSubscribeDetails(subscription),
         };
         appendOrApply(journal, state, input, () => {
-          // The answer goes before the retained messages.
+          // SUBACK goes before the retained messages.
           if (i === last) done();
           registry.subscribe(state, filter, subscription, at);
         });

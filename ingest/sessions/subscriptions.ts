@@ -17,7 +17,7 @@ export interface Subscriptions extends ReadonlyMap<string, Subscription> {
   grant(topic: string, ofOwn: boolean): Grant | null;
   /** UTF-16 units of all filters. */
   readonly filtersLength: number;
-  /** Characters that `grant` compares at most: 1 where it remembers the topic. */
+  /** Characters that `grant` compares at most: 1 if it remembers the topic. */
   costOf(topic: string): number;
 }
 
@@ -27,7 +27,7 @@ export const noSubscriptions: Subscriptions = Object.assign(new Map<string, Subs
   costOf: () => 0,
 });
 
-/** The ones to write to: those that were there, unless they are what all share that have none. */
+/** The subscriptions to write to: those that were there, unless they are the empty ones that all share. */
 export function ownSubscriptions(held: Subscriptions): SubscriptionMap {
   return held === noSubscriptions ? new SubscriptionMap() : (held as SubscriptionMap);
 }
@@ -38,10 +38,10 @@ export function subscriptionsOf(all: Iterable<readonly [string, Subscription]>):
   return made.size === 0 ? noSubscriptions : made;
 }
 
-/** Fewer are found as quickly as a remembered topic. */
+/** Fewer than these are compared as quickly as a remembered topic is found. */
 const rememberedFrom = 8;
 const memory = createTopicMemory<Remembered>();
-/** Of an identifier, in both grants. */
+/** Bytes that an identifier takes in both grants. */
 const identifierBytes = 16;
 
 interface Remembered {
@@ -115,7 +115,7 @@ function grantOf(covering: readonly Subscription[], ofOwn: boolean): Grant | nul
     }
   }
   if (qos < 0) return null;
-  // The walk finds them as the trie has grown, which a restart does not repeat.
+  // The walk finds them in the order in which the trie has grown, which a restart does not repeat.
   identifiers?.sort((a, b) => a - b);
   return { qos: qos as 0 | 1 | 2, retainAsPublished, identifiers: identifiers ?? noIdentifiers };
 }

@@ -1,7 +1,7 @@
 import type { MessageProperties, Will } from "../../store/journal/message.js";
 import type { PlatformPart } from "../messages/platform-subscriptions.js";
 
-/** What sessions hold costs in memory, in bytes, rather too much than too little. */
+/** What sessions hold costs so many bytes of memory, rather over- than underestimated. */
 
 /** Of a message: its objects, its place in a queue, and the buffer around its payload. */
 const messageBytes = 320;

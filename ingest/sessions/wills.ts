@@ -27,11 +27,11 @@ const lookMs = 1000;
 const willsAtOnce = 500;
 
 export function startWills({ registry, records, work, refuses, now, onTrouble }: WillsDeps): Wills {
-  /** On their way to the disk, by connection, and whose each is: each goes once. */
+  /** Wills on their way to the disk, by connection, with the tenant of each: each goes once. */
   const published = new Map<number, number>();
   const places = createShares<number>(willsAtOnce);
   let planned = false;
-  /** More are due than may be on their way. */
+  /** More are due than may be on their way at once. */
   let isMore = false;
   let closed = false;
 
@@ -50,7 +50,7 @@ export function startWills({ registry, records, work, refuses, now, onTrouble }:
       }
       published.set(will.connection, will.tenant);
       publish(will).catch((error: Error) => {
-        // It is looked at again.
+        // It is looked at again later.
         letGo(will.connection);
         onTrouble(error);
       });
@@ -68,7 +68,7 @@ export function startWills({ registry, records, work, refuses, now, onTrouble }:
     const isRefused = await refuses(device, topic);
     const cost = registry.publishCost(device, topic);
     if (cost <= lightWorkMax) return records.publishWill(due, isRefused, goOn);
-    // A thousand that end together may each reach thousands of filters.
+    // The wills of a thousand connections that end together may each reach thousands of filters.
     await work.room(tenant, cost);
     const give = (): void => work.give(tenant, cost);
     if (closed) return give();

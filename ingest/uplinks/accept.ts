@@ -11,7 +11,7 @@ export const payloadBytesMax = 256 * 1024;
 /** What a transport knows of the connection that an uplink came on. */
 export interface Origin {
   readonly device: DeviceEntry;
-  /** Journal id of its connect record; 0 where the protocol has no connections. */
+  /** Journal id of its connect record; 0 if the protocol has no connections. */
   readonly connection: number;
   readonly session: number;
   readonly ip: string;
@@ -30,7 +30,7 @@ export interface Uplink {
 /** The one way in that every uplink of every protocol takes. Nothing here awaits before the append. */
 export interface Accept {
   /**
-   * `done` is called when the message is kept; until then nothing may be acknowledged. One that is refused by a
+   * `done` is called when the message is kept; until then nothing may be acknowledged. A message that is refused by a
    * policy is kept as an event, without points.
    */
   uplink(origin: Origin, uplink: Uplink, refused: boolean, done?: () => void): void;

@@ -3,10 +3,10 @@ import { connectionOf, type Disconnect, type JournalRecord } from "../../store/j
 import { decodeDisconnectDetails, decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 
-/** Newest-first records of a device, of every kind, read as they are wanted. */
+/** Records of a device, of every kind, the newest first; read as they are needed. */
 export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
 
-/** A QoS 1 message that is recognised as already taken: `key` of its id, topic and payload. */
+/** QoS 1 messages that have been taken: `messageKey` of the id, topic and payload of each. */
 export type Taken = ReadonlySet<string>;
 
 const messagesMax = 1000;
@@ -24,7 +24,7 @@ export function messageKey(message: {
   return `${message.messageID} ${hash.digest("base64")}`;
 }
 
-/** A connection of the session as the walk back through its records finds it. */
+/** A connection of the session, as found on the way back through its records. */
 interface Broken {
   readonly connection: number;
   /** Microseconds since 1970. */
@@ -75,7 +75,7 @@ export async function takenBefore(
   return taken;
 }
 
-/** One that a killed run left open is ended by the next start, which says when it was. */
+/** A connection that a killed run left open is ended by the next start, which records when it ended. */
 function endOf({ details, receivedAt }: JournalRecord<Disconnect>): number {
   return decodeDisconnectDetails(details).endedAt ?? receivedAt;
 }

@@ -4,16 +4,19 @@ import { nextTurn } from "../../store/lib/turns.js";
 
 /**
  * How much work the messages on their way to the disk may bring about once they are there: it is done in the turn of
- * their commit, which everybody waits for. Who would go beyond waits for a later one. Tenants share it, and are called
- * in turn, each tenant's in the order of asking: one with hundreds of connections holds up itself.
+ * their commit, which everybody waits for. Work beyond that waits for a later one. Tenants share it, and are called
+ * in turn, each tenant's work in the order of asking: a tenant with hundreds of connections holds up only itself.
  */
 export interface WorkBudget {
-  /** False, and nothing taken, where it has to wait. `cost`: characters of topic filters that are compared. */
+  /** False, with nothing taken, if it has to wait. `cost`: characters of topic filters that are compared. */
   take(tenant: number, cost: number): boolean;
   give(tenant: number, cost: number): void;
   /** Resolves when its turn has come and it has been taken. */
   room(tenant: number, cost: number): Promise<void>;
-  /** Does work that is over with its turn: at once where it is light, else when there is room for it, in a turn of its own. */
+  /**
+   * Does work that is over with its turn: at once if it is light, else when there is room for it, in a turn of its
+   * own.
+   */
   run<T>(tenant: number, cost: number, work: () => T): Promise<T>;
 }
 
@@ -22,9 +25,9 @@ interface Waiting {
   readonly resolve: () => void;
 }
 
-/** Some two milliseconds. One that costs more by itself goes alone. */
+/** About two milliseconds. Work that costs more by itself goes alone. */
 export const workMax = 512 * 1024;
-/** Costs less than the message itself: nobody counts it. */
+/** Work that costs less than the message itself: it is not counted. */
 export const lightWorkMax = 4096;
 
 export function createWorkBudget(max = workMax): WorkBudget {
@@ -33,18 +36,20 @@ export function createWorkBudget(max = workMax): WorkBudget {
 
   function takes(tenant: number, cost: number): boolean {
     if (shares.total > 0) return shares.take(tenant, cost);
-    // Also one that is larger than all of it.
+    // Work that is larger than the whole budget is let in too.
     shares.force(tenant, cost);
     return true;
   }
 
-  /** Whether a tenant that has nothing yet waits for room: nobody goes past it, or a large one would wait for ever. */
+  /** Whether a tenant that has nothing yet waits for room: nobody goes past it, or large work would wait for ever. */
   function isAskedFor(): boolean {
     for (const [tenant] of waiting.firsts()) if (shares.held(tenant) === 0) return true;
     return false;
   }
 
-  /** The first tenant's for which there is room; it is then called after the others. False if there is none. */
+  /**
+   * Calls the first tenant whose work there is room for; it is then called after the others. False if there is none.
+   */
   function callNext(): boolean {
     for (const [tenant, first] of waiting.firsts()) {
       if (takes(tenant, first.cost)) {
@@ -62,7 +67,7 @@ export function createWorkBudget(max = workMax): WorkBudget {
 
   function give(tenant: number, cost: number): void {
     shares.give(tenant, cost);
-    // Taken for them: who is called and has no use for it any more gives it back.
+    // Taken on behalf of those who are called: whoever has no more use for it gives it back.
     while (waiting.size > 0 && callNext());
   }
 

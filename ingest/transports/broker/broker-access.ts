@@ -11,12 +11,12 @@ import { branchOf, ownFilter, sharedFilter } from "./topics.js";
 /** A client that wants to connect to the external broker, as the broker tells of it. */
 interface BrokerClient {
   readonly username: string;
-  /** Empty where it gave none. */
+  /** Empty if it gave none. */
   readonly password: string;
   readonly clientID: string;
   /** Its address, which back-off counts by. */
   readonly address: string;
-  /** Common name of the certificate that it has proved to hold, where there is one. */
+  /** Common name of the certificate that it has proved to hold, if there is one. */
   readonly commonName: string | null;
 }
 
@@ -33,14 +33,16 @@ interface BrokerAction {
  * within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: whose devices; null = everybody's.
  */
 export interface BrokerAccess {
-  /** Both reject with StoreError UNAVAILABLE where nobody knows now: the broker must not take that for a no. */
+  /** Both reject with StoreError UNAVAILABLE if the answer is not known now: the broker must not take that for a no. */
   mayConnect(client: BrokerClient, tenant: number | null): Promise<boolean>;
   may(action: BrokerAction, tenant: number | null): Promise<boolean>;
 }
 
 interface BrokerAccessDeps {
   readonly directory: Directory;
-  /** Wrong credentials, counted by tenant: what one asks slows down nobody else. Null: the deployment asks. */
+  /**
+   * Wrong credentials, counted by the tenant that asks: its guesses slow down nobody else. Null: the deployment asks.
+   */
   readonly guessesOf: (tenant: number | null) => GuessGuard;
   readonly denials: Denials;
   /** Who Tidemark is at the broker. */
@@ -56,7 +58,7 @@ interface BrokerAccessDeps {
 export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
   const { directory, guessesOf, denials, own, now } = deps;
 
-  /** One that we do not know fits no device; it proves nothing and harms nothing. */
+  /** An unknown certificate fits no device: it proves nothing and does no harm. */
   async function certificateOf(commonName: string | null): Promise<ClientCertificate | null> {
     if (commonName === null) return null;
     return (await deps.certificate(commonName)) ?? null;
@@ -87,7 +89,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
           deps.isDisabled,
         );
         const device = "denial" in entry ? entry.device : entry;
-        // Another tenant's device is nobody.
+        // Another tenant's device counts as unknown.
         if (tenant === null || device === null || device.device.tenant === tenant) return entry;
         return { denial: "credentials", device: null };
       });
@@ -111,7 +113,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
   };
 }
 
-/** Brokers name the filter of a shared subscription with or without what shares it. */
+/** Brokers name the filter of a shared subscription with or without its `$share` part. */
 function mayOwn(action: BrokerAction["action"], topic: string): boolean {
   if (action === "subscribe") return topic === sharedFilter || topic === ownFilter;
   return isTopicName(topic) && /^devices\/[^/]+\/down\/./.test(topic);

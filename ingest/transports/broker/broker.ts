@@ -2,7 +2,6 @@ import { count, type Meter } from "../../meter.js";
 import { createInbound, type InboundDeps } from "./inbound.js";
 import { type Link, type LinkEnd, openLink } from "./link.js";
 import { createOutbound, type Outbound } from "./outbound.js";
-import { createReconnectBackOff } from "./reconnect-back-off.js";
 import type { BrokerSettings } from "./settings.js";
 
 /** The way in and out through a broker that is already there. */
@@ -18,7 +17,7 @@ export interface Broker {
 export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "signal"> {
   readonly settings: BrokerSettings;
   readonly meter: Meter;
-  /** What is wrong with the way to the broker, or that nothing is (null). */
+  /** What is wrong with the connection to the broker; null: nothing. */
   readonly note: (trouble: string | null) => void;
   readonly log: {
     info(msg: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -27,28 +26,21 @@ export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "s
 }
 
 const sweepMs = 1000;
-/** Of use for so long, a connection has put an end to the trouble before it. */
-const calmMs = 10_000;
-
-const hints: Partial<Record<LinkEnd, string>> = {
-  taken_over: "is another process running with this NODE_NUMBER?",
-};
+/** A connection that was of use for so long was a good one: what went wrong before it is over. */
+const usefulMsMin = 10_000;
 
 /** Connects, and again whenever the connection ends; waits longer from time to time. */
 export function openBroker(deps: BrokerDeps): Broker {
-  const { settings, meter, note, log } = deps;
-  const address = `${settings.host}:${settings.port}`;
-  const waits = createReconnectBackOff(Math.random);
+  const { settings, meter } = deps;
+  const report = createLinkReport(deps);
+  const backOff = createReconnectBackOff(Math.random);
   const stop = new AbortController();
   const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume, signal: stop.signal });
   const outbound = createOutbound({ now: deps.now, onSent: flushSoon, onFault });
   let link: Link | null = null;
   let reconnect: NodeJS.Timeout | undefined;
   let isReading = true;
-  let isClosed = false;
   let flushPlanned = false;
-  /** Said in the log; not again until it is over or another. */
-  let told: LinkEnd | null = null;
 
   function onFault(error: Error): void {
     count(meter.dropped, "encoding");
@@ -84,9 +76,7 @@ export function openBroker(deps: BrokerDeps): Broker {
       },
       subscribed: () => {
         readyAt = performance.now();
-        meter.brokerConnections = 1;
-        note(null);
-        log.info("broker: connected", { address });
+        report.connected();
       },
       delivered: (delivery) => {
         meter.brokerMessages++;
@@ -101,19 +91,11 @@ export function openBroker(deps: BrokerDeps): Broker {
   function ended(reason: LinkEnd, text: string, usefulMs: number): void {
     link = null;
     outbound.end();
-    meter.brokerConnections = 0;
-    count(meter.brokerEnded, reason);
-    if (isClosed) return;
-    const hint = hints[reason];
-    const trouble = `cannot use the broker at ${address}: ${text}${hint === undefined ? "" : `; ${hint}`}`;
-    note(trouble);
-    if (usefulMs >= calmMs) told = null;
-    if (told !== reason) log.warn(trouble, { reason });
-    told = reason;
-    reconnect = setTimeout(open, waits.next(usefulMs));
+    report.ended(reason, text, usefulMs);
+    if (reason !== "closed") reconnect = setTimeout(open, backOff.next(usefulMs));
   }
 
-  // What stops the reading may end without a commit of ours: space on the disk, a backlog.
+  // What stops the reading may end without a commit of ours: a full disk, a backlog.
   const sweep = setInterval(resume, sweepMs);
   open();
 
@@ -128,11 +110,74 @@ export function openBroker(deps: BrokerDeps): Broker {
       link?.pause();
     },
     close: () => {
-      isClosed = true;
       stop.abort();
       clearInterval(sweep);
       clearTimeout(reconnect);
       link?.close();
+    },
+  };
+}
+
+/** Says how the connection to the broker stands: to the metrics, the status and the log. */
+interface LinkReport {
+  connected(): void;
+  /** The connection had been of use for `usefulMs`. */
+  ended(reason: LinkEnd, text: string, usefulMs: number): void;
+}
+
+const hints: Partial<Record<LinkEnd, string>> = {
+  taken_over: "is another process running with this NODE_NUMBER?",
+};
+
+function createLinkReport({
+  settings,
+  meter,
+  note,
+  log,
+}: Pick<BrokerDeps, "settings" | "meter" | "note" | "log">): LinkReport {
+  const address = `${settings.host}:${settings.port}`;
+  /** The last reason that went to the log: not repeated until it is over or another comes. */
+  let told: LinkEnd | null = null;
+  return {
+    connected: () => {
+      meter.brokerConnections = 1;
+      note(null);
+      log.info("broker: connected", { address });
+    },
+    ended: (reason, text, usefulMs) => {
+      meter.brokerConnections = 0;
+      count(meter.brokerEnded, reason);
+      if (reason === "closed") return;
+      const hint = hints[reason];
+      const trouble = `cannot use the broker at ${address}: ${text}${hint === undefined ? "" : `; ${hint}`}`;
+      note(trouble);
+      if (usefulMs >= usefulMsMin) told = null;
+      if (told !== reason) log.warn(trouble, { reason });
+      told = reason;
+    },
+  };
+}
+
+/** How long to wait before each attempt to connect. */
+interface ReconnectBackOff {
+  /** Milliseconds before the next attempt; the connection before it had been of use for `usefulMs`. */
+  next(usefulMs: number): number;
+}
+
+const firstMs = 250;
+const longestMs = 30_000;
+
+/**
+ * Doubled with each failure, the later half of it at random, so that processes do not come back together. A broker that
+ * disconnects in a loop is not asked all the time.
+ */
+function createReconnectBackOff(random: () => number): ReconnectBackOff {
+  let failures = 0;
+  return {
+    next: (usefulMs) => {
+      if (usefulMs >= usefulMsMin) failures = 0;
+      const waitMs = Math.min(firstMs * 2 ** Math.min(failures++, 16), longestMs);
+      return Math.round(waitMs * (0.5 + random() / 2));
     },
   };
 }

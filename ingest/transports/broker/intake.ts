@@ -1,4 +1,6 @@
-/** One message of the broker, once its device is known: refused, recognised as sent again, or on its way to the disk. */
+/**
+ * One message of the broker, once its device is known: refused, recognised as sent again, or on its way to the disk.
+ */
 import type { Limiter, Limits } from "../../access/limits.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { isWithin, type TopicBounds } from "../../messages/topics.js";
@@ -29,10 +31,12 @@ export interface Received {
   readonly delivery: Delivery;
 }
 
-interface Intake {
+export interface Intake {
   /** Topic and device of a message; null if it has been refused for what needs no device. */
   read(received: Received): UplinkTopic | null;
-  /** `device` is null if nobody has its id. True: it is on its way to the disk; `onAppended` is called once it is there. */
+  /**
+   * `device` is null if nobody has its id. True: it is on its way to the disk; `onAppended` is called once it is there.
+   */
   take(received: Received, device: DeviceEntry | null, topic: string, onAppended?: () => void): boolean;
   refuse(received: Received, reason: BrokerRefusal): void;
   /** Messages on their way to the disk, and their bytes. */
@@ -51,7 +55,7 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
     acks.answer(delivery.messageID);
   }
 
-  /** Over its limit a device is refused, not waited for: all the others would wait with it. */
+  /** A device over its limit is refused, not waited for: all the others would wait with it. */
   function isWithinLimits(device: DeviceEntry, bytes: number): boolean {
     if (limits === null) return true;
     let limiter = limiters.get(device);

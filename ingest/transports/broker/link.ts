@@ -20,7 +20,7 @@ import {
   unsubscribePacket,
 } from "./packets.js";
 import { type BrokerSettings, keepAlive, packetBytesMax, receiveMaximum, sessionExpiry } from "./settings.js";
-import { watchSilence } from "./silence.js";
+import { type SilenceWatch, watchSilence } from "./silence.js";
 import { ownFilter, sharedFilter } from "./topics.js";
 
 /** Why a connection to the broker has ended; labels of `tidemark_broker_connections_ended_total`. */
@@ -51,11 +51,12 @@ interface LinkEvents {
   ended(reason: LinkEnd, text: string): void;
 }
 
-type LinkState = "connecting" | "accepted" | "ready" | "ended";
+/** `connected`: CONNECT has been sent; `accepted`: so has SUBSCRIBE. */
+type LinkState = "connecting" | "connected" | "accepted" | "ready" | "ended";
 
 /** One connection to the broker. */
 export interface Link {
-  /** Of a message that came down this connection. */
+  /** Acknowledges a message that came over this connection. */
   acknowledge(messageID: number): void;
   push(bytes: Uint8Array): void;
   flush(): void;
@@ -80,8 +81,6 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   const writeBuffer = createWriteBuffer(socket);
   const framer = new Framer();
   let state: LinkState = "connecting";
-  let isConnected = false;
-  let isPaused = false;
   const silence = watchSilence({
     ping: () => {
       writeBuffer.push(pingreq);
@@ -96,34 +95,26 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     silence.stop();
     writeBuffer.flush();
     socket.end();
-    // A peer that never closes its half is cut off.
+    // A peer that does not close its half is cut off.
     setTimeout(() => socket.destroy(), 1000).unref();
     events.ended(reason, text);
   }
 
   function accept(accepted: Accepted): void {
-    if (state !== "connecting") throw protocolError("a second CONNACK");
-    if (accepted.code !== 0) return end("refused", sayCode("the broker refuses the connection", accepted));
     state = "accepted";
     silence.keepAlive(accepted.keepAlive ?? keepAlive);
     events.accepted(link, accepted);
-    // An earlier start may have left the other one in the session.
+    // An earlier start may have left the other filter in the session.
     if (accepted.sessionPresent) writeBuffer.push(unsubscribePacket(subscribeID, otherFilter));
     writeBuffer.push(subscribePacket(subscribeID, filter));
   }
 
   function takeRare(packet: Rare): void {
+    if (packet.cmd === "connack" && state !== "connected") throw protocolError("a second CONNACK");
+    const refusal = refusalOf(packet, filter);
+    if (refusal !== null) return end(refusal.reason, refusal.text);
     if (packet.cmd === "connack") return accept(packet);
-    if (packet.cmd === "unsuback") return;
-    if (packet.cmd === "disconnect") {
-      return end(
-        packet.code === takenOver ? "taken_over" : "disconnected",
-        sayCode("the broker disconnects", packet),
-      );
-    }
-    if (packet.code >= failure) {
-      return end("subscription", sayCode(`the broker refuses the subscription ${filter}`, packet));
-    }
+    if (packet.cmd !== "suback") return;
     silence.answered();
     state = "ready";
     events.subscribed();
@@ -143,10 +134,11 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     writeBuffer.flush();
     events.idle();
   });
-  socket.on("error", (error) => end(isConnected ? "lost" : "unreachable", error.message));
+  socket.on("error", (error) => end(state === "connecting" ? "unreachable" : "lost", error.message));
   socket.on("close", () => end("lost", "the connection is lost"));
   socket.once(settings.tls === null ? "connect" : "secureConnect", () => {
-    isConnected = true;
+    if (state !== "connecting") return;
+    state = "connected";
     writeBuffer.push(
       connectPacket({ ...settings, keepAlive, sessionExpiry, receiveMaximum, packetBytesMax }),
     );
@@ -154,12 +146,25 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
   });
 
   const link: Link = {
+    ...createReadingPause(socket, silence),
     acknowledge: (messageID) => writeBuffer.acknowledge(pubackByte, messageID),
     push: (bytes) => writeBuffer.push(bytes),
     flush: () => writeBuffer.flush(),
     get waitingBytes() {
       return writeBuffer.waitingBytes;
     },
+    close: () => {
+      if (state === "accepted" || state === "ready") writeBuffer.push(disconnect);
+      end("closed", "");
+    },
+  };
+  return link;
+}
+
+/** Pauses the reading of a socket, and with it the watch over its silence; asked twice, it changes nothing. */
+function createReadingPause(socket: Socket, silence: SilenceWatch): Pick<Link, "pause" | "resume"> {
+  let isPaused = false;
+  return {
     pause: () => {
       if (isPaused) return;
       isPaused = true;
@@ -172,15 +177,10 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
       silence.resume();
       socket.resume();
     },
-    close: () => {
-      if (state === "accepted" || state === "ready") writeBuffer.push(disconnect);
-      end("closed", "");
-    },
   };
-  return link;
 }
 
-/** Reads the packets of a broker: messages and their acknowledgements by hand, what is rare by the library. */
+/** Reads the packets of a broker: messages and their acknowledgements by hand, rare packets by the library. */
 function createFrameOwner(
   state: () => LinkState,
   events: Pick<LinkEvents, "delivered" | "acknowledged">,
@@ -193,7 +193,7 @@ function createFrameOwner(
       return state() === "ended";
     },
     begin: (firstByte) => {
-      if (state() === "connecting" && firstByte >> 4 !== packetTypes.connack) {
+      if (state() === "connected" && firstByte >> 4 !== packetTypes.connack) {
         throw protocolError("the first packet is no CONNACK");
       }
     },
@@ -223,6 +223,21 @@ function connect({ host, port, tls }: BrokerSettings): Socket {
     ...(ca === null ? {} : { ca }),
     ...(cert === null || key === null ? {} : { cert, key }),
   });
+}
+
+/** Why the connection ends if the packet refuses something or is a DISCONNECT; otherwise null. */
+function refusalOf(packet: Rare, filter: string): { reason: LinkEnd; text: string } | null {
+  if (packet.cmd === "disconnect") {
+    const reason = packet.code === takenOver ? "taken_over" : "disconnected";
+    return { reason, text: sayCode("the broker disconnects", packet) };
+  }
+  if (packet.cmd === "connack" && packet.code !== 0) {
+    return { reason: "refused", text: sayCode("the broker refuses the connection", packet) };
+  }
+  if (packet.cmd === "suback" && packet.code >= failure) {
+    return { reason: "subscription", text: sayCode(`the broker refuses the subscription ${filter}`, packet) };
+  }
+  return null;
 }
 
 function sayCode(what: string, { code, text }: { readonly code: number; readonly text?: string }): string {

@@ -14,7 +14,7 @@ interface BrokerDownlink {
   readonly ttl: number;
 }
 
-/** none: the broker is away, or too much waits for it; otherwise as of sessions. */
+/** none: the broker is away, or too much waits for it; otherwise as for sessions. */
 type SentThroughBroker = "none" | "sent" | "awaited";
 
 /** Messages down through the broker. */
@@ -45,7 +45,7 @@ const outgoingMessagesMax = 10_000;
 const outgoingBytesMax = 32 * 1024 * 1024;
 /** Reserved for SUBSCRIBE. */
 const messageIDMax = 65_534;
-/** Messages of QoS 0 go no further while the broker has so much to take. */
+/** Messages of QoS 0 are not sent while so much waits for the broker. */
 const waitingBytesMax = 16 * 1024 * 1024;
 const noMatchingSubscribers = 0x10;
 
@@ -87,7 +87,7 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
     onSent();
   }
 
-  /** Null where it goes no further: its time is over, it is too large for the broker, or cannot be encoded. */
+  /** Null if it goes no further: its time is over, it is too large for the broker, or cannot be encoded. */
   function packetOf(one: Outgoing, encode: Encode): Buffer | null {
     const left = secondsLeft(one);
     if (left <= 0) return null;
@@ -99,7 +99,7 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
     }
   }
 
-  /** By the wall clock, as its log expires; never more than it had, though that clock be set back. */
+  /** By the wall clock, as its log expires; never more than it had, even if that clock is set back. */
   function secondsLeft({ expiresAt, message: { ttl } }: Outgoing): number {
     if (!Number.isFinite(expiresAt)) return Number.POSITIVE_INFINITY;
     return Math.min(ttl, Math.ceil((expiresAt - now()) / 1000));
@@ -153,7 +153,7 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
     },
     end: () => {
       current = null;
-      // A broker hands on again, as new, what it is sent again at QoS 1: no device gets a command twice.
+      // Not sent again: a broker hands on as new what it gets again at QoS 1, and no device is to get a command twice.
       for (const one of [...outgoing.values()]) if (one.sent) forget(one, false);
     },
   };
@@ -163,7 +163,7 @@ function bytesOf({ topic, message }: Pick<Outgoing, "topic" | "message">): numbe
   return topic.length + message.payload.length;
 }
 
-/** Null where the broker does not take so large a packet. */
+/** Null if the broker does not take so large a packet. */
 type Encode = (one: Outgoing, secondsLeft: number) => Buffer | null;
 
 function encoderOf({ packetBytesMax, receiveMaximum }: Accepted): Encode {

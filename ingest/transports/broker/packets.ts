@@ -8,7 +8,7 @@ import { malformed, protocolError, type Reader, Violation } from "../mqtt/codec/
 /** Types of the fixed header that a broker's packets have, MQTT 5.0 table 2-1. */
 export const packetTypes = { connack: 2, publish: 3, puback: 4, pingresp: 13 } as const;
 
-/** A message as the broker hands it on; null where it is none: it is acknowledged all the same. */
+/** A message as the broker hands it on; it is acknowledged even if it cannot be taken. */
 export interface Delivery {
   readonly qos: 0 | 1;
   readonly dup: boolean;
@@ -18,13 +18,13 @@ export interface Delivery {
   readonly topic: string | null;
   readonly payload: Buffer;
   readonly properties: MessageProperties | null;
-  /** Why it cannot be taken: its properties are none, or it is larger than a message may be. */
+  /** Why it cannot be taken: its properties are malformed, or it is larger than a message may be. */
   readonly flaw: "malformed" | "oversize" | null;
 }
 
 /**
  * Reads PUBLISH. What concerns the message alone does not end the connection: the broker would send it again on the
- * next one, for ever. @throws Violation where not even its packet id can be read
+ * next one, for ever. @throws Violation if not even its packet id can be read
  */
 export function readDelivery(firstByte: number, reader: Reader): Delivery {
   const qos = (firstByte >> 1) & 3;
@@ -116,18 +116,18 @@ export interface Accepted {
   /** Messages of QoS 1 that the broker takes from us at once. */
   readonly receiveMaximum: number;
   readonly packetBytesMax: number;
-  /** Seconds; the broker's wish goes before ours [MQTT-3.2.2-21]. */
+  /** Seconds; the broker's value overrides ours [MQTT-3.2.2-21]. */
   readonly keepAlive: number | null;
 }
 
-/** What a broker says of itself, and seldom. */
+/** The packets that a broker seldom sends. */
 export type Rare =
   | Accepted
   | { readonly cmd: "suback"; readonly messageID: number; readonly code: number }
   | { readonly cmd: "unsuback" }
   | { readonly cmd: "disconnect"; readonly code: number; readonly text: string };
 
-/** Reads CONNACK, SUBACK and DISCONNECT with the library: they are seldom. @throws Violation */
+/** Reads CONNACK, SUBACK and DISCONNECT with the library: they are rare. @throws Violation */
 export function readRare(firstByte: number, body: Buffer): Rare {
   const packet = parse(Buffer.concat([fixedHeader(firstByte, body.length), body]));
   switch (packet.cmd) {

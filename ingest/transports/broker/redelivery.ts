@@ -6,7 +6,7 @@ import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redeli
 import type { Delivery } from "./packets.js";
 import { receiveMaximum } from "./settings.js";
 
-/** What the broker sends again with DUP it names by packet id, topic and payload. */
+/** A message that the broker sends again with DUP, known by packet id, topic and payload. */
 interface NamedMessage {
   readonly messageID: number;
   readonly topic: string;
@@ -22,7 +22,7 @@ interface Trace {
   keep(): void;
 }
 
-/** Tells messages that the broker sends again from new ones: of this run, and of the one before. */
+/** Tells messages that the broker sends again from new ones, whether this run or the one before has taken them. */
 export interface Redeliveries {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(resumed: boolean): void;
@@ -31,7 +31,7 @@ export interface Redeliveries {
   readHistory(device: DeviceEntry): Promise<void>;
   /** To be told of each message before it is taken. */
   note(delivery: Delivery): void;
-  /** Of a message that is sent again: what was taken of it. `topic` is that of the device. */
+  /** The trace of a message that is sent again; null if it is new. `topic` is that of the device. */
   find(delivery: Delivery, device: DeviceEntry, topic: string): Trace | null;
   /** A message that is on its way to the disk. */
   add(delivery: Delivery): Trace;
@@ -66,7 +66,7 @@ export function createRedeliveries(takenBefore: (device: number) => Promise<Take
       const known = recent.find({ messageID, topic: delivery.topic ?? "", payload });
       if (known !== undefined) return known;
       if (earlier.get(device.id)?.has(messageKey({ messageID, topic, payload })) !== true) return null;
-      // It may come again once more, when what an earlier run took is no longer asked for.
+      // It may come once more, when nobody asks any more what an earlier run took.
       const trace = add(delivery);
       trace.keep();
       return trace;
@@ -147,8 +147,8 @@ const recordsMax = 10_000;
 
 /**
  * What an earlier run had taken of a device through the broker and may not have acknowledged: at most its last
- * `receiveMaximum` messages, received within 60 s before the last of them. Of an id the latest counts. Other ways in
- * may have gone on for long: neither their records nor the end of the run tell when the broker was there.
+ * `receiveMaximum` messages, received within 60 s before the last of them. The latest of each id counts. Other
+ * transports may have gone on for long: neither their records nor the end of the run tell when the broker was there.
  */
 export async function takenByEarlierRun(
   history: DeviceHistory,

@@ -10,7 +10,7 @@ export interface BrokerSettings {
   } | null;
   readonly username: string | null;
   readonly password: string | null;
-  /** The same at each start, and no other process's: the broker keeps for it what is not acknowledged. */
+  /** The same at each start, and of no other process: the broker keeps for it what is not acknowledged. */
   readonly clientID: string;
   /** Whether other processes take a share of the messages. */
   readonly shared: boolean;
@@ -20,8 +20,8 @@ export interface BrokerSettings {
 export const receiveMaximum = 2000;
 
 /**
- * Far more than a message that is taken: a larger one is refused by us and counted, where the broker would drop it
- * without a word [MQTT-3.1.2-25].
+ * Far more than a message that is taken: a message between the two is refused by us and counted; the broker would drop
+ * it without a word [MQTT-3.1.2-25].
  */
 export const packetBytesMax = 16 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /** Watches over a connection to the broker: it must answer in time, and be heard while it is kept alive. */
 
-interface SilenceWatch {
-  /** Something has come. */
+export interface SilenceWatch {
+  /** Something has been received. */
   heard(): void;
   /** CONNECT and SUBSCRIBE have been answered. */
   answered(): void;
@@ -15,7 +15,10 @@ interface SilenceWatch {
 
 interface SilenceEvents {
   readonly ping: () => void;
-  /** Called at most once each. `timeout`: no answer; `keep_alive`: nothing was heard for one and a half times the seconds. */
+  /**
+   * Called at most once each. `timeout`: no answer; `keep_alive`: nothing was heard for one and a half times the
+   * seconds.
+   */
   readonly onSilence: (reason: "timeout" | "keep_alive", text: string) => void;
 }
 

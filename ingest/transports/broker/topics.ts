@@ -2,7 +2,7 @@ import { isTopicName } from "../../messages/topics.js";
 
 /** Each device has one branch of the broker's topics: `devices/{deviceID}/up/{topic}` and `…/down/{topic}`. */
 
-/** What one process subscribes to alone: a broker that forgets shared subscriptions as it restarts keeps this one. */
+/** What a single process subscribes to: a broker that forgets shared subscriptions at a restart keeps this one. */
 export const ownFilter = "devices/+/up/#";
 
 /** What all processes of a deployment subscribe to together (MQTT 5.0 §4.8.2). */
@@ -17,7 +17,7 @@ export interface UplinkTopic {
 const root = "devices/";
 const upward = "/up/";
 
-/** Null where the topic is none of a device's: its own part is missing, or no topic name. */
+/** Null if the topic is not a device's: the device's own part of it is missing, or is not a topic name. */
 export function readUplinkTopic(text: string): UplinkTopic | null {
   if (!text.startsWith(root)) return null;
   const end = text.indexOf("/", root.length);

@@ -1,4 +1,4 @@
-import { devicesOf } from "../../../ingest/sessions/record-devices.js";
+import { devicesOf } from "../../../ingest/sessions/replay.js";
 import { peekRecord } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import type { JournalRecord } from "../../../store/journal/record.js";

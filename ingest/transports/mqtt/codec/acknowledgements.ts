@@ -1,7 +1,7 @@
 import mqttPacket, { type Packet } from "mqtt-packet";
 import type { Terms, Version } from "./packets.js";
 
-/** What may stand beside the reason code of an answer, MQTT 5.0 §3.2.2.3. */
+/** What may accompany the reason code of an answer, MQTT 5.0 §3.2.2.3. */
 export interface ConnackProperties {
   readonly receiveMaximum: number;
   readonly maximumPacketSize: number;
@@ -17,7 +17,7 @@ export function connackBelow5(version: Version, returnCode: number, sessionPrese
   return Buffer.from([0x20, 2, sessionPresent && version === 4 ? 1 : 0, returnCode]);
 }
 
-/** Null where the client cannot take a packet of that size, not even without the reason in words. */
+/** Null if the client cannot take a packet of that size, not even without the reason in words. */
 export function connack(
   terms: Terms,
   reasonCode: number,
@@ -61,7 +61,7 @@ export function disconnect(terms: Terms, reasonCode: number, reason: string): Bu
   return fitting(terms, reason, (properties) => ({ cmd: "disconnect", reasonCode, properties }));
 }
 
-/** With the reason in words where the client wants it and it fits [MQTT-3.1.2-24], [MQTT-3.1.2-29]. */
+/** With the reason in words if the client wants it and it fits [MQTT-3.1.2-24], [MQTT-3.1.2-29]. */
 function fitting(
   terms: Terms,
   reason: string,

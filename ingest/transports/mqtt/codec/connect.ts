@@ -12,7 +12,9 @@ const receiveMaximumDefault = 65_535;
 const flag = { reserved: 1, clean: 2, will: 4, willRetain: 32, password: 64, username: 128 } as const;
 const willQosShift = 3;
 
-/** How a client speaks, and whether that is a version that we serve: where it is not, `version` can tell it so. */
+/**
+ * The version that a client speaks, and whether we serve it: if not, `version` is one in which to tell the client so.
+ */
 interface Protocol {
   readonly version: Version;
   readonly served: boolean;
@@ -23,7 +25,7 @@ const levels: Readonly<Record<string, Readonly<Record<number, Version>>>> = {
   MQIsdp: { 3: 3 },
 };
 
-/** Reads the protocol name and level of CONNECT. @throws Violation where it is another protocol [MQTT-3.1.2-1] */
+/** Reads the protocol name and level of CONNECT. @throws Violation if it is another protocol [MQTT-3.1.2-1] */
 export function readProtocol(reader: Reader): Protocol {
   const name = reader.text();
   const known = levels[name];
@@ -31,7 +33,7 @@ export function readProtocol(reader: Reader): Protocol {
   const level = reader.byte();
   const version = known[level];
   if (version !== undefined) return { version, served: true };
-  // A bridge sets the high bit; it and whoever speaks an older version understand the short CONNACK only.
+  // A bridge sets the high bit; bridges and clients of older versions understand only the short CONNACK.
   return { version: (level & 0x7f) < 5 ? 4 : 5, served: false };
 }
 

@@ -53,7 +53,7 @@ export function decodePacket(firstByte: number, reader: Reader, version: Version
 /** The fixed header's flags of every packet but PUBLISH [MQTT-2.1.3-1]. @throws Violation */
 export function checkFlags(type: number, flags: number, version: Version): void {
   const prescribed = prescribedFlags[type] ?? 0;
-  // MQTT 3.1 marks what is sent again, and used no other flag than DUP and QoS.
+  // MQTT 3.1 marks packets that are sent again, and uses no flags but DUP and QoS.
   const sentAgain = version === 3 && prescribed !== 0 && flags === (prescribed | dupFlag);
   if (flags !== prescribed && !sentAgain) throw malformed("a reserved flag is set");
 }
@@ -66,7 +66,7 @@ function packetID(reader: Reader): number {
 
 const noProperties: Properties = {};
 
-/** Of one SUBSCRIBE or UNSUBSCRIBE: twice what a session may have. */
+/** Filters of one SUBSCRIBE or UNSUBSCRIBE: twice as many as a session may have. */
 const filtersPerPacketMax = 2000;
 
 function tooManyFilters(): Violation {

@@ -1,14 +1,14 @@
 import { malformed, Violation } from "./reader.js";
 
-/** Whom the packets of a byte stream are for. */
+/** Who the packets of a byte stream are for. */
 export interface FrameOwner {
   /** Of a whole packet, fixed header included; may change with every packet. */
   readonly frameBytesMax: number;
-  /** MQTT 5 wants lengths in their shortest form [MQTT-1.5.5-1]; before it nobody asked. */
+  /** MQTT 5 requires lengths in their shortest form [MQTT-1.5.5-1]; earlier versions do not. */
   readonly strictLengths: boolean;
-  /** Nothing more is read: it has ended, or what follows has to wait. */
+  /** Whether to stop reading: the connection has ended, or what follows has to wait. */
   readonly takesNoMore: boolean;
-  /** A packet begins with this byte; may throw a Violation where it may not. */
+  /** A packet begins with this byte; may throw a Violation if it must not. */
   begin(firstByte: number): void;
   /** One whole packet: its first byte, and where in `bytes` the rest after the fixed header lies. */
   frame(firstByte: number, bytes: Buffer, start: number, end: number): void;
@@ -19,7 +19,7 @@ const empty = Buffer.alloc(0);
 
 /**
  * Cuts a byte stream into packets (fixed header, MQTT 5.0 §2.1). A packet's declared size is refused as soon as it
- * is read. What has come of a packet is collected in no more than twice its bytes, in however many chunks it came.
+ * is read. The part of a packet that has come takes no more than twice its bytes, however many chunks it came in.
  */
 export class Framer {
   #firstByte = -1;
@@ -31,7 +31,7 @@ export class Framer {
 
   /**
    * Returns how many bytes have been read: all, unless `owner` takes no more.
-   * @throws Violation when a packet that is too large, or a malformed length, has begun
+   * @throws Violation if a packet that is too large, or a malformed length, has begun
    */
   read(chunk: Buffer, owner: FrameOwner): number {
     let at = 0;

@@ -23,7 +23,7 @@ export interface ConnectRequest extends Terms {
   readonly clientID: string;
   /** The client left the choice of its id to us. */
   readonly assigned: boolean;
-  /** What an earlier session has left is to be forgotten. */
+  /** Whatever an earlier session has left is to be forgotten. */
   readonly cleanStart: boolean;
   /** Seconds that the session outlives the connection; see message.ts for 0 and the highest value. */
   readonly sessionExpiry: number;
@@ -36,7 +36,7 @@ export interface ConnectRequest extends Terms {
 
 export interface PublishPacket {
   readonly cmd: "publish";
-  /** Empty where an alias stands for it. */
+  /** Empty if an alias stands for it. */
   readonly topic: string;
   /** 0 = none. */
   readonly alias: number;
@@ -47,7 +47,7 @@ export interface PublishPacket {
   /** 0 at QoS 0. */
   readonly messageID: number;
   readonly properties: MessageProperties | null;
-  /** What of it is larger than a message may be; null: nothing. */
+  /** The part that is larger than a message may have; null: none. */
   readonly excess: "payload" | "properties" | null;
 }
 
@@ -72,7 +72,7 @@ export interface UnsubscribePacket {
 export interface DisconnectPacket {
   readonly cmd: "disconnect";
   readonly code: number;
-  /** Null where the one of CONNECT stands. */
+  /** Null if that of CONNECT stands. */
   readonly sessionExpiry: number | null;
 }
 

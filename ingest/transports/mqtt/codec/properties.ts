@@ -1,7 +1,7 @@
 import type { MessageProperties } from "../../../../store/journal/message.js";
 import { malformed, protocolError, type Reader } from "./reader.js";
 
-/** Properties of one packet in bytes: those of a message are kept and handed on with it, if they are no longer. */
+/** Properties of one packet in bytes: those of a message are kept and handed on with it unless they are longer. */
 export const propertiesBytesMax = 16 * 1024;
 
 /** The properties of MQTT 5.0 §2.2.2.2 that a client may send. */
@@ -31,7 +31,7 @@ export interface Properties {
 
 type Take = (properties: Properties, reader: Reader) => void;
 
-/** A property that may stand once. */
+/** A property that may occur once. */
 function once<Name extends keyof Properties>(
   name: Name,
   read: (reader: Reader) => Required<Properties>[Name],
@@ -81,7 +81,7 @@ const fields: Readonly<Record<number, Take>> = {
   39: once("maximumPacketSize", four),
 };
 
-/** Which properties may stand where. */
+/** The properties that each packet may have. */
 const allowed = {
   connect: new Set([17, 21, 22, 23, 25, 33, 34, 38, 39]),
   will: new Set([1, 2, 3, 8, 9, 24, 38]),
@@ -109,7 +109,7 @@ export function readProperties(reader: Reader, packet: keyof typeof allowed): Pr
   return properties;
 }
 
-/** What of the properties travels with a message, or null. @throws Violation */
+/** The properties that travel with a message, or null. @throws Violation */
 export function messageProperties(all: Properties): MessageProperties | null {
   const { payloadFormatIndicator, messageExpiryInterval, contentType, responseTopic } = all;
   const { correlationData, userProperties } = all;

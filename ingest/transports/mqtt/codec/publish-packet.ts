@@ -11,21 +11,23 @@ export interface OutgoingMessage {
   readonly messageID: number;
   readonly dup: boolean;
   readonly retain: boolean;
-  /** As the publisher gave them; `messageExpiryInterval` already less the seconds that the message has waited. */
+  /**
+   * As the publisher gave them, except that `messageExpiryInterval` is less by the seconds that the message has waited.
+   */
   readonly properties: MessageProperties | null;
   /** Of the subscriptions that bring it. */
   readonly identifiers: readonly number[];
 }
 
-/** Writes PUBLISH for one connection. What is encoded must be sent, in that order: topic aliases build on it. */
+/** Writes PUBLISH for one connection. Whatever is encoded must be sent, in that order: topic aliases build on it. */
 export interface PublishEncoder {
   /** Messages of QoS 1 and 2 that the client takes at once. */
   readonly receiveMaximum: number;
-  /** Null where the packet would be larger than the client allows [MQTT-3.1.2-24]: the message is dropped. */
+  /** Null if the packet would be larger than the client allows [MQTT-3.1.2-24]: the message is dropped. */
   encode(message: OutgoingMessage): Buffer | null;
 }
 
-/** Aliases that we use of those that a client allows. */
+/** The most aliases that we use, however many a client allows. */
 const aliasesMax = 32;
 /** A shorter topic costs as little as its alias. */
 const aliasTopicLengthMin = 4;
@@ -62,7 +64,7 @@ class TermedEncoder implements PublishEncoder {
     return bytes;
   }
 
-  /** The alias that stands for the topic, or will from this packet on; 0 = none. */
+  /** The alias that stands for the topic, now or from this packet on; 0 = none. */
   #aliasOf({ topic, qos }: OutgoingMessage): number {
     const aliases = this.#aliases;
     if (aliases === null || qos > aliasQosMax) return 0;
@@ -108,7 +110,7 @@ function wireProperties(properties: MessageProperties): NonNullable<IPublishPack
   };
 }
 
-/** PUBLISH without properties, byte by byte: most messages are so. */
+/** PUBLISH without properties, byte by byte: most messages have none. */
 function encodePlain(message: OutgoingMessage, version5: boolean): Buffer {
   const { topic, payload, qos, dup, retain, messageID } = message;
   const topicBytes = Buffer.byteLength(topic);
@@ -130,7 +132,7 @@ function lengthBytes(length: number): number {
   return length < 2_097_152 ? 3 : 4;
 }
 
-/** Behind the first byte; returns where the next field begins. */
+/** Writes it after the first byte; returns where the next field begins. */
 function writeLength(bytes: Buffer, length: number): number {
   let at = 1;
   let left = length;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { EndReason } from "../../../meter.js";
 
-/** Why a packet cannot be taken: the connection ends for `reason`; the message is told to a client of MQTT 5. */
+/** Why a packet cannot be taken: the connection ends for `reason`; a client of MQTT 5 is told the message. */
 export class Violation extends Error {
   readonly reason: EndReason;
 
@@ -25,7 +25,7 @@ const replacement = "\ufffd";
 
 /**
  * Reads the data types of MQTT 5.0 §1.5 from one packet, never beyond its end. A class: one is made for each packet.
- * Every method throws a Violation where the bytes are not of the type.
+ * Every method throws a Violation if the bytes are not of the type.
  */
 export class Reader {
   readonly #bytes: Buffer;

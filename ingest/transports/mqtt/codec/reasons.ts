@@ -31,7 +31,7 @@ export const code = {
   connectionRate: 0x9f,
 } as const;
 
-/** Failures are from here on. */
+/** Codes of failure begin here. */
 export const failure = 0x80;
 
 /** How the client learns that its connection ends; null = it is not told. */

@@ -5,7 +5,9 @@ export const topicAliasMaximum = 16;
 
 /** What a client's topic aliases stand for, on one connection [MQTT-3.3.2-7]. */
 export interface TopicAliases {
-  /** The topic of a PUBLISH: its own, which its alias stands for from now on, or that of its alias. @throws Violation */
+  /**
+   * The topic of a PUBLISH: its own, which its alias stands for from now on, or that of its alias. @throws Violation
+   */
   resolve(topic: string, alias: number): string;
 }
 

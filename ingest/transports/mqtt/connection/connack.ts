@@ -5,7 +5,7 @@ import { code, endings } from "../codec/reasons.js";
 import { topicAliasMaximum } from "../codec/topic-aliases.js";
 import { receiveMaximum } from "./inbound.js";
 
-/** Before the client has said anything of itself. */
+/** What is assumed before the client has said anything of itself. */
 export function defaultTerms(version: Version): Terms {
   const unbounded = Number.POSITIVE_INFINITY;
   return {
@@ -17,7 +17,7 @@ export function defaultTerms(version: Version): Terms {
   };
 }
 
-/** Seconds; below MQTT 5 there is no way to tell the client of another one than its own. */
+/** Seconds; below MQTT 5 a client cannot be given another value than its own. */
 export function agreedKeepAlive({ version, keepAlive }: ConnectRequest, most: number | null): number {
   if (version < 5 || most === null) return keepAlive;
   return keepAlive === 0 ? most : Math.min(keepAlive, most);
@@ -28,13 +28,13 @@ interface Granted {
   /** Seconds. */
   readonly keepAlive: number;
   readonly sessionExpiry: number;
-  /** It goes on with what it left. */
+  /** The session goes on with what it held. */
   readonly present: boolean;
   /** Our Maximum Packet Size. */
   readonly packetBytesMax: number;
 }
 
-/** CONNACK that lets the client in, or null where it takes no packet of that size. */
+/** CONNACK that lets the client in, or null if it takes no packet of that size. */
 export function accepted(request: ConnectRequest, granted: Granted): Buffer | null {
   const { version, assigned, clientID } = request;
   const { keepAlive, sessionExpiry, present, packetBytesMax } = granted;
@@ -51,7 +51,7 @@ export function accepted(request: ConnectRequest, granted: Granted): Buffer | nu
   return connack(request, code.success, present, properties, "");
 }
 
-/** CONNACK with the reason against it, or null where the client's version has no word for it. */
+/** CONNACK with the reason for the refusal, or null if the client's version has no code for it. */
 export function refused(terms: Terms, reason: EndReason, text: string): Buffer | null {
   const { returnCode, connack: reasonCode } = endings[reason];
   if (terms.version === 5) return reasonCode === null ? null : connack(terms, reasonCode, false, null, text);

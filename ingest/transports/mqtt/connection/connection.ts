@@ -47,21 +47,21 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #terms: Terms = defaultTerms(4);
   #request: ConnectRequest | null = null;
   #origin: Origin | null = null;
-  /** Its connect record is written: its end will be as well. */
+  /** Its connect record is written: its end must be recorded as well. */
   #isOnRecord = false;
   #conversation: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
   /**
-   * The end of what came in one read. Nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0], while the connection
-   * is held, or once this turn's time for reading is over.
+   * The rest of what came in one read. Nothing of it is looked at before CONNACK [MQTT-3.1.4-6 of 5.0], while the
+   * connection is held, or once this turn's time for reading is over.
    */
   #unread: Buffer | null = null;
   /** Why the stream has ended while something was still to be read. */
   #gone: EndReason | null = null;
   #keepAliveMs = connectTimeoutMs;
-  /** Monotonic: a clock that is set must not end a connection. */
+  /** Monotonic: setting the clock must not end a connection. */
   #heardAt: number;
 
   constructor(
@@ -139,7 +139,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     return this.#origin;
   }
 
-  /** Ends the connection from our side; the client is told why where its version has words for it. */
+  /** Ends the connection from our side; the client is told why if its version has a code for it. */
   end(reason: EndReason, detail?: string): void {
     if (this.#phase === "closed") return;
     this.#say(reason, detail ?? endings[reason].text);
@@ -156,12 +156,12 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#writeBuffer.flush();
     this.#close(reason);
     this.#stream.end();
-    // A peer that never closes its half, or whose end we do not read, is cut off.
+    // A peer that does not close its half, or whose end we do not read, is cut off.
     const cutOff = setTimeout(() => this.#stream.destroy(), closeTimeoutMs).unref();
     this.#stream.once("close", () => clearTimeout(cutOff));
   }
 
-  /** The client has said goodbye; what it was answered before, in the same turn even, still goes. */
+  /** The client has said goodbye; earlier answers to it, even of the same turn, are still sent. */
   leave(): void {
     this.#shut("disconnect");
   }
@@ -186,7 +186,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#phase === "open" && this.certificate !== null && !isValidAt(this.certificate, wall)) {
       this.end("thrown_out");
     } else if (this.#isHeld || (this.#paused && (this.#isBusy(0.5) || this.#waitsForTurn))) {
-      // It is not heard because we do not read. A peer that does not read either is silent.
+      // It is not heard because we do not read; a peer that does not read either counts as silent.
       this.#heardAt = monotonic;
     } else if (this.#keepAliveMs > 0 && monotonic - this.#heardAt > this.#keepAliveMs) {
       this.end(this.#phase === "open" ? "keep_alive" : "connect_timeout");
@@ -203,7 +203,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   #read(chunk: Buffer): void {
     if (this.#phase === "closed") return;
-    // Ten seconds in all to authenticate: a byte now and then is no CONNECT.
+    // Ten seconds in all to authenticate: a byte now and then does not prolong them.
     if (this.#phase !== "new") this.#heardAt = this.#context.monotonic();
     this.#guard(() => this.#cut(chunk));
     this.#goOn();
@@ -235,14 +235,14 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     return turns.isOver;
   }
 
-  /** Sends what has come of it, and sees when there is more to do. */
+  /** Sends what results, and sees whether there is more to do. */
   #goOn(): void {
     this.#writeBuffer.flush();
     if (this.#phase === "closed") return;
     if (this.#isHeld) return this.#pause();
     if (this.#hasMore) {
       this.#pause();
-      // One that has enough to read goes on when it has read it.
+      // A client that has enough to read goes on when it has read it.
       if (this.#conversation?.handingOver.isPaced !== true) this.#context.turns.later(this);
     } else if (this.#gone !== null) this.#close(this.#gone);
     else if (this.#isFull(1)) this.#pause();
@@ -253,7 +253,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     return this.#unread !== null || this.#conversation?.handingOver.isHandingOver === true;
   }
 
-  /** It has said more than we have come to; what it has not read itself is no excuse. */
+  /** Whether it has sent more than we have read; what it has not read itself is no excuse. */
   get #waitsForTurn(): boolean {
     const isKnown = this.#phase !== "new";
     return isKnown && this.#unread !== null && this.#conversation?.handingOver.isHandingOver !== true;
@@ -266,13 +266,13 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** The peer has taken all that it was sent. */
   #drained(): void {
-    // Nothing is read meanwhile: that it takes what it is handed says that it is there.
+    // Nothing is read meanwhile: by taking what it is handed it shows that it is there.
     if (this.#conversation?.handingOver.isHandingOver === true) this.#heardAt = this.#context.monotonic();
     if (this.#hasMore) this.#context.turns.later(this);
     else this.resumeIfRoom();
   }
 
-  /** Ends the connection where the client has broken the rules, or where we cannot go on with what it says. */
+  /** Ends the connection if the client has broken the rules, or if we cannot go on with what it says. */
   #guard(action: () => void): void {
     try {
       action();
@@ -301,7 +301,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     return { ...packet, topic: this.#aliases.resolve(packet.topic, packet.alias), alias: 0 };
   }
 
-  /** Not to be read: we are behind, or the peer does not take what it is answered. */
+  /** Whether not to read: we are behind, or the peer does not take its answers. */
   #isFull(share: number): boolean {
     return this.#isBusy(share) || this.#writeBuffer.waitingBytes > waitingBytesMax * share;
   }
@@ -317,7 +317,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#paused || this.#phase === "closed") return;
     this.#paused = true;
     this.#stream.pause();
-    // One that is held reads on when it is no longer.
+    // A connection that is held reads on when it is released.
     if (!this.#isHeld) this.#context.markPaused(this);
   }
 
@@ -344,7 +344,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.isPaused && !this.#isHeld) this.#context.markPaused(this);
   }
 
-  /** What the client said before it went and is yet to be read is still heard, a DISCONNECT above all. */
+  /** What the client said before it went is still read, a DISCONNECT above all. */
   #streamGone(reason: EndReason): void {
     this.#conversation?.handingOver.giveUpHandingOver();
     if (!this.#isHeld && this.#unread === null) return this.#close(reason);
@@ -377,7 +377,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
       if (device !== null) denials.add(device, this.#ip, request.clientID, request.keepAlive);
       return this.end(denial);
     }
-    // What the feed brought since the answer was given has found no session to throw out.
+    // What the feed brought since the answer was given has found no connection to throw out.
     if (!isEntitled(found, this)) return this.end("credentials");
     return this.#open(found, request);
   }
@@ -432,7 +432,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#phase = "open";
     const granted = { keepAlive: this.#keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
     const connack = accepted(request, granted);
-    // Nothing may go before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
+    // Nothing may be sent before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
     this.#writeBuffer.push(connack);
     // What waits goes first: a subscription may bring retained messages at once.

@@ -13,7 +13,7 @@ import type { Reading, ReadingTurns } from "./reading.js";
 export interface Attended extends Reading {
   readonly isPaused: boolean;
   flush(): void;
-  /** Reads on where there is room again. */
+  /** Reads on if there is room again. */
   resumeIfRoom(): void;
   /** Both in milliseconds: since 1970, and of the clock that is never set. */
   checkSilence(wall: number, monotonic: number): void;
@@ -31,7 +31,7 @@ export interface MqttContext extends InboundContext {
   readonly monotonic: () => number;
   /** Our Maximum Packet Size. */
   readonly packetBytesMax: number;
-  /** Seconds; a client of MQTT 5 that asks for more, or for none, gets this one. Null: its own stands. */
+  /** Seconds; a client of MQTT 5 that asks for a longer one, or for none, gets this one. Null: its own stands. */
   readonly keepAliveMax: number | null;
   authenticate(
     username: string | undefined,

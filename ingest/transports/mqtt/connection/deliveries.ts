@@ -23,7 +23,7 @@ export interface Deliveries extends Link {
   received(messageID: number, code: number): boolean;
   /** Whether retained messages wait for the client to read. */
   readonly isHandingOver: boolean;
-  /** Whether they wait for it now: it has enough to read. */
+  /** Whether they wait now because the client has enough to read. */
   readonly isPaced: boolean;
   /** Writes some of them, until `isOver` or the client has enough to read. */
   handOverSome(isOver: () => boolean): void;
@@ -31,7 +31,7 @@ export interface Deliveries extends Link {
   giveUpHandingOver(): void;
 }
 
-/** What becomes of a delivery, on record. */
+/** Records what becomes of a delivery. */
 interface DeliveryRecords {
   /** The message needs no more: acknowledged, or given up. */
   delivered(messageID: number, acknowledged: boolean): void;
@@ -43,7 +43,7 @@ interface DeliveryOptions {
   readonly encoder: PublishEncoder;
   readonly meter: Meter;
   readonly records: DeliveryRecords;
-  /** Whether the device's policies let it read the topic now. */
+  /** Whether the device's policies allow it to read the topic now. */
   readonly mayReceive: (topic: string) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
@@ -57,13 +57,13 @@ interface DeliveryOptions {
 
 /** QoS 1 and 2 messages that a client gets at once, unless it wants fewer. */
 export const inFlightMax = 100;
-/** Beyond this a reader is too slow for messages that nobody acknowledges, and is not read itself. */
+/** Beyond this a client is too slow for messages that nobody acknowledges, and is not read itself. */
 export const waitingBytesMax = 1024 * 1024;
 
 /** Messages looked at in one turn: thousands may have expired, or be more than the client takes. */
 const stepsPerTurn = 500;
 
-/** Retained messages go no further while the client has so much to read. */
+/** Retained messages wait while the client has so much to read. */
 const pacedBytesMax = 64 * 1024;
 
 const pubrelFirstByte = 0x62;
@@ -179,7 +179,7 @@ class WindowedDeliveries implements Deliveries {
     return this.#inFlight.size < Math.min(inFlightMax, this.#options.encoder.receiveMaximum);
   }
 
-  /** False where it goes no further: forbidden, expired, larger than what the client takes, or not to be encoded. */
+  /** False if it goes no further: it is forbidden, expired, larger than the client takes, or cannot be encoded. */
   #write(message: Message, messageID: number, dup: boolean): boolean {
     const { writeBuffer, encoder, meter, mayReceive, onFault, now } = this.#options;
     if (!mayReceive(message.topic)) {
@@ -255,7 +255,7 @@ class WindowedDeliveries implements Deliveries {
 }
 
 /**
- * Its expiry less the time that it has waited [MQTT-3.3.2-6]; where the clock was set back meanwhile, what the
+ * Its expiry less the time that it has waited [MQTT-3.3.2-6]; if the clock was set back meanwhile, what the
  * publisher gave: never more, which four bytes might not hold.
  */
 function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {

@@ -17,7 +17,7 @@ import { Violation } from "../codec/reader.js";
 import { code } from "../codec/reasons.js";
 import type { WriteBuffer } from "./write-buffer.js";
 
-/** Taken and not acknowledged, per connection; beyond either it is not read. */
+/** Taken and not acknowledged, per connection; beyond either bound it is not read. */
 const inFlightMessagesMax = 1000;
 const inFlightBytesMax = 1024 * 1024;
 
@@ -51,20 +51,23 @@ export interface InboundOwner {
 }
 
 interface Waiting {
-  /** So many messages must be kept first. */
+  /** How many messages must be kept first. */
   readonly after: number;
   readonly answer: Answer;
   readonly messageID: number;
   readonly refusal: Refusal | null;
 }
 
-/** What an acknowledgement of MQTT 5 says instead of yes. */
+/** The code of an MQTT 5 acknowledgement that says no. */
 interface Refusal {
   readonly reasonCode: number;
   readonly text: string;
 }
 
-/** What a client publishes: redelivery recognised, kept by the journal, acknowledged in order. */
+/**
+ * Messages that a client publishes: redelivery is recognised, the journal keeps them, and they are acknowledged in
+ * order.
+ */
 export class Inbound {
   readonly #context: InboundContext;
   readonly #writeBuffer: WriteBuffer;
@@ -72,7 +75,7 @@ export class Inbound {
   readonly #state: SessionState;
   /** QoS 2 ids on their way to the disk. */
   #pending: Set<number> | null = null;
-  /** What the connection before had sent; read from the journal when the first DUP asks for it. */
+  /** What the connection before this one had sent; read from the journal when the first DUP needs it. */
   #taken: Taken | null = null;
   /** Acknowledgements that need no commit but wait for those before them [MQTT-4.6.0-2], [MQTT-4.6.0-3]. */
   readonly #behind: Waiting[] = [];
@@ -81,9 +84,9 @@ export class Inbound {
   #inFlightBytes = 0;
   /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
   #unacknowledged = 0;
-  /** Of these, QoS 2 ids that PUBCOMP is still to end. */
+  /** Those of QoS 2 among them that PUBCOMP has yet to end. */
   #exactlyOnce: ReadonlySet<number> = emptySet;
-  /** What the message that is being taken has taken of the budget; whoever appends it takes that over. */
+  /** What the message under way has taken of the budget; its append takes that over. */
   #work = 0;
 
   constructor(context: InboundContext, writeBuffer: WriteBuffer, owner: InboundOwner, state: SessionState) {
@@ -101,16 +104,16 @@ export class Inbound {
     );
   }
 
-  /** False where it is held back, and comes again. @throws Violation where the message is none */
+  /** False if it is held back, and comes again. @throws Violation if it is malformed */
   publish(packet: PublishPacket): boolean {
     const { topic, excess } = packet;
     if (!isTopicName(topic)) throw new Violation("topic_name", "a topic name has no wildcards");
-    // Before MQTT 5 the connection is all that there is to end a message that cannot be kept.
+    // Before MQTT 5 a message that cannot be kept can only be refused by ending the connection.
     if (this.#owner.terms.version < 5) {
       if (excess !== null) throw new Violation("oversize", excessTexts[excess]);
       if (!isWithin(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
     }
-    // One that was held back comes with what was taken for it.
+    // A message that was held back comes with what was taken for it.
     if (this.#work === 0) {
       const { work, registry } = this.#context;
       const cost = registry.publishCost(this.#owner.origin.device.id, topic);
@@ -134,7 +137,7 @@ export class Inbound {
     if (this.#owner.isClosed) this.giveWork();
   }
 
-  /** What was taken and will have no use: of a connection that has ended. */
+  /** Gives back what was taken and will not be used, because the connection has ended. */
   giveWork(): void {
     if (this.#work > 0) this.#context.work.give(this.#state.tenant, this.#work);
     this.#work = 0;
@@ -151,7 +154,7 @@ export class Inbound {
     if (qos === 2) this.#publishExactlyOnce(packet, isAllowed);
     else if (refusal !== null) this.#refuse(packet, "puback", refusal);
     else if (qos === 1 && dup && this.#taken?.has(messageKey(packet)) === true) {
-      // Sent again: acknowledged and nothing else.
+      // Sent again: it is acknowledged, and nothing else.
       this.#context.meter.redelivered++;
       this.#countUnacknowledged(packet);
       this.#answerInTurn("puback", packet.messageID);
@@ -175,12 +178,12 @@ export class Inbound {
     this.#context.records.release(origin, this.#state, id, () => this.#answer("pubcomp", id));
   }
 
-  /** MQTT 5 is told so and nothing is kept; before it there is no word for no. */
+  /** MQTT 5 is told so and nothing is kept; earlier versions have no code for no. */
   #refusalOf({ topic, excess }: PublishPacket, isAllowed: boolean): Refusal | null {
     if (this.#owner.terms.version < 5) return null;
     if (!isWithin(topic, this.#context.topics)) return { reasonCode: code.topicName, text: tooLong };
     if (!isAllowed) return { reasonCode: code.notAuthorized, text: notAllowed };
-    // With a word for no the client need not send it again and again [MQTT-4.4.0-1].
+    // Told no, the client need not send it again and again [MQTT-4.4.0-1].
     return excess === null ? null : { reasonCode: code.quota, text: excessTexts[excess] };
   }
 
@@ -250,7 +253,7 @@ export class Inbound {
       });
     };
     try {
-      // Before MQTT 5 nothing can be answered but that it is kept; so a refused one is, as an event.
+      // Before MQTT 5 the only answer is that it is kept; so a refused message is kept, as an event.
       this.#context.accept.uplink(origin, packet, !isAllowed, appended);
     } catch (error) {
       if (cost > 0) this.#context.work.give(this.#state.tenant, cost);
@@ -275,7 +278,9 @@ export class Inbound {
     this.#owner.markDirty();
   }
 
-  /** Whether it ends a message that was counted: a PUBREL that none waits for does not, however often it comes. */
+  /**
+   * Whether it ends a message that was counted: a PUBREL that no message waits for does not, however often it comes.
+   */
   #ends(answer: Answer, messageID: number, refusal: Refusal | null): boolean {
     if (answer === "pubcomp")
       return this.#exactlyOnce.size > 0 && ownSet(this.#exactlyOnce).delete(messageID);

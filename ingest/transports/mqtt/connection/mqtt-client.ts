@@ -31,7 +31,7 @@ import { Inbound, type InboundOwner } from "./inbound.js";
 import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
 import type { WriteBuffer } from "./write-buffer.js";
 
-/** The connection that a conversation goes over. */
+/** The connection of a client. */
 export interface MqttClientOwner extends Omit<InboundOwner, "state"> {
   readonly origin: Origin;
   /** Retained messages wait: nothing is read until they are handed over. */
@@ -44,7 +44,7 @@ export interface MqttClientOwner extends Omit<InboundOwner, "state"> {
 const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
 const pingresp = Buffer.from([0xd0, 0]);
 
-/** What follows CONNACK: each packet of the client, and what its session has for it. */
+/** Everything after CONNACK: each packet of the client, and what its session has for it. */
 export class MqttClient {
   readonly #context: MqttContext;
   readonly #owner: MqttClientOwner;
@@ -59,9 +59,9 @@ export class MqttClient {
   #charged: ClientPacket | null = null;
   /** Filters on their way to the disk. */
   #granting: ReadonlySet<string> = emptySet;
-  /** What the platform wants of the session and waits for its turn. */
+  /** What the platform wants of the session, while that waits for its turn. */
   #wanted: readonly PlatformSubscription[] | null = null;
-  /** What DISCONNECT said; until then nothing. */
+  /** What DISCONNECT said; `noGoodbye` before it. */
   #goodbye: Omit<Goodbye, "reason"> = noGoodbye;
 
   constructor(
@@ -111,7 +111,9 @@ export class MqttClient {
     this.#deliveries.resume();
   }
 
-  /** Brings the session up to what the platform subscribes it to; where that brings much with it, in its tenant's turn. */
+  /**
+   * Brings the session up to what the platform subscribes it to; if that causes much work, in its tenant's turn.
+   */
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
     const waits = this.#wanted !== null;
     if (!waits && this.#platformCost(wanted) <= lightWorkMax)
@@ -120,7 +122,7 @@ export class MqttClient {
     if (!waits) void this.#subscribeInTurn();
   }
 
-  /** What is wanted by then, which may be newer. */
+  /** What is wanted now, which may be newer. */
   async #subscribeInTurn(): Promise<void> {
     const { work } = this.#context;
     const { tenant } = this.#state;
@@ -132,7 +134,7 @@ export class MqttClient {
     try {
       this.#subscribeByPlatform(wanted, () => work.give(tenant, cost));
     } catch {
-      // The journal takes nothing: the connection cannot be what the platform wants it to be.
+      // The journal takes nothing: the connection cannot get the subscriptions that the platform wants.
       work.give(tenant, cost);
       this.#owner.end("unavailable");
     }
@@ -157,7 +159,7 @@ export class MqttClient {
     return this.#inbound.isFull(share);
   }
 
-  /** What is retained and on its way to a client that has yet to read it. */
+  /** Retained messages on their way to a client that has yet to read them. */
   get handingOver(): Pick<Deliveries, "isHandingOver" | "isPaced" | "handOverSome" | "giveUpHandingOver"> {
     return this.#deliveries;
   }
@@ -187,11 +189,11 @@ export class MqttClient {
   #publish(packet: PublishPacket): void {
     const limiter = this.#limiter;
     if (limiter !== null && !this.#isWithin(limiter, packet)) return;
-    // One that is held back comes again, and has paid.
+    // A message that is held back comes again, and has been counted.
     if (!this.#inbound.publish(packet) && limiter !== null) this.#charged = packet;
   }
 
-  /** Slows down what is over its limit, and ends the connection where that is not enough. */
+  /** Slows down a client over its limit, and ends the connection if that is not enough. */
   #isWithin(limiter: Limiter, packet: PublishPacket): boolean {
     const isCharged = this.#charged === packet;
     this.#charged = null;
@@ -220,7 +222,7 @@ export class MqttClient {
     this.#answer(answers.negativeAck(this.#request, "pubrel", messageID, code.packetIDNotFound, text));
   }
 
-  /** SUBACK once the subscriptions are on disk, before what they bring. */
+  /** SUBACK once the subscriptions are on disk, before the messages that they bring. */
   #subscribe(packet: SubscribePacket): void {
     const { device } = this.#owner.origin;
     const refuses = (filter: string): boolean => {
@@ -244,7 +246,7 @@ export class MqttClient {
     });
   }
 
-  /** What brings much with it is kept bit by bit, and what follows on the connection waits for it. */
+  /** Filters that cause much work are recorded in parts, and whatever follows on the connection waits for them. */
   #keep(granted: Filters, done: () => void): void {
     const { registry, records } = this.#context;
     const { origin } = this.#owner;

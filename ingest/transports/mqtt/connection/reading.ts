@@ -1,39 +1,39 @@
 import { createRoundRobin } from "../../../../store/lib/round-robin.js";
 import { nextTurn, sliceMs } from "../../../../store/lib/turns.js";
 
-/** Someone who has more to read than one turn of the loop is for. */
+/** A connection with more to read than fits into one turn of the loop. */
 export interface Reading {
-  /** Whose turn it takes: its tenant, or the address of one that has not said who it is. */
+  /** Whose turn it takes: its tenant's, or its address's before it is known who it is. */
   readonly payer: number | string;
   /** Goes on until the turn is over, or nothing is left. */
   proceed(): void;
 }
 
 /**
- * The time that all connections together read for in one turn of the loop. Who has more to say leaves it unread, and goes
- * on in a later turn: it pays with its own time, whatever it has written at once. Payers take turns, and the connections
- * of each: one with hundreds of them gets no more than one with a few.
+ * The time that all connections together read for in one turn of the loop. Who has more to say leaves it unread, and
+ * goes on in a later turn: it pays with its own time, whatever it has written at once. Payers take turns, and the
+ * connections of each: one with hundreds of them gets no more than one with a few.
  */
 export interface ReadingTurns {
-  /** Nothing more is to be read in this turn. */
+  /** Whether nothing more is to be read in this turn. */
   readonly isOver: boolean;
-  /** So much has been read: about a packet, or 256 bytes, each. */
+  /** So many units have been read: each is about a packet, or 256 bytes. */
   spend(units: number): void;
   /** `proceed` is called in a later turn: in the payer's turn, and there in the order of asking. */
   later(reading: Reading): void;
   forget(reading: Reading): void;
 }
 
-/** The clock is looked at once for so many. */
+/** Units between two looks at the clock. */
 const unitsPerLook = 16;
 
 export function createReadingTurns(): ReadingTurns {
   const waiting = createRoundRobin<Reading["payer"], Reading>();
-  /** Under whom each waits: who it is may come to be known meanwhile. */
+  /** Under which payer each waits: who it is may become known meanwhile. */
   const payers = new Map<Reading, Reading["payer"]>();
   let isOver = false;
   let units = 0;
-  /** Of this turn's slice; 0: it has not begun. */
+  /** The end of this turn's slice; 0: it has not begun. */
   let end = 0;
   let planned = false;
 

@@ -18,9 +18,9 @@ interface Judged {
   readonly granted: Filters;
 }
 
-/** What a filter has to pass. */
+/** The rules that a filter has to pass. */
 interface SubscribeRules {
-  /** Who may not read what. */
+  /** Whether a policy refuses the filter. */
   readonly refuses: (filter: string) => boolean;
   /** Whether so many bytes more may be held for the session. */
   readonly hasRoom: (bytes: number) => boolean;
@@ -28,8 +28,8 @@ interface SubscribeRules {
 }
 
 /**
- * A filter that is there twice counts once, as its last [MQTT-3.8.4-3]. `granting`: what earlier packets were granted that
- * is on its way to the disk.
+ * A filter that occurs twice counts once, as its last [MQTT-3.8.4-3]. `granting`: what earlier packets were granted
+ * that is on its way to the disk.
  */
 export function judge(
   { subscriptions }: Subscribed,

@@ -11,15 +11,15 @@ import { createReadingTurns } from "../connection/reading.js";
 /** What the connections of every listener share: one limit, one flush, one pause. */
 export interface MqttEndpoint {
   /**
-   * Gives a socket a place until it closes, that of another where there is none left; null, and the socket destroyed,
-   * where all are held by devices.
+   * Gives a socket a place until it closes, if need be that of another; null, and the socket destroyed, if devices hold
+   * all places.
    */
   admit(socket: Socket): IncomingSocket | null;
-  /** Begins MQTT on a stream whose handshakes are over; with its client's certificate where one was asked for. */
+  /** Begins MQTT on a stream whose handshakes are over; with its client's certificate if one was asked for. */
   take(stream: ByteStream, incoming: IncomingSocket, certificate: ClientCertificate | null): void;
   /** To be called after each commit: hands out acknowledgements and lets waiting connections read on. */
   afterCommit(): void;
-  /** Ends every connection, and whatever was on its way to be one. */
+  /** Ends every connection, and every socket that was to become one. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
     turns,
     markDirty: (connection) => {
       dirty.add(connection);
-      // Deliveries outside a commit leave together once what is running now has ended.
+      // Deliveries outside a commit leave together, once the code that runs now has ended.
       if (flushPlanned) return;
       flushPlanned = true;
       queueMicrotask(flushDirty);
@@ -79,7 +79,7 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
   }
 
   const sweep = setInterval(() => {
-    // A timer that is late, because the process stood still, runs before what has arrived meanwhile is read.
+    // A timer that is late because the process stood still runs before what has arrived meanwhile is read.
     setImmediate(checkSilence);
     resumePaused();
   }, sweepMs);

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 
-/** Whether what has come is enough: how many bytes of it are taken off; null: not yet. */
+/** Whether the bytes suffice: how many of them are taken off; null: not yet. */
 type Look = (bytes: Buffer) => number | null;
 
 /**
- * Looks at what a socket begins with, before a layer above takes it. What is not taken off stays in the socket.
- * `look` is asked with each piece that comes, and bounds how much is held; it may destroy the socket, which is then
+ * Looks at the first bytes of a socket before a layer above takes it. What is not taken off stays in the socket.
+ * `look` is called with all that has come, and bounds how much is held; it may destroy the socket, which is then
  * looked at no more.
  */
 export function lookAtFirstBytes(socket: Socket, look: Look, then: () => void): void {

@@ -11,7 +11,7 @@ interface HandshakeSemaphore<T> {
   leave(one: T): void;
   /** How many of an address are in. */
   held(address: string): number;
-  /** Of the addresses that wait the one with the fewest inside: how many these are; infinite where none waits. */
+  /** How few the waiting address with the fewest has inside; infinite if none waits. */
   readonly leastHeld: number;
   readonly inside: number;
   readonly waiting: number;
@@ -48,7 +48,10 @@ export function createHandshakeSemaphore<T>(
     if (queue?.size === 0) waiting.delete(address);
   }
 
-  /** One of the first address whose share has room, which is then called after the others. False if there is none. */
+  /**
+   * Lets in one of the first address whose share has room, which is then called after the others. False if there is
+   * none.
+   */
   function letNextIn(): boolean {
     for (const [address, queue] of waiting) {
       const [one] = queue;
@@ -62,7 +65,7 @@ export function createHandshakeSemaphore<T>(
 
   return {
     enter: (one, address) => {
-      // Who comes later waits for those of its own address.
+      // A later one waits for those of its own address.
       if (!waiting.has(address) && letIn(one, address)) return true;
       wait(one, address);
       return false;

@@ -10,7 +10,7 @@ import { createWebSocketLayer } from "./websocket.js";
 /** One port of the endpoint. */
 export interface MqttListener {
   readonly port: number;
-  /** For TLS handshakes from now on. @throws Error when OpenSSL does not take it */
+  /** For TLS handshakes from now on. @throws Error if OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Open connections stay. */
   stopListening(): void;
@@ -26,7 +26,7 @@ interface MqttListenerOptions {
   readonly webSocket: boolean;
   /** Of a WebSocket. */
   readonly frameBytesMax: number;
-  /** Who is believed about the addresses of others. */
+  /** The proxies that are believed about the addresses of their clients. */
   readonly proxies: Proxies;
   readonly protocol: ProxyProtocol;
   readonly meter: Meter;
@@ -34,7 +34,7 @@ interface MqttListenerOptions {
   readonly monotonic: () => number;
 }
 
-/** What the listener lays between TCP and MQTT; undefined for what it has no part in. */
+/** The layers between TCP and MQTT; undefined for those that the listener does not have. */
 interface Layers {
   accept(socket: Socket, incoming: IncomingSocket): void;
   sweep?: () => void;

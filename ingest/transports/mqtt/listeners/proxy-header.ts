@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from "node:net";
 import { canonicalAddress } from "../../../access/address-block.js";
 
 /**
- * What a connection begins with: "none" is no header, "more" the beginning of one, "bad" none that can be read.
- * `client` is null where the proxy speaks for itself, or cannot say for whom.
+ * What a connection begins with: "none" is no header, "more" the beginning of one, "bad" a malformed one.
+ * `client` is null if the proxy speaks for itself, or cannot say for whom.
  */
 type ProxyHeader = "none" | "more" | "bad" | { readonly length: number; readonly client: string | null };
 
@@ -22,7 +22,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
   return "none";
 }
 
-/** As far as there are bytes. */
+/** Compares as many bytes as there are. */
 function beginsLike(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;
@@ -45,7 +45,9 @@ function isPort(text: string): boolean {
 }
 
 const command = { local: 0x20, proxy: 0x21 } as const;
-/** Family and transport → bytes of its addresses and ports, and how its source is written; null: nobody's address. */
+/**
+ * Family and transport → bytes of its addresses and ports, and how its source is written; null: it holds no address.
+ */
 const families: Readonly<
   Record<number, { readonly bytes: number; readonly source: ((bytes: Buffer) => string) | null }>
 > = {
@@ -71,7 +73,7 @@ function readBinary(bytes: Buffer): ProxyHeader {
   const tailBytes = bytes.readUInt16BE(14);
   if (tailBytes > tailBytesMax) return "bad";
   const length = fixedBytes + tailBytes;
-  // What a proxy says of itself is passed over, whatever its family.
+  // What a proxy says about itself is skipped, whatever its family.
   const family = said === command.local ? families[0] : families[bytes[13] as number];
   if (family === undefined || tailBytes < family.bytes) return "bad";
   if (bytes.length < length) return "more";

@@ -6,10 +6,10 @@ import { lookAtFirstBytes } from "./first-bytes.js";
 import { readProxyHeader } from "./proxy-header.js";
 import { handshakeTimeoutMs } from "./tls.js";
 
-/** Whether trusted proxies tell their clients' addresses by the PROXY protocol. */
+/** Whether trusted proxies give their clients' addresses by the PROXY protocol. */
 export type ProxyProtocol = "optional" | "required" | "off";
 
-/** Finds out whose connection it is. Nobody but a trusted proxy is asked for a header. */
+/** Finds out whose connection it is. Only a trusted proxy is asked for a header. */
 interface ProxyLayer {
   accept(socket: Socket, incoming: IncomingSocket): void;
   /** Cuts off those that take too long to say. */

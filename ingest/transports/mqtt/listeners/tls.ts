@@ -8,10 +8,10 @@ import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createHandshakeSemaphore } from "./handshake-semaphore.js";
 
-/** `compatible`: those of OpenSSL too that encrypt and authenticate one after the other (CBC), or without ECDHE. */
+/** `compatible`: also those of OpenSSL that encrypt and authenticate in two steps (CBC), or work without ECDHE. */
 type TlsSuites = "aead" | "compatible";
 
-/** Of TLS 1.3 all; of TLS 1.2 those with ephemeral keys that authenticate what they encrypt (RFC 9325 §4.2). */
+/** All of TLS 1.3; of TLS 1.2 those with ephemeral keys that authenticate what they encrypt (RFC 9325 §4.2). */
 const aeadSuites = [
   ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
   ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
@@ -44,17 +44,17 @@ export interface TlsOffer {
 /** TLS on sockets that were accepted without reading from them. */
 export interface TlsLayer {
   accept(socket: Socket, incoming: IncomingSocket): void;
-  /** For handshakes from now on; connections stay as they are. @throws Error when OpenSSL does not take it */
+  /** For handshakes from now on; connections stay as they are. @throws Error if OpenSSL does not take it */
   renew(identity: TlsIdentity): void;
   /** Cuts off handshakes that take too long. */
   sweep(): void;
 }
 
-/** Handshakes at once: one holds some 40 KB, and fewer at a time end sooner than all of them together. */
+/** Handshakes at once: one holds about 40 KB, and fewer at a time end sooner than all of them together. */
 const handshakesMax = 1000;
 /** For the ClientHello from the first moment, and for the handshake from its turn, whatever comes meanwhile. */
 export const handshakeTimeoutMs = 10_000;
-/** What a handshake has from its turn while others of fewer wait for theirs. */
+/** What a handshake has from its turn on, while addresses with fewer handshakes wait for theirs. */
 export const pressedTimeoutMs = 3000;
 
 interface Handshake {
@@ -62,7 +62,7 @@ interface Handshake {
   /** As `endsOf` has them. */
   readonly ends: string;
   readonly incoming: IncomingSocket;
-  /** Whom it is counted for. */
+  /** The address that it is counted for. */
   readonly address: string;
   /** When it came; when its turn began. Milliseconds, monotonic. */
   since: number;
@@ -114,7 +114,7 @@ export function createTlsLayer(
     try {
       if (mutual) certificate = certificateOf(socket);
     } catch {
-      // One that OpenSSL takes and Node cannot read proves nothing.
+      // A certificate that OpenSSL takes and Node cannot read proves nothing.
     }
     if (mutual && certificate === null) {
       handshake.incoming.failure = "certificate";
@@ -151,7 +151,7 @@ export function createTlsLayer(
       meter.handshakesPending++;
       socket.once("close", ended);
       socket.on("error", ignore);
-      // Whoever has not said its ClientHello holds no place.
+      // A client that has not sent its ClientHello holds no place.
       const look = (bytes: Buffer): number | null => {
         const hello = lookAtHello(bytes);
         if (hello === "bad") fail(handshake, "tls");
@@ -193,24 +193,24 @@ function contextOf(
   };
 }
 
-/** A certificate that is not good is looked at by us, so that its owner reads of it in the connect log. */
+/** We look at bad certificates ourselves, so that their owners find them in the connect log. */
 function demands(mutual: boolean): TlsOptions {
   // A session of one listener means nothing to another: each has ticket keys of its own.
   return mutual ? { requestCert: true, rejectUnauthorized: false } : {};
 }
 
 /**
- * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do, of which a peer may
- * use one of its own for several of ours. Null for a socket that is gone already.
+ * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do. A peer may use one
+ * port of its own for several of ours. Null for a socket that is gone already.
  */
 function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {
   return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
-/** Their dates are for CONNECT to judge, which knows whose they are. */
+/** CONNECT judges the dates, because it knows whose the certificate is. */
 const dateErrors = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
 
-/** The client's certificate, unless none came or no authority that we believe has signed it. */
+/** The client's certificate; null if none came, or none that an authority we believe has signed. */
 function certificateOf(socket: TLSSocket): ClientCertificate | null {
   // Typed as an Error, in fact OpenSSL's code.
   const problem = socket.authorizationError as unknown as string | null | undefined;

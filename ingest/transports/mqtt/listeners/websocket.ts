@@ -8,7 +8,7 @@ import { type ByteStream, StreamError } from "../connection/byte-stream.js";
 import type { IncomingSocket } from "../connection/incoming-socket.js";
 import { handshakeTimeoutMs } from "./tls.js";
 
-/** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. The path says nothing: the port is MQTT's alone. */
+/** MQTT over WebSocket (MQTT 5.0 §6) on sockets, TLS or not. Any path will do: the port is for MQTT alone. */
 interface WebSocketLayer {
   accept(socket: Socket, incoming: IncomingSocket): void;
   /** Cuts off handshakes that take too long. */
@@ -130,7 +130,7 @@ function offersMqtt({ headers }: IncomingMessage): boolean {
   return subprotocols.some((one) => offered.includes(one));
 }
 
-/** The binary frames of a WebSocket as bytes; packets and frames need not meet [MQTT-6.0.0-2]. */
+/** The binary frames of a WebSocket as bytes; packets need not end where frames do [MQTT-6.0.0-2]. */
 class WebSocketStream extends Duplex {
   readonly #webSocket: WebSocket;
 
@@ -179,7 +179,7 @@ class WebSocketStream extends Duplex {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     const webSocket = this.#webSocket;
-    // One that is closing has its own timeout, and its last frame on the way.
+    // A socket that is closing has its own timeout, and its last frame is on the way.
     if (webSocket.readyState === webSocket.OPEN) webSocket.terminate();
     else if (webSocket.isPaused) webSocket.resume();
     done(error);
