@@ -1,8 +1,7 @@
 import { latestTime } from "../../store/lib/time-range.js";
 import type { Point } from "../../store/series/series.js";
-import type { DeviceEntry } from "../directory/entries.js";
-import type { PointEntry, PointSeries, StreamEntry } from "../directory/product-model.js";
 import { type FormatContext, readPayload } from "./formats.js";
+import type { DecodableDevice, PointEntry, PointSeries, StreamEntry } from "./product-model.js";
 import type { Refuse } from "./reasons.js";
 import type { LocalTime } from "./time.js";
 import type { Converted } from "./values.js";
@@ -50,7 +49,7 @@ export const envelopeKey = "Telemetry";
  * stored is reported to `refuse`, value by value. Null if there is nothing more to say of the message.
  */
 export function decodePoints(
-  device: DeviceEntry,
+  device: DecodableDevice,
   message: Message,
   rules: DecodeRules,
   points: DecodedPoint[],
@@ -85,7 +84,7 @@ const work = {
   discards: false,
   isEnvelope: false,
 } as {
-  device: DeviceEntry;
+  device: DecodableDevice;
   known: ReadonlyMap<string, PointEntry>;
   message: Message;
   rules: DecodeRules;
@@ -143,7 +142,7 @@ function isExact(value: unknown): value is number {
 const issuedOnly: Converted = { reason: "direction" };
 
 /** The topic's stream. An envelope's entries are JSON, even if the child sends bytes on that topic. */
-function streamOf(device: DeviceEntry, { topic, isEntry }: Message): StreamEntry | undefined {
+function streamOf(device: DecodableDevice, { topic, isEntry }: Message): StreamEntry | undefined {
   const stream = device.product.streams.get(topic);
   return isEntry === true && stream?.layout !== undefined ? undefined : stream;
 }

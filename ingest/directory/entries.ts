@@ -9,15 +9,15 @@ import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import type { DeviceIdentity } from "../../store/metadata/devices/identity.js";
 import { dataPointsOf } from "../../store/metadata/products/data-points.js";
 import { dataStreamsOf } from "../../store/metadata/products/data-streams.js";
-import type { AccessRules } from "../policies.js";
-import type { BoundCertificates } from "./certificates.js";
 import {
   type PointEntry,
   type PointSeries,
   type StreamEntry,
   toPointEntry,
   toStreamEntry,
-} from "./product-model.js";
+} from "../decode/product-model.js";
+import type { AccessRules } from "../policies.js";
+import type { BoundCertificates } from "./certificates.js";
 
 export interface ProductEntry {
   readonly id: number;

@@ -1,7 +1,8 @@
 /** A device with one data point of each type, as the decoder sees it. */
+
+import type { PointEntry, PointSeries, StreamEntry } from "../../../ingest/decode/product-model.js";
 import { converters, takesNumbers } from "../../../ingest/decode/values.js";
 import type { DeviceEntry, ProductEntry } from "../../../ingest/directory/entries.js";
-import type { PointEntry, PointSeries, StreamEntry } from "../../../ingest/directory/product-model.js";
 import { kindOf } from "../../../store/metadata/products/data-points.js";
 
 /** dataPointID → pointDataType */

@@ -1,13 +1,13 @@
 /** What a product's record says of its values: enumerations, steps, discarding faults, in every format. */
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../../../ingest/decode/points.js";
+import { toPointEntry, toStreamEntry } from "../../../ingest/decode/product-model.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
-import { toPointEntry, toStreamEntry } from "../../../ingest/directory/product-model.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
 import type { DataPoint } from "../../../store/metadata/products/data-points.js";
 import type { DataStream } from "../../../store/metadata/products/data-streams.js";
 import { assert, suite } from "../../suite.js";
-import { testDevice } from "../decode/device.js";
+import { testDevice } from "./device.js";
 
 const rules: DecodeRules = { local: utcMicros, earliest: earliestTime, oldest: 0, asOfReceipt: false };
 const now = 1_700_000_000_000_000;

@@ -1,9 +1,9 @@
 import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
 import type { DataStream } from "../../store/metadata/products/data-streams.js";
 import type { SeriesRef } from "../../store/series/series.js";
-import { type BinaryPoint, type Layout, layoutOf } from "../decode/binary.js";
-import { withEnum } from "../decode/enumeration.js";
-import { type Converter, converters, takesNumbers } from "../decode/values.js";
+import { type BinaryPoint, type Layout, layoutOf } from "./binary.js";
+import { withEnum } from "./enumeration.js";
+import { type Converter, converters, takesNumbers } from "./values.js";
 
 /** A series of one device with the record id of its data point. */
 export interface PointSeries extends SeriesRef {
@@ -33,6 +33,17 @@ export interface StreamEntry {
   /** Of a binary stream, null if it cannot be read; undefined for JSON. */
   readonly layout: Layout | null | undefined;
   readonly points: ReadonlyMap<string, PointEntry>;
+}
+
+/** A device as decoding sees it. */
+export interface DecodableDevice {
+  readonly product: {
+    readonly points: ReadonlyMap<string, PointEntry>;
+    /** Uplink streams by topic. */
+    readonly streams: ReadonlyMap<string, StreamEntry>;
+  };
+  /** The series of one of its data points; the same object each time. */
+  series(point: PointEntry): PointSeries;
 }
 
 const fault = 4;
