@@ -1,4 +1,4 @@
-/** What the runner knows of files before it runs them: which take long, need a process of their own, or are not fast. */
+/** What the runner knows of test files: which take long, which need a process of their own, and which are not fast. */
 
 /** Seconds that a file takes, of those above 20, longest first; all others are taken to be short. */
 export const knownSeconds: Readonly<Record<string, number>> = {
@@ -62,8 +62,7 @@ const slowRooms = [
 ];
 
 /** They measure the time or the memory of their process, its signals or what it has open. */
-const aloneFiles = [
-  "api/devices-import",
+export const aloneFiles: readonly string[] = [
   "api/http-connections",
   "commands/scheduler",
   "import-export/devices/files",

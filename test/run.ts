@@ -162,11 +162,10 @@ async function runChild(
   const { pid } = child;
   if (pid !== undefined) running.add(pid);
   let late = false;
-  const timeMs = fileTimeMs * some.length;
   const timer = setTimeout(() => {
     late = true;
     if (pid !== undefined) killGroup(pid);
-  }, timeMs);
+  }, fileTimeMs);
   const end = await new Promise<string | undefined>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? code}`));
@@ -176,7 +175,7 @@ async function runChild(
     running.delete(pid);
     killGroup(pid);
   }
-  return late ? `took longer than ${timeMs} ms` : end;
+  return late ? `took longer than ${fileTimeMs} ms` : end;
 }
 
 function killGroup(pid: number): void {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { knownSeconds } from "./known-files.js";
+import { aloneFiles, knownSeconds } from "./known-files.js";
 import { assert, rejects, suite, until, withTempDir } from "./suite.js";
 
 const suiteUrl = new URL("./suite.js", import.meta.url).href;
@@ -298,8 +298,8 @@ suite("test runner: traps", (test) => {
       },
     ));
 
-  test("each file known to be long is there", () => {
-    for (const name of Object.keys(knownSeconds)) {
+  test("each file known to be long, or to need its own process, is there", () => {
+    for (const name of [...Object.keys(knownSeconds), ...aloneFiles]) {
       assert.ok(existsSync(new URL(`./${name}.test.js`, import.meta.url)), name);
     }
   });

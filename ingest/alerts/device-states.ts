@@ -27,7 +27,7 @@ export interface DeviceStates {
   release(state: DeviceState): void;
   /** So much waits to be written, of it or of all, that nothing more should be applied to it before that is done. */
   isFull(state: DeviceState): boolean;
-  /** Writes what waits with alerts. */
+  /** Writes the states that wait with effects of alerts. */
   drain(): Promise<void>;
   ingestOf(id: number): Promise<DeviceIngest | undefined>;
   /** Writes at once what has not been written of these devices, once no message is being applied to them. */

@@ -125,7 +125,7 @@ function begunAnew(run: Run): Run {
   return run;
 }
 
-/** A limit, fault or rule that is no longer watched has no alert; watched again, it begins with the next values. */
+/** The alert of a limit, fault or rule that is no longer watched ends; watched again, it begins with the next values. */
 function forgetCauses(compiled: CompiledRules, state: DeviceState, time: number): void {
   state.compiled = compiled;
   for (const point of state.values.keys())
@@ -155,15 +155,15 @@ function evaluateInstant(
   for (; at < points.length; at++) {
     const point = points[at] as DecodedPoint;
     if (point.time !== time) break;
-    const rules = compiled.points.get(point.series.dataPointIntID);
-    if (rules === undefined || (message.isDiscarded && rules.fault === null)) continue;
-    if (!use(state, rules, point, message.receivedAt)) continue;
-    checkFault(state, message, rules, point);
+    const pointRules = compiled.points.get(point.series.dataPointIntID);
+    if (pointRules === undefined || (message.isDiscarded && pointRules.fault === null)) continue;
+    if (!use(state, pointRules, point, message.receivedAt)) continue;
+    checkFault(state, message, pointRules, point);
     if (message.isDiscarded) continue;
-    checkLimits(state, message, rules, point);
-    if (rules.location !== null && move(state, rules.location, point)) run.moved = true;
-    for (const column of rules.columns) report(state, column, String(point.value));
-    for (const rule of rules.rules) touch(run, rule);
+    checkLimits(state, message, pointRules, point);
+    if (pointRules.location !== null && move(state, pointRules.location, point)) run.moved = true;
+    for (const column of pointRules.columns) report(state, column, String(point.value));
+    for (const rule of pointRules.rules) touch(run, rule);
   }
   // If the message has taken too long, rules are looked at once more, as its last point leaves them.
   if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
@@ -196,14 +196,14 @@ const isOfWrongClock = (time: number, receivedAt: number): boolean => time > rec
 /** Makes it the newest value used; false if there is a newer one. */
 function use(
   state: DeviceState,
-  rules: PointRules,
+  pointRules: PointRules,
   { time, value }: DecodedPoint,
   receivedAt: number,
 ): boolean {
   const number = typeof value === "string" ? Number.NaN : Number(value);
-  const last: PointState | undefined = state.values.get(rules.id);
+  const last: PointState | undefined = state.values.get(pointRules.id);
   if (last === undefined) {
-    state.values = ownMap(state.values).set(rules.id, { time, value: number, previous: Number.NaN });
+    state.values = ownMap(state.values).set(pointRules.id, { time, value: number, previous: Number.NaN });
     return true;
   }
   if (time < last.time && !isOfWrongClock(last.time, receivedAt)) return false;
@@ -214,26 +214,36 @@ function use(
   return true;
 }
 
-function checkFault(state: DeviceState, message: Observation, rules: PointRules, point: DecodedPoint): void {
-  if (rules.fault === null) return;
-  const cause = rules.causes.fault;
-  if (point.value !== rules.fault) {
+function checkFault(
+  state: DeviceState,
+  message: Observation,
+  pointRules: PointRules,
+  point: DecodedPoint,
+): void {
+  if (pointRules.fault === null) return;
+  const cause = pointRules.causes.fault;
+  if (point.value !== pointRules.fault) {
     recover(state, cause, point.time);
     return;
   }
   if (countOn(state, cause, message)) return;
-  const alertName = `${rules.name}故障`;
+  const alertName = `${pointRules.name}故障`;
   const alertContent = `${alertName}：${point.value}`;
   const startTime = toMillis(point.time);
   raise(state, { cause, alertName, alertContent, alertSeverity: severities.fault, startTime }, message);
 }
 
-function checkLimits(state: DeviceState, message: Observation, rules: PointRules, point: DecodedPoint): void {
-  const { upper, lower, causes } = rules;
+function checkLimits(
+  state: DeviceState,
+  message: Observation,
+  pointRules: PointRules,
+  point: DecodedPoint,
+): void {
+  const { upper, lower, causes } = pointRules;
   const value = point.value as number;
-  if (upper !== null && value > upper) exceed(state, message, rules, point, "upper");
+  if (upper !== null && value > upper) exceed(state, message, pointRules, point, "upper");
   else recover(state, causes.upper, point.time);
-  if (lower !== null && value < lower) exceed(state, message, rules, point, "lower");
+  if (lower !== null && value < lower) exceed(state, message, pointRules, point, "lower");
   else recover(state, causes.lower, point.time);
 }
 
@@ -242,14 +252,14 @@ const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于
 function exceed(
   state: DeviceState,
   message: Observation,
-  rules: PointRules,
+  pointRules: PointRules,
   { time, value }: DecodedPoint,
   limit: "upper" | "lower",
 ): void {
-  const cause = rules.causes[limit];
+  const cause = pointRules.causes[limit];
   if (countOn(state, cause, message)) return;
-  const alertName = rules.name + limits[limit].word;
-  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${rules[limit]}`;
+  const alertName = pointRules.name + limits[limit].word;
+  const alertContent = `${alertName}：${value} ${limits[limit].sign} ${pointRules[limit]}`;
   const startTime = toMillis(time);
   raise(state, { cause, alertName, alertContent, alertSeverity: severities.limit, startTime }, message);
 }
@@ -295,7 +305,7 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
   }
 }
 
-/** A fence that has been taken from the device has no alert. */
+/** The alert of a fence that has been taken from the device ends. */
 function forgetScopes(state: DeviceState, scopes: readonly Scope[], time: number): void {
   state.scopes = scopes;
   for (const cause of [...state.active]) {

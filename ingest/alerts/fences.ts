@@ -42,7 +42,7 @@ export function scopesOf(stored: readonly unknown[]): readonly Scope[] {
   return scopes;
 }
 
-/** Fences of one name are told apart by their number among these: a cause stays the same if others leave the list. */
+/** Fences of one name are told apart by their number among these: a cause stays the same when fences of other names leave the list. */
 function toScope({ scopeType, points, center, radius }: StoredScope, name: string, before: number): Scope[] {
   const common = { cause: `scope:${before}:${name}`, name, isForbidden: scopeType === forbidden };
   if (points !== undefined) return [{ ...common, contains: polygon(points), weight: points.length }];

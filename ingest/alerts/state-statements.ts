@@ -22,7 +22,7 @@ interface TakenState {
 
 /** Devices of one transaction. */
 const devicesPerWrite = 200;
-/** Alerts that begin or end in one transaction; what waits of one device is written as a whole. */
+/** Alerts that begin or end in one transaction; what waits for one device is written as a whole. */
 const effectsPerWrite = 500;
 /** Characters of their contents and details, and newest values that are kept with the devices. */
 const lengthPerWrite = 1024 * 1024;

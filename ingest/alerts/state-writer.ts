@@ -32,7 +32,7 @@ interface StateWriter {
   /** It has changed. */
   touch(state: DeviceState): void;
   isFull(state: DeviceState): boolean;
-  /** Writes the states that wait with alerts. */
+  /** Writes the states that wait with effects of alerts. */
   drain(): Promise<void>;
   /** Writes those that `choose` names once nothing else is being written. */
   writeSome(choose: () => readonly DeviceState[]): Promise<void>;

@@ -6,7 +6,7 @@ interface WriteLoop {
   schedule(delayMs: number): void;
   /** Writes what is due after so long, whatever has been scheduled. */
   reschedule(delayMs: number): void;
-  /** Runs the write once no other runs. */
+  /** Runs the write once no other runs; does nothing after a failure. */
   alone(write: () => Promise<void>): Promise<void>;
   readonly isRunning: boolean;
   /** Whether a write has failed: none runs any more. */
@@ -19,7 +19,7 @@ interface WriteLoopOptions {
   readonly writeDue: () => Promise<void>;
   /** Asked after each write; null: nothing waits to be written. */
   readonly nextDelayMs: () => number | null;
-  /** A write has failed; called once. */
+  /** A write has failed; called at most once, and not after the abort. */
   readonly onFailure: (error: Error) => void;
 }
 
@@ -48,7 +48,7 @@ export function createWriteLoop(
   function start(write: Promise<void>): Promise<void> {
     running = write
       .catch((error: unknown) => {
-        // What was taken out to be written is not in the states any more: nothing may be written after it.
+        // Nobody holds any more what this write had taken out: nothing may be written after it.
         hasFailed = true;
         if (!signal.aborted) onFailure(asError(error));
       })

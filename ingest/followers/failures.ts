@@ -14,7 +14,7 @@ export type OnFailed = (failed: FailedRecord) => void;
 
 /**
  * Whether an error lies in what was read, so that it would come again for that record alone, and not in an engine,
- * where it would come for every other record too. Errors of the metadata's engine without a name of ours keep its name.
+ * where it would come for every other record too. Errors of the metadata's engine that we do not translate are called LibsqlError.
  */
 export function liesInRecord(error: unknown): boolean {
   if (error instanceof StoreError) return !isUnavailable(error);

@@ -103,8 +103,8 @@ export function createConnections({ registry, now }: ConnectionsDeps): Connectio
     },
     endAll: async (reason) => {
       const all = [...live.values()].flatMap((deviceSessions) => [...deviceSessions.values()]);
-      for (const [i, session] of all.entries()) {
-        session.end(reason);
+      for (const [i, connection] of all.entries()) {
+        connection.end(reason);
         if (i % endsPerTurn === endsPerTurn - 1) await nextTurn();
       }
     },

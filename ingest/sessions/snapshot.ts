@@ -64,7 +64,7 @@ export async function loadSessions(store: SessionStore): Promise<DeviceSessions[
 
 /**
  * The rows of what is marked, as it is now; what no longer exists is removed. Sessions and wills become rows at once,
- * for they change; messages do not, so only which they are is noted, and their rows are made one by one as they are
+ * for they change; messages do not, so only their keys are noted, and their rows are made one by one as they are
  * written.
  */
 export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {

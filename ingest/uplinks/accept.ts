@@ -69,7 +69,11 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           refused,
           ip: origin.ip,
           topic: uplink.topic,
-          details: encodeUplinkDetails({ properties: uplink.properties, isWill: false }),
+          // Nearly all have none: no object is made for them.
+          details:
+            uplink.properties === null
+              ? null
+              : encodeUplinkDetails({ properties: uplink.properties, isWill: false }),
           payload: uplink.payload,
         },
         done,

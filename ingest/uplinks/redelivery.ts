@@ -3,7 +3,7 @@ import { connectionOf, type Disconnect, type JournalRecord } from "../../store/j
 import { decodeDisconnectDetails, decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 
-/** Records of a device, of every kind, the newest first; read as they are needed. */
+/** Messages and connections of a device, the newest first; read as they are needed. */
 export type DeviceHistory = (device: number, recordsMax: number) => AsyncIterable<JournalRecord>;
 
 /** QoS 1 messages that have been taken: `messageKey` of the id, topic and payload of each. */

@@ -40,7 +40,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     while (!signal.aborted && (await runs.toGroups())) await nextTurn();
   }
 
-  const running = repeatedFlight(async () => {
+  const looks = repeatedFlight(async () => {
     if (signal.aborted) return;
     clearTimeout(timer);
     try {
@@ -62,7 +62,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   function look(): Promise<void> {
-    return signal.aborted ? Promise.resolve() : running.run();
+    return signal.aborted ? Promise.resolve() : looks.run();
   }
 
   void look();
@@ -71,7 +71,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     close: async () => {
       closing.abort();
       clearTimeout(timer);
-      await running.running;
+      await looks.running;
       clearTimeout(timer);
     },
   };

@@ -59,7 +59,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
     narrow: aside.narrow("alerts"),
     offlineGraceMs: config.offlineAlertSeconds * 1000,
     compiledRules: createCompiledRulesCache(db, createConditions()),
-    onCarried: (device, carrier, at) => presence.carried(device, carrier, Math.floor(at / 1000)),
+    onCarried: (device, parent, at) => presence.carried(device, parent, Math.floor(at / 1000)),
     onTrouble: (error) => status.note("alerts", error?.message ?? null),
   });
   metadata.follow(alerts.forget);

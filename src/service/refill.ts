@@ -22,7 +22,7 @@ interface Source {
 
 /** How far a message's times may be ahead of its receipt, by a clock that may have been set. */
 const aheadMicros = 3_600e6;
-const retryDelayMs = { first: 1000, longest: 1000 };
+const retryDelayMs = { first: 1000, longest: 1000 } as const;
 
 /**
  * One segment at a time, so that new messages never wait for more; the newest first, because the latest value

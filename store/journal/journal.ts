@@ -172,8 +172,11 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     // Whoever is told of a commit, or waited for it, may append more.
     for (; committing !== null; await nextTurn()) await committing.catch(() => undefined);
     closed = true;
-    await writer.close();
-    waiters.wakeAll();
+    try {
+      await writer.close();
+    } finally {
+      waiters.wakeAll();
+    }
   }
 
   // The head of the first segment carries the first id, so that ids go on after a cut or an empty file.

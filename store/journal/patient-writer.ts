@@ -17,7 +17,10 @@ interface PatientWriterOptions {
 
 /** Writes to a disk that may be full or away for a while. */
 interface PatientWriter {
-  /** Why nothing can be written, or null. Also looked at between writes, so that a full disk is known before a batch meets it. */
+  /**
+   * Why nothing can be written, or null. Checked between writes, too, so that a full disk is known before a batch meets
+   * it.
+   */
   readonly stopped: string | null;
   /** Resolves once a disk has taken the batch; rejects only after `stopTrying`. */
   write(batch: Batch): Promise<{ segment: Segment; position: number }>;

@@ -1,7 +1,10 @@
 /** Waits that an AbortSignal ends. */
 import { setMaxListeners } from "node:events";
 
-/** Calls `leave` once the signal is aborted, until what is returned is called. One signal may end any number of waits. */
+/**
+ * Calls `leave` once the signal is aborted; the function that it returns takes that back. One signal may end any number
+ * of waits.
+ */
 export function onAbort(signal: AbortSignal, leave: () => void): () => void {
   // Node warns of a leak beyond ten listeners; these are removed when their wait ends.
   setMaxListeners(0, signal);

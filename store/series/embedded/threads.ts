@@ -24,7 +24,7 @@ export interface Threads {
   close(): Promise<void>;
 }
 
-/** What happens beside the calls; the store's options (open.ts) say what each means. */
+/** What happens besides the calls; the store's options (open.ts) say what each means. */
 interface ThreadListeners {
   readonly onFailure?: (error: StoreError) => void;
   readonly onDamage?: (damage: Damage) => void;

@@ -30,7 +30,7 @@ interface Writer {
   define(definitions: Definitions): void;
 }
 
-/** What happens beside the calls. */
+/** What happens besides the calls. */
 interface WriterListeners {
   readonly onParts: (parts: readonly Part[]) => void;
   readonly onDamage: (damage: Damage) => void;

@@ -49,7 +49,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   #origin: Origin | null = null;
   /** Its connect record is written: its end must be recorded as well. */
   #isOnRecord = false;
-  #conversation: MqttClient | null = null;
+  #client: MqttClient | null = null;
   #aliases: TopicAliases | null = null;
   #keepAlive = 0;
   #paused = false;
@@ -105,7 +105,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   get state(): SessionState | null {
-    return this.#conversation?.state ?? null;
+    return this.#client?.state ?? null;
   }
 
   get payer(): number | string {
@@ -117,7 +117,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
       this.#isHeld ||
       this.#context.turns.isOver ||
       this.#phase === "closed" ||
-      this.#conversation?.handingOver.isHandingOver === true
+      this.#client?.handingOver.isHandingOver === true
     );
   }
 
@@ -218,8 +218,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   proceed(): void {
     if (this.#phase === "closed" || this.#isHeld) return;
     this.#guard(() => {
-      if (this.#gone !== null) this.#conversation?.handingOver.giveUpHandingOver();
-      this.#conversation?.handingOver.handOverSome(() => this.#isOver(1));
+      if (this.#gone !== null) this.#client?.handingOver.giveUpHandingOver();
+      this.#client?.handingOver.handOverSome(() => this.#isOver(1));
       const bytes = this.#unread;
       if (bytes === null || this.takesNoMore) return;
       this.#unread = null;
@@ -243,20 +243,20 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#hasMore) {
       this.#pause();
       // A client that has enough to read goes on when it has read it.
-      if (this.#conversation?.handingOver.isPaced !== true) this.#context.turns.later(this);
+      if (this.#client?.handingOver.isPaced !== true) this.#context.turns.later(this);
     } else if (this.#gone !== null) this.#close(this.#gone);
     else if (this.#isFull(1)) this.#pause();
     else this.resumeIfRoom();
   }
 
   get #hasMore(): boolean {
-    return this.#unread !== null || this.#conversation?.handingOver.isHandingOver === true;
+    return this.#unread !== null || this.#client?.handingOver.isHandingOver === true;
   }
 
   /** Whether it has sent more than we have read; what it has not read itself is no excuse. */
   get #waitsForTurn(): boolean {
     const isKnown = this.#phase !== "new";
-    return isKnown && this.#unread !== null && this.#conversation?.handingOver.isHandingOver !== true;
+    return isKnown && this.#unread !== null && this.#client?.handingOver.isHandingOver !== true;
   }
 
   handOver(): void {
@@ -267,7 +267,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   /** The peer has taken all that it was sent. */
   #drained(): void {
     // Nothing is read meanwhile: by taking what it is handed it shows that it is there.
-    if (this.#conversation?.handingOver.isHandingOver === true) this.#heardAt = this.#context.monotonic();
+    if (this.#client?.handingOver.isHandingOver === true) this.#heardAt = this.#context.monotonic();
     if (this.#hasMore) this.#context.turns.later(this);
     else this.resumeIfRoom();
   }
@@ -310,7 +310,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (this.#isHeld) return true;
     // An unauthenticated client waits for nothing of ours: its ten seconds run also while nothing can be taken.
     if (this.#phase === "new") return false;
-    return this.#conversation?.isFull(share) === true || this.#context.accept.full;
+    return this.#client?.isFull(share) === true || this.#context.accept.full;
   }
 
   #pause(): void {
@@ -322,7 +322,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   #take(packet: ClientPacket): void {
-    if (this.#phase === "open") this.#conversation?.handle(packet);
+    if (this.#phase === "open") this.#client?.handle(packet);
   }
 
   /** Holds back `first` and what follows until `action` has ended, so that the order of packets is kept. */
@@ -346,7 +346,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** What the client said before it went is still read, a DISCONNECT above all. */
   #streamGone(reason: EndReason): void {
-    this.#conversation?.handingOver.giveUpHandingOver();
+    this.#client?.handingOver.giveUpHandingOver();
     if (!this.#isHeld && this.#unread === null) return this.#close(reason);
     this.#gone ??= reason;
     if (!this.#isHeld) this.#context.turns.later(this);
@@ -423,8 +423,8 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   #begin(request: ConnectRequest, state: SessionState, present: boolean): void {
     const { presence, meter, now, monotonic, packetBytesMax, platformSubscriptions } = this.#context;
-    const conversation = new MqttClient(this.#context, this, this.#writeBuffer, request, state);
-    this.#conversation = conversation;
+    const client = new MqttClient(this.#context, this, this.#writeBuffer, request, state);
+    this.#client = client;
     this.#keepAliveMs = this.#keepAlive * 1500;
     this.#heardAt = monotonic();
     presence.connected(this.entry.id, this.#ip, this.#keepAlive, now());
@@ -436,7 +436,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     if (connack === null) return this.#shut("oversize");
     this.#writeBuffer.push(connack);
     // What waits goes first: a subscription may bring retained messages at once.
-    conversation.resume();
+    client.resume();
     this.subscribeByPlatform(platformSubscriptions(this.entry));
   }
 
@@ -458,16 +458,16 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void {
-    this.#conversation?.subscribeByPlatform(wanted);
+    this.#client?.subscribeByPlatform(wanted);
   }
 
   #leaveRecord(reason: EndReason): void {
     const { connections, records, release, limits } = this.#context;
-    const goodbye = this.#conversation?.goodbye ?? { orderly: false, sessionExpiry: null };
+    const goodbye = this.#client?.goodbye ?? { orderly: false, sessionExpiry: null };
     records.disconnect(this.origin, this.#keepAlive, { ...goodbye, reason });
     limits?.leave(this.entry);
     connections.close(this);
-    this.#conversation?.close();
+    this.#client?.close();
     release(this.origin.device.id);
   }
 }

@@ -73,14 +73,13 @@ export function createEndpoint(base: EndpointContext, connectionsMax: number): M
     }
   }
 
-  function checkSilence(): void {
-    const [wall, monotonic] = [base.now(), base.monotonic()];
+  function checkSilence(wall: number, monotonic: number): void {
     for (const connection of open) connection.checkSilence(wall, monotonic);
   }
 
   const sweep = setInterval(() => {
     // A timer that is late because the process stood still runs before what has arrived meanwhile is read.
-    setImmediate(checkSilence);
+    setImmediate(checkSilence, base.now(), base.monotonic());
     resumePaused();
   }, sweepMs);
 
