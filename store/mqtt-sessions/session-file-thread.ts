@@ -66,7 +66,7 @@ export function startSessionFileThread(path: string): SessionFileThread {
       for (const statement of statements) {
         const packed = pack(statement, room);
         room = await caller.call("run", packed, { transfer: [packed.room] });
-        // Several quick answers are taken in one turn; without this the next statements would all be made in that turn.
+        // Quick answers may all arrive in one turn, and without this their next statements would be made in it too.
         await slice.next();
       }
     } catch (error) {
