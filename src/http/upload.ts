@@ -73,7 +73,7 @@ export async function receiveFile(request: Request, upload: Upload): Promise<voi
 }
 
 /**
- * Closes the file of a form that ends early: the parser does not report its end, and the file may still be about to be
+ * Closes the file of a form that ends early: the form does not tell the file, which may still be about to be
  * opened.
  */
 async function close(file: WriteStream | null): Promise<void> {
